@@ -1,0 +1,42 @@
+# make demo   the main job on the bundled example
+# make test   the tests
+# make lint   style and types
+# make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/mhpc demo
+
+test: $(VENV)/installed-dev
+	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks.speed.solve
+	$(BIN)/python -m benchmarks.speed.metrics
+	$(BIN)/python -m benchmarks.quality.methods
+
+clean:
+	rm -rf $(VENV) mhpc-demo
+
+# The marks record what is installed, so that a second call installs nothing.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .
+	touch $@
+
+$(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .[dev]
+	touch $@ $(VENV)/installed

@@ -1,0 +1,119 @@
+"""Consolidate labels that many sources took from one hierarchy, without knowing the truth.
+
+    taxonomy = mhpc.read_taxonomy("taxonomy.csv")
+    votes = mhpc.read_votes("votes.csv")
+    result = mhpc.consolidate(votes, taxonomy)
+    result.labels, result.scores, result.sources, result.trace
+
+Names are imported when they are first used, so that ``mhpc --help`` waits for nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Stages and the verbs that start them share names: mhpc/consolidate/ and mhpc.consolidate().
+# Python binds a package to its parent once, when it is first imported. Importing these now,
+# light as they are, and forgetting the binding leaves the name to the verb for good.
+import mhpc.consolidate
+import mhpc.encode
+import mhpc.evaluate
+import mhpc.simulate
+
+del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.simulate
+
+if TYPE_CHECKING:
+    from mhpc.consolidate.mhpc import MHPC
+    from mhpc.consolidate.mlcm import MLCM
+    from mhpc.consolidate.mpc_u import MPCU
+    from mhpc.consolidate.sa import SA
+    from mhpc.consolidate.wa import WA
+    from mhpc.core.consolidation import Consolidation
+    from mhpc.core.decision import Decision
+    from mhpc.core.panel import Panel
+    from mhpc.core.scorecard import Scorecard
+    from mhpc.core.taxonomy import Taxonomy
+    from mhpc.core.truth import Truth
+    from mhpc.core.votes import Votes
+    from mhpc.datasets.garden import load_garden
+    from mhpc.decide.threshold import Threshold
+    from mhpc.encode.panel import encode
+    from mhpc.errors import MhpcError, MhpcWarning
+    from mhpc.pipeline import Result, consolidate, evaluate, inspect
+    from mhpc.read.taxonomy import read_taxonomy
+    from mhpc.read.truth import read_truth
+    from mhpc.read.votes import read_votes
+    from mhpc.simulate.sources import Profile, simulate
+
+_HOMES = {
+    "read_taxonomy": "mhpc.read.taxonomy",
+    "read_votes": "mhpc.read.votes",
+    "read_truth": "mhpc.read.truth",
+    "load_garden": "mhpc.datasets.garden",
+    "simulate": "mhpc.simulate.sources",
+    "Profile": "mhpc.simulate.sources",
+    "inspect": "mhpc.pipeline",
+    "encode": "mhpc.encode.panel",
+    "consolidate": "mhpc.pipeline",
+    "evaluate": "mhpc.pipeline",
+    "SA": "mhpc.consolidate.sa",
+    "WA": "mhpc.consolidate.wa",
+    "MLCM": "mhpc.consolidate.mlcm",
+    "MPCU": "mhpc.consolidate.mpc_u",
+    "MHPC": "mhpc.consolidate.mhpc",
+    "Threshold": "mhpc.decide.threshold",
+    "Taxonomy": "mhpc.core.taxonomy",
+    "Votes": "mhpc.core.votes",
+    "Truth": "mhpc.core.truth",
+    "Panel": "mhpc.core.panel",
+    "Consolidation": "mhpc.core.consolidation",
+    "Decision": "mhpc.core.decision",
+    "Scorecard": "mhpc.core.scorecard",
+    "Result": "mhpc.pipeline",
+    "MhpcError": "mhpc.errors",
+    "MhpcWarning": "mhpc.errors",
+}
+
+__all__ = [
+    "MHPC",
+    "MLCM",
+    "MPCU",
+    "SA",
+    "WA",
+    "Consolidation",
+    "Decision",
+    "MhpcError",
+    "MhpcWarning",
+    "Panel",
+    "Profile",
+    "Result",
+    "Scorecard",
+    "Taxonomy",
+    "Threshold",
+    "Truth",
+    "Votes",
+    "consolidate",
+    "encode",
+    "evaluate",
+    "inspect",
+    "load_garden",
+    "read_taxonomy",
+    "read_truth",
+    "read_votes",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("mhpc")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mhpc' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,99 @@
+"""The command line: one command a file, loaded when it is called.
+
+Data go to standard output, talk and progress to standard error. Exit codes: 0 done, 1 the data
+are wrong, 2 the usage is wrong, 130 interrupted.
+"""
+
+import os
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
+import click
+
+from mhpc.errors import MhpcError, MhpcWarning
+
+COMMANDS = {
+    "demo": "mhpc.cli.demo:demo",
+    "inspect": "mhpc.cli.inspect:inspect",
+    "consolidate": "mhpc.cli.consolidate:consolidate",
+    "evaluate": "mhpc.cli.evaluate:evaluate",
+    "simulate": "mhpc.cli.simulate:simulate",
+    "methods": "mhpc.cli.methods:methods",
+}
+"""Name and home of every command, in the order of the help."""
+
+
+class LazyCommands(click.Group):
+    """Commands that are imported when they are called or helped with."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order in which people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, naming the nearest ones when there is none."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from mhpc.errors import nearest
+
+            ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyCommands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="mhpc")
+@click.option("--debug", is_flag=True, help="Show where an error arose.")
+def cli(debug: bool) -> None:
+    """Consolidate labels that many sources took from one hierarchy.
+
+    Start with `mhpc demo`, then look at your own data with `mhpc inspect VOTES --taxonomy T`.
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit; every error is one line unless --debug is given."""
+    given = sys.argv[1:] if args is None else args
+    warnings.showwarning = _show_warning
+    warnings.simplefilter("always", MhpcWarning)
+    try:
+        code = cli.main(args=given, prog_name="mhpc", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of a pipe has had enough, as `head` does: not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("mhpc: interrupted", err=True)
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (MhpcError, OSError, MemoryError) as error:
+        if "--debug" in given:
+            raise
+        click.echo(f"mhpc: error: {_one_line(error)}", err=True)
+        code = getattr(error, "exit_code", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if issubclass(category, MhpcWarning):
+        click.echo(f"mhpc: warning: {' '.join(str(message).split())}", err=True)

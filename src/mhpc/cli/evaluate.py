@@ -1,0 +1,40 @@
+"""``mhpc evaluate``: a run against the truth."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mhpc.cli.options import as_json, given, setting
+from mhpc.cli.output import show
+
+
+@click.command(short_help="Measure a run against the truth.")
+@click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
+@setting("truth")
+@click.option(
+    "--view", type=click.Choice(["closed", "specific"]), default="closed", show_default=True,
+    help="Count all true labels with their ancestors, or the deepest ones alone.",
+)  # fmt: skip
+@setting("unknown")
+@as_json
+def evaluate(folder: Path, view: Any, as_json: bool, **values: Any) -> None:
+    """Measure the scores in OUT/ against a truth."""
+    from mhpc.pipeline import evaluate as measure
+    from mhpc.read.run import read_run, read_run_document
+    from mhpc.read.truth import read_truth
+    from mhpc.report.terminal import render_scorecards
+
+    settings = given(values)
+    if "truth" not in settings:
+        raise click.UsageError("--truth FILE is missing")
+    truth = read_truth(settings["truth"])
+    top = read_run_document(folder)["settings"]["top"]
+    card = measure(read_run(folder), truth, view=view, unknown=settings.get("unknown", "error"))
+    show(card, lambda found: render_scorecards([(found.method, found)]), as_json=as_json)
+    if top != "all":
+        click.echo(
+            f"mhpc: warning: OUT/ holds the best {top} labels of each instance; the others count "
+            "as 0. For exact figures consolidate with --top all.",
+            err=True,
+        )

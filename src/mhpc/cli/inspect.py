@@ -1,0 +1,33 @@
+"""``mhpc inspect``: look before you run."""
+
+from typing import Any
+
+import click
+
+from mhpc.cli.options import as_json, given, setting
+from mhpc.cli.output import show
+
+
+@click.command(short_help="Look at votes before you run.")
+@click.argument("votes")
+@setting("taxonomy")
+@setting("columns")
+@as_json
+def inspect(votes: str, as_json: bool, **values: Any) -> None:
+    """Show coverage, depth of answers, conflict, unknown labels and silent sources of VOTES."""
+    from mhpc.cli.progress import StderrProgress
+    from mhpc.pipeline import inspect as look
+    from mhpc.read.taxonomy import read_taxonomy
+    from mhpc.read.votes import read_votes
+    from mhpc.report.terminal import render_inspection
+
+    settings = given(values)
+    if "taxonomy" not in settings:
+        raise click.UsageError("--taxonomy FILE is missing")
+    with StderrProgress() as progress:
+        progress("reading", 0, 0)
+        taxonomy = read_taxonomy(settings["taxonomy"])
+        table = read_votes(votes, columns=settings.get("columns"))
+        progress("inspecting", 0, 0)
+        facts = look(table, taxonomy)
+    show(facts, render_inspection, as_json=as_json)

@@ -1,0 +1,84 @@
+"""Click options made from the settings, so that each is declared once."""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import click
+from click.shell_completion import CompletionItem
+
+from mhpc.consolidate.registry import METHODS
+from mhpc.settings import RunSettings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class KeyValue(click.ParamType[tuple[str, str]]):
+    """``key=value``."""
+
+    name = "KEY=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first ``=``."""
+        key, equals, content = str(value).partition("=")
+        if not (key and equals):
+            self.fail(f"{value!r} is not KEY=VALUE", param, ctx)
+        return key.strip(), content.strip()
+
+
+class MethodName(click.ParamType[str]):
+    """A method's name; completes to the registered ones."""
+
+    name = "NAME"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the registry."""
+        return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
+
+
+_FLAGS: dict[str, dict[str, Any]] = {
+    "taxonomy": {"metavar": "FILE"},
+    "method": {"type": MethodName()},
+    "parameters": {"flag": "--set", "metavar": "KEY=VALUE"},
+    "columns": {"flag": "--column", "metavar": "ROLE=NAME"},
+    "scope": {"metavar": "all|used|FILE"},
+    "threshold": {"metavar": "SCORE"},
+    "top": {"metavar": "COUNT|all"},
+    "truth": {"metavar": "FILE"},
+}
+"""What the command line adds to a setting's declaration: how it is spelt."""
+
+
+def setting(name: str) -> Callable[[Function], Function]:
+    """Return a decorator that adds the option of one run setting."""
+    field = RunSettings.model_fields[name]
+    extra = dict(_FLAGS.get(name, {}))
+    flag = extra.pop("flag", f"--{name}")
+    help_text = " ".join((field.description or "").split())
+    if field.annotation is not None and get_origin(field.annotation) is dict:
+        extra |= {"type": KeyValue(), "multiple": True}
+        help_text += " May be given several times."
+    elif get_origin(field.annotation) is Literal:
+        extra["type"] = click.Choice(get_args(field.annotation))
+    if not field.is_required() and field.default_factory is None and field.default is not None:
+        help_text += f"  [default: {field.default}]"
+    # No default reaches click: what is not given is left to the settings file, then to
+    # RunSettings itself.
+    return click.option(flag, name, help=help_text, **extra)
+
+
+def given(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that the command line names, as RunSettings takes them."""
+    named = {name: value for name, value in values.items() if value not in (None, ())}
+    return {
+        name: dict(value) if isinstance(value, tuple) else value for name, value in named.items()
+    }
+
+
+def as_json(function: Function) -> Function:
+    """Add ``--json``."""
+    option = click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+    return option(function)

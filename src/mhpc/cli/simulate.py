@@ -1,0 +1,60 @@
+"""``mhpc simulate``: votes made from a truth, to a stated degree of vagueness and noise."""
+
+import click
+
+
+@click.command(short_help="Make votes from a truth.")
+@click.argument("truth")
+@click.option("--taxonomy", metavar="FILE", help="The hierarchy; an ARFF truth brings its own.")
+@click.option(
+    "--sources", default=4, show_default=True, type=click.IntRange(min=1), help="How many."
+)
+@click.option(
+    "--vague", "--specificity", "specificity", default=0.8, show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The paper's alpha_vague: a label on level l is said as it is with probability "
+    "alpha ** l, so that a smaller value makes vaguer sources.",
+)  # fmt: skip
+@click.option(
+    "--noise", "--accuracy", "accuracy", default=0.5, show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The paper's alpha_noise: the probability that a label is not replaced by one drawn "
+    "from its siblings, so that a smaller value makes noisier sources.",
+)  # fmt: skip
+@click.option(
+    "--coverage", default=1.0, show_default=True, type=click.FloatRange(0, 1),
+    help="The probability that a source answers an instance at all.",
+)  # fmt: skip
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For the draws."
+)
+@click.option(
+    "-o", "--output", default="-", show_default=True, metavar="FILE",
+    help="Where the votes go, as CSV; - is standard output.",
+)  # fmt: skip
+def simulate(
+    truth: str,
+    taxonomy: str | None,
+    sources: int,
+    specificity: float,
+    accuracy: float,
+    coverage: float,
+    seed: int,
+    output: str,
+) -> None:
+    """Make the votes of imperfect sources from TRUTH (Algorithm 2 of the paper).
+
+    TRUTH is a table instance, label, or a Clus HMC ARFF file, plain or gzip.
+    """
+    from mhpc.read.taxonomy import read_taxonomy
+    from mhpc.read.truth import read_truth
+    from mhpc.simulate.sources import Profile
+    from mhpc.simulate.sources import simulate as make
+    from mhpc.write.tables import write_votes
+
+    if truth == "-" and taxonomy in (None, "-"):
+        raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")
+    profile = Profile(specificity=specificity, accuracy=accuracy, coverage=coverage)
+    hierarchy = read_taxonomy(taxonomy or truth)
+    votes = make(read_truth(truth), hierarchy, [profile] * sources, seed=seed)
+    write_votes(output, votes)

@@ -1,0 +1,1 @@
+"""Methods: one a file, found by name in `mhpc.consolidate.registry`."""

@@ -1,0 +1,38 @@
+"""What a method is: frozen parameters with one verb."""
+
+from typing import ClassVar, Protocol
+
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.panel import Panel
+from mhpc.core.parameters import Parameters
+from mhpc.core.progress import Progress, silent
+
+
+class Method(Protocol):
+    """Anything with a name, a summary, a reference and the verb `consolidate`.
+
+    Every method takes sets and scores, treats "not asked" as missing, works on DAGs, is
+    deterministic, says when it did not converge, and gives an instance that nobody answered 0
+    for every label.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    reference: ClassVar[str]
+
+    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+        """Return a score for every instance and label of the panel."""
+        ...
+
+
+class MethodParameters(Parameters):
+    """The parameters of a method; what the registered ones share."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    reference: ClassVar[str]
+
+
+PAPER = (
+    "Zhang, Xie, Li, Gao, Fan, Yu: Multi-source Hierarchical Prediction Consolidation, CIKM 2016"
+)

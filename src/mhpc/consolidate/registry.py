@@ -1,0 +1,48 @@
+"""The methods by name. A method's module is imported when it is asked for, not before."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from mhpc.errors import UnknownMethodError, nearest, quoted
+
+if TYPE_CHECKING:
+    from mhpc.consolidate.method import Method, MethodParameters
+
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "sa": "mhpc.consolidate.sa:SA",
+        "wa": "mhpc.consolidate.wa:WA",
+        "mlcm": "mhpc.consolidate.mlcm:MLCM",
+        "mpc-u": "mhpc.consolidate.mpc_u:MPCU",
+        "mhpc": "mhpc.consolidate.mhpc:MHPC",
+    }
+)
+"""Name and home of every method, in the order in which they are shown."""
+
+DEFAULT: tuple[str, Mapping[str, Any]] = (
+    "mhpc",
+    MappingProxyType({"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0}),
+)
+"""What consolidates when no method is named: the paper's closed form, solved once, on votes with
+their ancestors and with little smoothing. `docs/methods.md` has the figures."""
+
+
+def method_class(name: str) -> "type[MethodParameters]":
+    """Return the class of a method."""
+    if name not in METHODS:
+        raise UnknownMethodError(
+            f"no method {name!r}{nearest(name, METHODS)}; there are {quoted(list(METHODS))}"
+        )
+    module, _, attribute = METHODS[name].partition(":")
+    found: type[MethodParameters] = getattr(import_module(module), attribute)
+    return found
+
+
+def make_method(name: str | None = None, parameters: Mapping[str, Any] | None = None) -> "Method":
+    """Return a method by name, or the default one, with some of its parameters set."""
+    given = dict(parameters or {})
+    if name is None:
+        name, given = DEFAULT[0], {**DEFAULT[1], **given}
+    return cast("Method", method_class(name)(**given))

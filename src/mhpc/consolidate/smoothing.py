@@ -1,0 +1,111 @@
+"""Smoothing over a similarity graph: what MHPC and MPC-U share."""
+
+import os
+import warnings
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from mhpc.consolidate.method import MethodParameters
+from mhpc.core.arrays import BoolArray, FloatArray, dense
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.panel import Average, Panel, VotesKind
+from mhpc.core.progress import Progress
+from mhpc.errors import ConvergenceWarning, TooLargeError
+from mhpc.graph.alternate import Anchor, alternate
+
+
+class Smoothing(MethodParameters):
+    """Parameters of the consensus cost (equations 1 to 6) and of the two-phase iteration."""
+
+    lam: Annotated[float, Field(ge=0)] = 10.0
+    """lambda of equation 1: how strongly similar instances are drawn together. 0 is averaging."""
+
+    sigma: Annotated[float, Field(gt=0)] = 0.3
+    """sigma of equation 7: the distance at which similarity has fallen to 1/e. The paper gives
+    none; 0.3 is what gives its figures."""
+
+    votes: VotesKind = "raw"
+    """What is smoothed: the labels as said, as the paper does, or with all their ancestors."""
+
+    graph: VotesKind | None = None
+    """What similarity is estimated on; none: the same as `votes`, as in the paper."""
+
+    average: Average = "answers"
+    """Divide by the answers an instance got, or by the number of sources as the paper does."""
+
+    anchor: Anchor = "mean"
+    """What every solve starts from: the mean answer, which settles, or the previous result,
+    as the paper has it, which smooths again and again."""
+
+    tol: Annotated[float, Field(ge=0)] = 1e-4
+    """Stop once the relative change of an iteration is below this."""
+
+    max_iter: Annotated[int, Field(ge=0)] = 30
+    """Iterations at most after the first solve; 0 is the first closed-form solve alone."""
+
+    def smooth(self, panel: Panel, weights: FloatArray, progress: Progress) -> Consolidation:
+        """Return the panel's mean answers, smoothed in the space that the weights span."""
+        answered = panel.answers_per_instance > 0
+        _refuse_what_does_not_fit(int(answered.sum()), len(panel.taxonomy))
+        Y_bar = _mean(panel, self.votes, self.average, answered)
+        graph = None
+        if self.graph not in (None, self.votes):
+            graph = _mean(panel, self.graph, self.average, answered)
+        settled = alternate(
+            Y_bar, graph, weights, lam=self.lam, sigma=self.sigma, anchor=self.anchor,
+            tol=self.tol, max_iter=self.max_iter, progress=progress,
+            disagreement=_disagreement(panel, Y_bar, answered, self.votes, self.average),
+        )  # fmt: skip
+        if not settled.converged:
+            warnings.warn(
+                f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
+                f"{settled.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
+                "look at the spread in the trace if instances are becoming alike",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        scores = np.zeros((len(panel.instances), len(panel.taxonomy)))
+        scores[answered] = settled.Y
+        return Consolidation(
+            taxonomy=panel.taxonomy,
+            instances=panel.instances,
+            score=scores,
+            specific=scores,
+            method=self.name,
+            parameters=self.model_dump(),
+            trace=settled.trace,
+            converged=settled.converged,
+        )
+
+
+def _mean(panel: Panel, votes: VotesKind, average: Average, answered: BoolArray) -> FloatArray:
+    return dense(panel.mean(votes, average)[answered])
+
+
+def _disagreement(
+    panel: Panel, Y_bar: FloatArray, answered: BoolArray, votes: VotesKind, average: Average
+) -> float:
+    """Return sum_i 1/n_i sum_a |y_a|^2 - |Y_bar|^2: the first term of eq. 1 at Y = Y_bar."""
+    asked = np.maximum(panel.answers_per_instance, 1).astype(float)
+    if average == "all-sources":
+        asked[:] = len(panel.sources)
+    squares = np.asarray(panel.votes(votes).multiply(panel.votes(votes)).sum(axis=1)).ravel()
+    within = np.bincount(panel.instance, weights=squares, minlength=len(asked)) / asked
+    return float(within[answered].sum() - np.einsum("ij,ij->", Y_bar, Y_bar))
+
+
+def _refuse_what_does_not_fit(instances: int, labels: int) -> None:
+    """Foresee the memory that the dense graph takes instead of meeting its end."""
+    needed = 8 * instances * (instances + 6 * labels)
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > free:
+        raise TooLargeError(
+            f"a dense graph of {instances:,} instances and {labels:,} labels needs about "
+            f"{needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; "
+            "consolidate a part at a time, or use --method sa"
+        )

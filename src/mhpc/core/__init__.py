@@ -1,0 +1,1 @@
+"""The nouns: frozen data that every stage takes and returns."""

@@ -1,0 +1,90 @@
+"""Consolidation: a score for every instance and label, and how it came about."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mhpc.core.arrays import FloatArray, Matrix, dense
+from mhpc.core.index import Index
+from mhpc.core.taxonomy import Taxonomy
+
+BLOCK_CELLS = 1 << 22
+"""Cells of a dense block: 32 MB of float64, so that no walk over scores needs N x K at once."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of a method.
+
+    Attributes
+    ----------
+    iteration : int
+        0 is the first closed-form solve.
+    change : float
+        ``|Y - Y_before| / |Y_before|``, the relative change that the stopping rule looks at.
+    objective : float or None
+        The consensus cost that was minimised, where the method has one.
+    spread : float
+        How much instances still differ, relative to the votes: 1 as much, 0 all alike. A
+        falling spread is over-smoothing becoming visible.
+    seconds : float
+        Wall time of the iteration.
+    """
+
+    iteration: int
+    change: float
+    objective: float | None
+    spread: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Consolidation:
+    """What a method concludes.
+
+    Attributes
+    ----------
+    taxonomy, instances
+        The two axes.
+    score : array or csr_array, (N, K)
+        That the label applies (closed view). The paper's methods give one raw number here and
+        in `specific`: larger is likelier, comparable within a run.
+    specific : array or csr_array, (N, K)
+        That the label applies and none of its children does (specific view).
+    method : str
+        The registered name.
+    parameters : mapping
+        All its parameters.
+    trace : tuple of Step
+        The iterations, empty for methods without any.
+    converged : bool
+        False when an iteration stopped at its limit.
+    """
+
+    taxonomy: Taxonomy
+    instances: Index
+    score: Matrix
+    specific: Matrix
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    trace: tuple[Step, ...] = ()
+    converged: bool = True
+
+    def view(self, name: str) -> Matrix:
+        """Return `score` for the closed view, `specific` for the specific one."""
+        return self.score if name == "closed" else self.specific
+
+    def __repr__(self) -> str:
+        return (
+            f"Consolidation({self.method}: {len(self.instances)} instances "
+            f"x {len(self.taxonomy)} labels)"
+        )
+
+
+def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
+    """Walk over a matrix in dense blocks of rows."""
+    rows, columns = matrix.shape
+    step = max(1, BLOCK_CELLS // max(columns, 1))
+    for start in range(0, rows, step):
+        span = slice(start, min(start + step, rows))
+        yield span, dense(matrix[span])

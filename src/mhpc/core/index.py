@@ -1,0 +1,58 @@
+"""Index: ids in a fixed order, and the position of each."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import SupportsIndex
+
+import numpy as np
+
+from mhpc.core.arrays import IntArray
+from mhpc.errors import DataError
+
+UNKNOWN = -1
+"""The position of an id that an index does not hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Unique ids of instances, sources or labels; a position stands for an id everywhere inside.
+
+    Examples
+    --------
+    >>> index = Index(("bee", "wasp"))
+    >>> index.locate(["wasp", "fly"]).tolist()
+    [1, -1]
+    """
+
+    ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.positions) != len(self.ids):
+            twice = next(id_ for at, id_ in enumerate(self.ids) if self.positions[id_] != at)
+            raise DataError(f"id {twice!r} appears twice; ids must be unique")
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The position of every id."""
+        return {id_: at for at, id_ in enumerate(self.ids)}
+
+    def locate(self, ids: Iterable[str]) -> IntArray:
+        """Return the position of each id, ``UNKNOWN`` where there is none."""
+        positions = self.positions
+        return np.array([positions.get(id_, UNKNOWN) for id_ in ids], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, position: SupportsIndex) -> str:
+        return self.ids[position]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self.positions
+
+    def __repr__(self) -> str:
+        return f"Index({len(self)} ids)"

@@ -1,0 +1,119 @@
+"""Panel: the encoded votes, one sparse row an answer."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.core.index import Index
+from mhpc.core.taxonomy import Taxonomy
+
+VotesKind: TypeAlias = Literal["raw", "augmented"]
+Average: TypeAlias = Literal["answers", "all-sources"]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """All answers as one matrix, and the instance and source of each.
+
+    One matrix of answers x labels, not M matrices of N x K, so that the same object holds four
+    classifiers and a hundred thousand doctors with three answers each. Means, counts and
+    occurrences are sparse products with it.
+
+    Attributes
+    ----------
+    taxonomy : Taxonomy
+        K labels, the columns.
+    instances, sources : Index
+        N instances and M sources; either may hold ids without an answer.
+    instance, source : int arrays, (A,)
+        Whose answer each row is; rows are sorted by instance, then source.
+    raw : csr_array, (A, K)
+        The labels as said, with scores in (0, 1]; an empty row says "none of these".
+    augmented : csr_array, (A, K)
+        The same with all ancestors (Algorithm 1), each with the largest score below it.
+    scope : csr_array, (M, K), or None
+        Ones where a source can speak about a label; None when all can about all.
+    """
+
+    taxonomy: Taxonomy
+    instances: Index
+    sources: Index
+    instance: IntArray
+    source: IntArray
+    raw: Sparse
+    augmented: Sparse
+    scope: Sparse | None = None
+
+    def votes(self, kind: VotesKind) -> Sparse:
+        """Return the answers as said, or with their ancestors."""
+        return self.raw if kind == "raw" else self.augmented
+
+    @cached_property
+    def answers_per_instance(self) -> IntArray:
+        """How many sources answered each instance, (N,)."""
+        return np.bincount(self.instance, minlength=len(self.instances))
+
+    @cached_property
+    def answers_per_source(self) -> IntArray:
+        """How many instances each source answered, (M,)."""
+        return np.bincount(self.source, minlength=len(self.sources))
+
+    @cached_property
+    def answers_per_label(self) -> FloatArray:
+        """How many answers could have held each label, (K,): the trials behind its support."""
+        if self.scope is None:
+            return np.full(len(self.taxonomy), float(len(self.instance)))
+        return np.asarray(self.answers_per_source.astype(float) @ self.scope)
+
+    def only(self, answers: BoolArray) -> "Panel":
+        """Return the panel with some of its answers, instances and sources staying as they are."""
+        return replace(
+            self,
+            instance=self.instance[answers],
+            source=self.source[answers],
+            raw=self.raw[answers],
+            augmented=self.augmented[answers],
+        )
+
+    def mean(self, kind: VotesKind, average: Average) -> Sparse:
+        """Return Y_bar (eq. 6), the mean answer of every instance, (N, K).
+
+        Parameters
+        ----------
+        kind : "raw" or "augmented"
+            Which votes to average.
+        average : "answers" or "all-sources"
+            ``"answers"`` divides by the answers an instance got from sources that can speak
+            about the label: who was not asked did not say no. ``"all-sources"`` divides by M,
+            as the paper writes. An instance without answers has an empty row.
+        """
+        total = (self._instances_by_answers @ self.votes(kind)).tocsr()
+        if average == "all-sources":
+            return total / len(self.sources)
+        if self.scope is None:
+            divisor = np.maximum(self.answers_per_instance, 1).astype(float)
+            return sparse.diags_array(1.0 / divisor, format="csr") @ total
+        asked = (self._asked @ self.scope).tocsr()
+        asked.data = 1.0 / asked.data
+        return total.multiply(asked).tocsr()
+
+    @cached_property
+    def _instances_by_answers(self) -> Sparse:
+        answers = len(self.instance)
+        entries = (np.ones(answers), (self.instance, np.arange(answers)))
+        return sparse.csr_array(entries, shape=(len(self.instances), answers))
+
+    @cached_property
+    def _asked(self) -> Sparse:
+        entries = (np.ones(len(self.instance)), (self.instance, self.source))
+        return sparse.csr_array(entries, shape=(len(self.instances), len(self.sources)))
+
+    def __repr__(self) -> str:
+        return (
+            f"Panel({len(self.instance)} answers of {len(self.sources)} sources "
+            f"on {len(self.instances)} instances, {len(self.taxonomy)} labels)"
+        )

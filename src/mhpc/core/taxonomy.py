@@ -1,0 +1,236 @@
+"""Taxonomy: labels and who is whose parent, as a tree or a DAG."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from mhpc.core.arrays import IntArray, Sparse
+from mhpc.core.index import UNKNOWN, Index
+from mhpc.errors import TaxonomyError, nearest, quoted
+
+PATH_SEPARATOR = " > "
+"""What joins the names of a path when a label is shown or looked up by its path."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """A hierarchy of labels. There is no root label: roots are labels without a parent.
+
+    Ids are unique, names need not be: two places may be called Paris, and a child may carry
+    its parent's name. Make one with `build_taxonomy` or `mhpc.read_taxonomy`.
+
+    Attributes
+    ----------
+    labels : Index
+        The K label ids; their order is the order of every label axis.
+    names : tuple of str
+        A name for every label, to show to people.
+    parents : csr_array, (K, K)
+        The paper's H: ``parents[k, p] == 1`` where label ``p`` is a direct parent of ``k``.
+    """
+
+    labels: Index
+    names: tuple[str, ...]
+    parents: Sparse
+
+    @cached_property
+    def children(self) -> Sparse:
+        """The transpose of `parents`: ``children[p, k] == 1`` where ``k`` is a child of ``p``."""
+        return self.parents.T.tocsr()
+
+    @cached_property
+    def closure(self) -> Sparse:
+        """Every label with itself and all its ancestors, (K, K) with ones.
+
+        Squaring ``I + H`` until it stops growing takes about log2(depth) sparse products.
+        """
+        reach = (self.parents + sparse.eye_array(len(self), format="csr")).tocsr()
+        while True:
+            further = (reach @ reach).tocsr()
+            if further.nnz == reach.nnz:
+                reach.data[:] = 1.0
+                reach.sort_indices()
+                return reach
+            further.data[:] = 1.0
+            reach = further
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """The level of every label: 1 for a root.
+
+        With several parents it is the longest way up, so that a child is always deeper than
+        each of its parents.
+        """
+        depth = np.empty(len(self), dtype=np.int64)
+        for level, labels in enumerate(self.levels, start=1):
+            depth[labels] = level
+        return depth
+
+    @cached_property
+    def levels(self) -> tuple[IntArray, ...]:
+        """The label positions level by level, each after all its parents."""
+        return _levels(self.parents, self.labels)
+
+    @property
+    def roots(self) -> IntArray:
+        """Positions of the labels without a parent."""
+        return np.flatnonzero(np.diff(self.parents.indptr) == 0)
+
+    def parents_of(self, label: int) -> IntArray:
+        """Return the positions of a label's direct parents."""
+        return _row(self.parents, label)
+
+    def children_of(self, label: int) -> IntArray:
+        """Return the positions of a label's direct children."""
+        return _row(self.children, label)
+
+    def ancestors_of(self, label: int) -> IntArray:
+        """Return the positions of all labels above a label, itself left out."""
+        return np.setdiff1d(_row(self.closure, label), [label])
+
+    def siblings_of(self, label: int) -> IntArray:
+        """Return the other labels that share a parent; roots are siblings of each other."""
+        above = self.parents_of(label)
+        beside = [self.children_of(parent) for parent in above] if len(above) else [self.roots]
+        return np.setdiff1d(np.concatenate(beside), [label])
+
+    def path(self, label: int) -> str:
+        """Return the names from a root down to a label, by first parents: ``A > B > C``."""
+        names = [self.names[label]]
+        while len(above := self.parents_of(label)):
+            label = int(above[0])
+            names.append(self.names[label])
+        return PATH_SEPARATOR.join(reversed(names))
+
+    def locate(self, labels: Iterable[str]) -> IntArray:
+        """Return positions by id, else by a name or path that only one label has, else -1."""
+        by_id, aliases = self.labels.positions, self._aliases
+        return np.array(
+            [by_id.get(text, aliases.get(text, UNKNOWN)) for text in labels], dtype=np.int64
+        )
+
+    def homonyms(self, name: str) -> list[str]:
+        """Return the ids of the labels that carry a name."""
+        return [id_ for id_, other in zip(self.labels, self.names, strict=True) if other == name]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.labels
+
+    def __repr__(self) -> str:
+        return f"Taxonomy({len(self)} labels, {self.depth.max(initial=0)} levels)"
+
+    @cached_property
+    def _aliases(self) -> dict[str, int]:
+        if self.names == self.labels.ids:
+            return {}
+        aliases: dict[str, int] = {}
+        shared: set[str] = set()
+        for label, name in enumerate(self.names):
+            for alias in {name, self.path(label)}:
+                if alias in aliases:
+                    shared.add(alias)
+                aliases[alias] = label
+        return {alias: label for alias, label in aliases.items() if alias not in shared}
+
+
+def build_taxonomy(
+    labels: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    *,
+    names: Sequence[str] | None = None,
+    origin: str = "the taxonomy",
+) -> Taxonomy:
+    """Make a taxonomy from labels and their ``(label, parent)`` edges.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Unique label ids.
+    edges : iterable of (label, parent)
+        Both ends must be labels; the same edge twice counts once.
+    names : sequence of str, optional
+        What to show for each label; the ids unless given.
+    origin : str
+        Where the taxonomy comes from, for messages.
+
+    Examples
+    --------
+    >>> taxonomy = build_taxonomy(["plant", "flower"], [("flower", "plant")])
+    >>> taxonomy.depth.tolist()
+    [1, 2]
+    """
+    index = Index(tuple(labels))
+    pairs = list(edges)
+    child, parent = index.locate(c for c, _ in pairs), index.locate(p for _, p in pairs)
+    for (label, above), c, p in zip(pairs, child, parent, strict=True):
+        if c == p:
+            raise TaxonomyError(f"{origin}: label {label!r} is its own parent; leave that row out")
+        if UNKNOWN in (c, p):
+            lost = label if c == UNKNOWN else above
+            raise TaxonomyError(
+                f"{origin}: {lost!r}, named as parent of {label!r}, is not a label"
+                f"{nearest(lost, index)}; add a row for it with an empty parent if it is a root"
+            )
+    shape = (len(index), len(index))
+    parents = sparse.coo_array((np.ones(len(pairs)), (child, parent)), shape=shape).tocsr()
+    parents.data[:] = 1.0
+    try:
+        _levels(parents, index)
+    except TaxonomyError as error:
+        raise TaxonomyError(f"{origin}: {error}") from None
+    return Taxonomy(index, tuple(names) if names is not None else index.ids, parents)
+
+
+def _row(matrix: Sparse, row: int) -> IntArray:
+    return np.asarray(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]], dtype=np.int64)
+
+
+def _levels(parents: Sparse, labels: Index) -> tuple[IntArray, ...]:
+    """Sort topologically; a label that never comes free lies on a cycle or below one.
+
+    A label is free one level after the last of its parents, so the level is its longest way up.
+    """
+    children = parents.T.tocsr()
+    waiting = np.diff(parents.indptr).astype(np.int64)
+    level = np.flatnonzero(waiting == 0)
+    levels = []
+    while len(level):
+        levels.append(level)
+        below = children[level].indices
+        np.subtract.at(waiting, below, 1)
+        level = np.unique(below[waiting[below] == 0]).astype(np.int64)
+    if sum(map(len, levels)) < len(labels):
+        cycle = [labels[label] for label in _cycle(parents, waiting)]
+        raise TaxonomyError(
+            f"the parents form a cycle: {' > '.join(map(repr, cycle[:8]))}"
+            f"{' …' if len(cycle) > 8 else ''}; remove one of these edges"
+        )
+    return tuple(levels)
+
+
+def _cycle(parents: Sparse, waiting: IntArray) -> list[int]:
+    """Walk up among labels that still wait for a parent until one comes again."""
+    label = int(np.flatnonzero(waiting)[0])
+    walk: list[int] = []
+    while label not in walk:
+        walk.append(label)
+        label = next(int(up) for up in _row(parents, label) if waiting[up])
+    return [*walk[walk.index(label) :], label]
+
+
+def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:
+    """Say why a label was not found and which are near: ambiguous, or simply not there."""
+    same = taxonomy.homonyms(label)
+    if len(same) > 1:
+        return f"label {label!r} is the name of {len(same)} labels: {quoted(same)}; give an id"
+    known = {*taxonomy.labels, *taxonomy.names}
+    return f"label {label!r} is not in the taxonomy{nearest(label, known)}"

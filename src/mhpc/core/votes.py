@@ -1,0 +1,55 @@
+"""Votes: who said what of which instance, as a long table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from mhpc.core.arrays import FloatArray, IntArray
+from mhpc.core.index import Index
+
+NONE_OF_THESE = -1
+"""The label position of an answer without a label: the source looked and chose nothing."""
+
+Scope: TypeAlias = Literal["all", "used"] | Mapping[str, tuple[str, ...]]
+"""What sources can speak about: all labels, those they ever used, or a list by source."""
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """The table instance, source, label, score, with every text replaced by its position.
+
+    An *answer* is one (source, instance) pair. It may hold several rows, one a label, or one
+    row with `NONE_OF_THESE`. A pair without rows was not asked, which says nothing.
+
+    Attributes
+    ----------
+    instances, sources, labels : Index
+        The ids that occur; `labels` holds the texts as they were given, known or not.
+    instance, source, label : int arrays, (R,)
+        Positions in these, a row a vote, no vote twice.
+    score : float array, (R,)
+        How sure the source is, in [0, 1]; 1 where sources give no scores.
+    scope : "all", "used" or mapping of source to labels
+        Outside its scope a source's silence means nothing.
+    origin : str
+        Where the votes come from, for messages.
+    """
+
+    instances: Index
+    sources: Index
+    labels: Index
+    instance: IntArray
+    source: IntArray
+    label: IntArray
+    score: FloatArray
+    scope: Scope = "all"
+    origin: str = "the votes"
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+    def __repr__(self) -> str:
+        return (
+            f"Votes({len(self)} votes of {len(self.sources)} sources "
+            f"on {len(self.instances)} instances)"
+        )

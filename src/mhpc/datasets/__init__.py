@@ -1,0 +1,1 @@
+"""Data sets: a small one written for this project."""

@@ -1,0 +1,1 @@
+"""Decisions: from scores to label sets that respect the hierarchy."""

@@ -1,0 +1,80 @@
+"""The first rule: labels whose score reaches a level, with all their ancestors."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+from scipy import sparse
+
+from mhpc.core.arrays import FloatArray
+from mhpc.core.consolidation import Consolidation, blocks
+from mhpc.core.decision import Decision
+from mhpc.core.parameters import Parameters
+from mhpc.core.taxonomy import Taxonomy
+
+
+class Threshold(Parameters):
+    """Take every label whose score, or that of a label below it, reaches the level.
+
+    The raw numbers of the paper's methods have no common scale, so without a level one is
+    found: the level at which the sets are, on average, as large as the sources' answers with
+    their ancestors. It needs no truth and changes no ranking.
+    """
+
+    rule: ClassVar[str] = "threshold"
+
+    level: Annotated[float, Field(gt=0)] | None = None
+    """The lowest score that is enough; none: as many labels as sources give."""
+
+    def decide(self, consolidation: Consolidation, *, labels_per_answer: float) -> Decision:
+        """Return the label sets.
+
+        Parameters
+        ----------
+        consolidation : Consolidation
+            Its `score` decides.
+        labels_per_answer : float
+            Mean size of the sources' answers, ancestors included.
+        """
+        level = self.level
+        if level is None:
+            level = _level_for(consolidation, wanted=labels_per_answer)
+        return Decision(
+            taxonomy=consolidation.taxonomy,
+            instances=consolidation.instances,
+            reason=_chosen(consolidation, level),
+            rule=self.rule,
+            parameters={"level": level, "matched": self.level is None},
+        )
+
+
+def best_below(scores: FloatArray, taxonomy: Taxonomy) -> FloatArray:
+    """Return, for every label, the highest score of it and all labels below it, (N, K)."""
+    best = np.array(scores, order="F")
+    for labels in reversed(taxonomy.levels):
+        for label in labels:
+            for parent in taxonomy.parents_of(label):
+                np.maximum(best[:, parent], best[:, label], out=best[:, parent])
+    return best
+
+
+def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
+    """Return the level that leaves the wanted number of labels an instance, ties included."""
+    total = max(1, round(wanted * len(consolidation.instances)))
+    top = np.zeros(0)
+    for _, block in blocks(consolidation.score):
+        best = best_below(block, consolidation.taxonomy)
+        # Only the highest can decide the level, so that is all that is kept of a block.
+        top = np.concatenate([top, best[best > 0]])
+        if len(top) > total:
+            top = np.partition(top, len(top) - total)[len(top) - total :]
+    return float(top.min()) if len(top) else 1.0
+
+
+def _chosen(consolidation: Consolidation, level: float) -> sparse.csr_array:
+    parts = []
+    for _, block in blocks(consolidation.score):
+        chosen = best_below(block, consolidation.taxonomy) >= level
+        reason = np.where(block >= level, 1, 2).astype(np.int8)
+        parts.append(sparse.csr_array(np.where(chosen, reason, 0)))
+    return sparse.vstack(parts, format="csr")

@@ -1,0 +1,1 @@
+"""Encoding: texts meet the taxonomy, answers become sparse rows."""

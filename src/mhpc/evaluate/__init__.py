@@ -1,0 +1,1 @@
+"""Evaluation: metrics as values, each with a name and a direction."""

@@ -1,0 +1,1 @@
+"""Explanation: facts about sources and votes that people want to see."""

@@ -1,0 +1,1 @@
+"""Numerics of the paper that know nothing of what labels mean."""

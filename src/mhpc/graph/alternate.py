@@ -1,0 +1,123 @@
+"""The two-phase iteration: similarity from the labels, labels from the similarity.
+
+Y_bar: mean label matrix. Y: consolidated label matrix. S: support. Each iteration estimates W
+from the latest Y (eq. 13) and solves the closed form for a new Y (eq. 14).
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mhpc.core.arrays import FloatArray
+from mhpc.core.consolidation import Step
+from mhpc.core.progress import Progress, silent
+from mhpc.graph.distinct import distinct_rows
+from mhpc.graph.laplacian import closed_form_matrix
+from mhpc.graph.similarity import similarity
+from mhpc.graph.solve import solve_positive_definite
+
+Anchor: TypeAlias = Literal["previous", "mean"]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Where the iteration ended: the labels, the way there, and whether it had settled."""
+
+    Y: FloatArray
+    trace: tuple[Step, ...]
+    converged: bool
+
+
+def alternate(
+    Y_bar: FloatArray,
+    graph: FloatArray | None,
+    S: FloatArray,
+    *,
+    lam: float,
+    sigma: float,
+    anchor: Anchor,
+    tol: float,
+    max_iter: int,
+    disagreement: float = 0.0,
+    progress: Progress = silent,
+) -> Settled:
+    """Smooth label vectors over the graph of their own similarities.
+
+    Parameters
+    ----------
+    Y_bar : float array, (N, K)
+        What is smoothed.
+    graph : float array, (N, K), or None
+        What similarity is estimated on when that is not `Y_bar`; it is smoothed alongside.
+    S : float array, (K,)
+        Weight of each column in the distance.
+    lam, sigma : float
+        Strength and reach of the smoothing.
+    anchor : "previous" or "mean"
+        The right-hand side of each solve: the latest result, as the paper writes (which
+        smooths again what was smoothed), or Y_bar (which settles).
+    tol : float
+        Stop once the relative change ``|Y - Y_before| / |Y_before|`` is below it.
+    max_iter : int
+        Iterations after the first closed-form solve.
+    disagreement : float
+        The part of the objective that no Y can change: the votes' scatter around Y_bar.
+    progress : callable
+        Told after every solve.
+    """
+    # Equal rows are one vertex with a weight, which is exact, and spares the distance between
+    # them, where cancellation would leave 1e-8 instead of 0.
+    K = Y_bar.shape[1]
+    both = Y_bar if graph is None else np.hstack([Y_bar, graph])
+    first, vertex, weight = distinct_rows(both)
+    start = np.asfortranarray(both[first])
+    compared = slice(0, K) if graph is None else slice(K, None)
+    root = np.sqrt(weight)[:, None]
+    spread_of_votes = _norm(_centred(start[:, :K], weight), weight)
+
+    latest, trace = start, list[Step]()
+    for iteration in range(max_iter + 1):
+        began = time.perf_counter()
+        B = start if anchor == "mean" else latest
+        W = similarity(latest[:, compared], S, sigma=sigma)
+        solved = solve_positive_definite(closed_form_matrix(W, weight, lam=lam), B * root) / root
+        before, Y = latest[:, :K], solved[:, :K]
+        step = Step(
+            iteration=iteration,
+            change=_ratio(_norm(Y - before, weight), _norm(before, weight)),
+            objective=disagreement + _cost(Y, B[:, :K], start[:, :K], weight),
+            spread=_ratio(_norm(_centred(Y, weight), weight), spread_of_votes),
+            seconds=time.perf_counter() - began,
+        )
+        trace.append(step)
+        latest = solved
+        progress("solving", iteration + 1, max_iter + 1)
+        if step.change < tol:
+            break
+    # A single solve asked for (max_iter=0) is a closed form: there is nothing to settle.
+    converged = max_iter == 0 or trace[-1].change < tol
+    return Settled(np.ascontiguousarray(latest[:, :K])[vertex], tuple(trace), converged)
+
+
+def _cost(Y: FloatArray, B: FloatArray, Y_bar: FloatArray, weight: FloatArray) -> float:
+    """Return |Y - Y_bar|^2 + lambda tr(Y' L Y), eq. 2 less a constant.
+
+    Y solves (I + lambda L) Y = B, so lambda L Y is B - Y and the trace needs no product with L.
+    """
+    return _norm(Y - Y_bar, weight) ** 2 + float(weight @ np.einsum("ij,ij->i", Y, B - Y))
+
+
+def _norm(rows: FloatArray, weight: FloatArray) -> float:
+    """Return the Frobenius norm, every row counted as often as it occurs."""
+    return float(np.sqrt(weight @ np.einsum("ij,ij->i", rows, rows)))
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Return how large a part is, 0 where there is nothing to be part of."""
+    return part / whole if whole > 0 else 0.0
+
+
+def _centred(Y: FloatArray, weight: FloatArray) -> FloatArray:
+    return np.asarray(Y - (weight @ Y) / weight.sum())

@@ -1,0 +1,180 @@
+"""The stages, top to bottom. Only here, in the CLI and in engines do stages meet."""
+
+import json
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mhpc.consolidate.method import Method
+from mhpc.consolidate.registry import make_method
+from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.decision import Decision
+from mhpc.core.inspection import Inspection
+from mhpc.core.panel import Panel
+from mhpc.core.progress import Progress, silent
+from mhpc.core.scorecard import Scorecard, View
+from mhpc.core.sources import SourceFacts
+from mhpc.core.summary import Summary
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.core.truth import Truth
+from mhpc.core.votes import Votes
+from mhpc.decide.threshold import Threshold
+from mhpc.encode.labels import Unknown
+from mhpc.encode.panel import encode
+from mhpc.encode.truth import encode_truth
+from mhpc.errors import MhpcWarning
+from mhpc.evaluate.scorecard import score
+from mhpc.explain.inspection import inspection
+from mhpc.explain.sources import source_facts
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.truth import read_truth
+from mhpc.read.votes import read_votes
+from mhpc.report.document import run_document
+from mhpc.report.summary import summarise
+from mhpc.settings import RunSettings
+from mhpc.write.folder import refuse_existing, whole_folder
+from mhpc.write.tables import write_labels, write_scores, write_sources, write_taxonomy
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Everything that `consolidate` found."""
+
+    panel: Panel
+    consolidation: Consolidation
+    decision: Decision
+    sources: tuple[SourceFacts, ...]
+
+    @property
+    def scores(self) -> dict[str, list[str] | FloatArray]:
+        """Columns instance, label, score, specific of all labels above 0, for any dataframe."""
+        score, specific = dense(self.consolidation.score), dense(self.consolidation.specific)
+        row, label = np.nonzero((score > 0) | (specific > 0))
+        instances, labels = self.consolidation.instances, self.consolidation.taxonomy.labels
+        return {
+            "instance": [instances[i] for i in row],
+            "label": [labels[k] for k in label],
+            "score": score[row, label],
+            "specific": specific[row, label],
+        }
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """The label set of every instance, closed under ancestors."""
+        return self.decision.labels()
+
+    @property
+    def trace(self) -> tuple[Step, ...]:
+        """The iterations of the method."""
+        return self.consolidation.trace
+
+
+def consolidate(
+    votes: Votes,
+    taxonomy: Taxonomy,
+    *,
+    method: str | Method | None = None,
+    rule: Threshold | None = None,
+    unknown: Unknown = "error",
+    instances: Iterable[str] = (),
+    progress: Progress = silent,
+) -> Result:
+    """Consolidate what sources said into scores, label sets and facts about the sources.
+
+    Parameters
+    ----------
+    votes, taxonomy
+        As `mhpc.read_votes` and `mhpc.read_taxonomy` give them.
+    method : str or method, optional
+        A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. Unless given,
+        the paper's method on votes with their ancestors.
+    rule : Threshold, optional
+        How scores become label sets.
+    unknown : "error", "drop" or "graft"
+        What to do with labels that the taxonomy lacks.
+    instances : iterable of str, optional
+        Further instances that nobody answered.
+    progress : callable, optional
+        Told how far the work is.
+    """
+    panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
+    chosen = method if method is not None and not isinstance(method, str) else make_method(method)
+    return _consolidate_panel(panel, chosen, rule or Threshold(), progress)
+
+
+def evaluate(
+    result: Result | Consolidation,
+    truth: Truth,
+    *,
+    view: View = "closed",
+    unknown: Unknown = "error",
+) -> Scorecard:
+    """Measure scores against a truth; instances without a known truth do not count."""
+    found = result.consolidation if isinstance(result, Result) else result
+    known = encode_truth(truth, found.taxonomy, found.instances, unknown=unknown)
+    return score(found, known, view=view)
+
+
+def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
+    """Return coverage, depth, conflict, unknown labels and silent sources of votes."""
+    with warnings.catch_warnings():
+        # What is left out here is listed in the result.
+        warnings.simplefilter("ignore", MhpcWarning)
+        panel = encode(votes, taxonomy, unknown="drop")
+    return inspection(votes, taxonomy, panel)
+
+
+def run(
+    settings: RunSettings, *, output: Path, force: bool = False, progress: Progress = silent
+) -> Summary:
+    """Do the main job, from files to a folder that appears whole or not at all."""
+    refuse_existing(output, force=force)
+    method = make_method(settings.method, settings.parameters)
+    seconds: dict[str, float] = {}
+    with _stage("reading", seconds, progress):
+        taxonomy = read_taxonomy(settings.taxonomy)
+        votes = read_votes(settings.votes, columns=settings.columns, scope=settings.scope)
+        truth = read_truth(settings.truth) if settings.truth else None
+    with _stage("encoding", seconds, progress):
+        panel = encode(votes, taxonomy, unknown=settings.unknown)
+    with _stage("consolidating", seconds, progress):
+        result = _consolidate_panel(panel, method, Threshold(level=settings.threshold), progress)
+    with _stage("evaluating", seconds, progress):
+        cards = _scorecards(result, truth, settings.unknown) if truth else ()
+    with whole_folder(output, force=force) as folder, _stage("writing", seconds, progress):
+        write_taxonomy(folder / "taxonomy.csv", panel.taxonomy)
+        write_scores(folder / "scores.parquet", result.consolidation, top=settings.top)
+        write_labels(folder / "labels.csv", result.decision, result.consolidation)
+        write_sources(folder / "sources.csv", result.sources)
+        summary = summarise(
+            panel, result.consolidation, result.decision, result.sources, cards, seconds
+        )
+        document = run_document(settings.model_dump(), summary)
+        (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+    return summary
+
+
+def _consolidate_panel(panel: Panel, method: Method, rule: Threshold, progress: Progress) -> Result:
+    consolidation = method.consolidate(panel, progress=progress)
+    mean_answer = panel.augmented.sum() / len(panel.instance)
+    decision = rule.decide(consolidation, labels_per_answer=float(mean_answer))
+    return Result(panel, consolidation, decision, source_facts(panel, decision))
+
+
+def _scorecards(result: Result, truth: Truth, unknown: Unknown) -> tuple[Scorecard, ...]:
+    views: tuple[View, ...] = ("closed", "specific")
+    return tuple(evaluate(result, truth, view=view, unknown=unknown) for view in views)
+
+
+@contextmanager
+def _stage(name: str, seconds: dict[str, float], progress: Progress) -> Iterator[None]:
+    progress(name, 0, 0)
+    began = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - began

@@ -1,0 +1,39 @@
+"""Path codes: labels that spell their ancestors, such as ``20/01/03`` or ``A > B > C``."""
+
+from collections.abc import Sequence
+
+from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.errors import TaxonomyError
+
+SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
+"""Tried in this order; the one in most labels wins, the earlier one in a tie."""
+
+
+def taxonomy_from_paths(
+    labels: Sequence[str], *, separator: str | None = None, origin: str = "the taxonomy"
+) -> Taxonomy:
+    """Make a taxonomy from paths; prefixes that are not listed are added.
+
+    A label's name is its last step if that has a letter in it, else the whole code: ``flower``
+    for ``plant > flower``, but ``20/01`` for ``20/01``.
+    """
+    between = separator or max(SEPARATORS, key=lambda s: sum(s in label for label in labels))
+    known: dict[str, str] = {}
+    edges: dict[tuple[str, str], None] = {}
+    for label in labels:
+        steps = label.split(between)
+        if not all(step.strip() for step in steps):
+            raise TaxonomyError(
+                f"{origin}: path {label!r} has an empty step between two {between!r}; "
+                "give another separator if that is not what separates"
+            )
+        for length in range(1, len(steps) + 1):
+            code = between.join(steps[:length])
+            known.setdefault(code, _name(steps[length - 1], code))
+            if length > 1:
+                edges[code, between.join(steps[: length - 1])] = None
+    return build_taxonomy(list(known), edges, names=list(known.values()), origin=origin)
+
+
+def _name(step: str, code: str) -> str:
+    return step.strip() if any(map(str.isalpha, step)) else code

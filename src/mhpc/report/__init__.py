@@ -1,0 +1,1 @@
+"""Reports: facts first, rendering second."""

@@ -1,0 +1,49 @@
+"""``run.json``: all that is needed to understand a run and to repeat it."""
+
+import hashlib
+import math
+import platform
+from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mhpc.core.summary import Summary
+
+_PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
+
+
+def run_document(settings: dict[str, Any], summary: Summary) -> dict[str, Any]:
+    """Return the content of ``run.json``."""
+    return {
+        "settings": settings,
+        "inputs": {
+            name: _fingerprint(Path(settings[name]))
+            for name in ("votes", "taxonomy", "truth")
+            if settings.get(name) and Path(settings[name]).is_file()
+        },
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in _PACKAGES},
+        },
+        **plain(summary),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return dataclasses, mappings and sequences as what JSON knows; nan becomes null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": digest}

@@ -1,0 +1,144 @@
+"""Facts as a person reads them in a terminal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from mhpc.core.inspection import Inspection
+from mhpc.core.scorecard import Scorecard
+from mhpc.core.summary import Summary
+
+_MOST_SOURCES = 12
+
+
+def render_summary(summary: Summary) -> RenderableType:
+    """Return the end of a run in a few lines and a table of its sources."""
+    counts, decision = summary.counts, summary.decision
+    how = "matched to the size of the answers" if decision.get("matched") else "as given"
+    lines = [
+        f"{counts['instances']:,} instances, {counts['sources']:,} sources, "
+        f"{counts['answers']:,} answers; {counts['labels']:,} labels in {counts['levels']} levels",
+        f"method {summary.method}: {_parameters(summary.parameters)}{_settled(summary)}",
+        f"labels: {decision['labels_per_instance']:.2f} an instance at score "
+        f">= {decision['level']:.3g} ({how}); {decision['instances_without_label']:,} without any",
+    ]
+    parts: list[RenderableType] = [escape(line) for line in lines]
+    parts.append(_sources(summary))
+    if summary.scorecards:
+        rows = [(f"{card.view} view", card) for card in summary.scorecards]
+        parts.append(render_scorecards(rows, title="against the truth"))
+    return Group(*parts)
+
+
+def render_scorecards(
+    rows: Sequence[tuple[str, Scorecard]], *, title: str | None = None
+) -> RenderableType:
+    """Return scorecards as a table, the best value of each metric in bold."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
+    table.add_column("")
+    cards = [card for _, card in rows]
+    for score in cards[0]:
+        arrow = "↓" if score.better == "lower" else "↑"
+        table.add_column(f"{score.metric.replace('_', ' ')} {arrow}", justify="right")
+    table.add_column("instances", justify="right")
+    comparable = len({card.view for card in cards}) == 1 and len(cards) > 1
+    for name, card in rows:
+        cells = []
+        for score in card:
+            pick = min if score.better == "lower" else max
+            best = pick(other[score.metric] for other in cards)
+            text = f"{score.value:.4f}"
+            cells.append(f"[bold]{text}[/]" if comparable and score.value == best else text)
+        table.add_row(escape(name), *cells, f"{card.instances:,}")
+    return table
+
+
+def render_inspection(facts: Inspection) -> RenderableType:
+    """Return what `mhpc inspect` tells."""
+    per = facts.answers_per_instance
+    total = sum(facts.votes_per_level.values()) or 1
+    depth = ", ".join(f"{n / total:.0%} on level {k}" for k, n in facts.votes_per_level.items())
+    lines = [
+        f"{facts.instances:,} instances, {facts.sources:,} sources, {facts.answers:,} answers, "
+        f"{facts.votes:,} votes",
+        f"taxonomy: {facts.labels:,} labels in {facts.levels} levels, {facts.labels_used:,} of "
+        "them said",
+        f"coverage: {facts.coverage:.1%} of all (instance, source) pairs; "
+        f"{per['mean']:.1f} answers an instance ({per['min']:.0f} to {per['max']:.0f}), "
+        f"{per['single']:.0%} of instances have one",
+        f"depth: {depth or 'nothing said'}; {facts.none_answers:,} answers say none of these",
+        f"conflict: {_share(facts.conflict)} of instances with several answers have no answer "
+        "that holds all the others",
+        f"silent sources: {_list(facts.silent_sources)}",
+    ]
+    if facts.unknown_labels:
+        lines.append(f"unknown labels: {len(facts.unknown_labels):,} (see --unknown)")
+        lines += [
+            f"  {entry.label!r}, {entry.votes:,} votes"
+            + (f"; nearest: {', '.join(map(repr, entry.nearest))}" if entry.nearest else "")
+            for entry in facts.unknown_labels[:10]
+        ]
+    else:
+        lines.append("unknown labels: none")
+    return Group(*(escape(line) for line in lines))
+
+
+def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
+    """Return the registry: every method with its parameters, defaults and ranges."""
+    parts: list[RenderableType] = []
+    for method in methods:
+        parts.append(f"[bold]{escape(method['name'])}[/]  {escape(method['summary'])}")
+        parts.append(f"  [dim]{escape(method['reference'])}[/]")
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+        for column in ({"no_wrap": True}, {"no_wrap": True}, {}):
+            table.add_column(**column)  # type: ignore[arg-type]
+        for entry in method["parameters"]:
+            default = f"{entry['name']} = {entry['default']}"
+            table.add_row(escape(default), escape(entry["range"]), escape(entry["meaning"]))
+        parts.append(table)
+    return Group(*parts)
+
+
+def _sources(summary: Summary) -> RenderableType:
+    table = Table(box=None, pad_edge=False, header_style="")
+    table.add_column("source")
+    for name in ("answers", "coverage", "mean depth", "agreement"):
+        table.add_column(name, justify="right")
+    by_answers = sorted(summary.sources, key=lambda s: -s.answers)
+    for facts in by_answers[:_MOST_SOURCES]:
+        depth = "" if facts.mean_depth != facts.mean_depth else f"{facts.mean_depth:.2f}"
+        table.add_row(
+            escape(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth,
+            _share(facts.agreement),
+        )  # fmt: skip
+    if len(by_answers) > _MOST_SOURCES:
+        table.add_row(f"… {len(by_answers) - _MOST_SOURCES:,} more", "", "", "", "")
+    return table
+
+
+def _parameters(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _settled(summary: Summary) -> str:
+    if not summary.trace:
+        return ""
+    last, solves = summary.trace[-1], len(summary.trace)
+    if solves == 1:
+        return f"; one solve, spread {last.spread:.2f}"
+    state = "settled" if summary.converged else "NOT settled"
+    return f"; {state} after {solves} solves, change {last.change:.1e}, spread {last.spread:.2f}"
+
+
+def _share(value: float) -> str:
+    return "-" if value != value else f"{value:.1%}"
+
+
+def _list(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8:,} more"

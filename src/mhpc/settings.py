@@ -1,0 +1,67 @@
+"""Every setting of a run, declared once.
+
+The command line's options, the settings file and ``run.json`` all come from `RunSettings`.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mhpc.core.parameters import Parameters
+from mhpc.errors import UnreadableError
+
+
+class RunSettings(Parameters):
+    """What to consolidate, and how."""
+
+    votes: str
+    """Table instance, source, label[, score]; - is standard input."""
+
+    taxonomy: str
+    """Table label, parent; or path codes; or a Clus HMC ARFF file."""
+
+    method: str | None = None
+    """The method, as `mhpc methods` lists them. Unless given: mhpc with votes=augmented, lam=1,
+    sigma=0.1, max_iter=0."""
+
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the method, as `mhpc methods` lists them."""
+
+    columns: dict[str, str] = Field(default_factory=dict)
+    """Which column of the votes is the instance, source, label or score, where the names do not
+    tell."""
+
+    scope: str = "all"
+    """What sources can speak about: all labels; used, those each ever said; or a file with
+    source, label rows. Outside its scope a source's silence is not a "no"."""
+
+    unknown: Literal["error", "drop", "graft"] = "error"
+    """Labels that the taxonomy lacks: refuse them, leave them out, or add them to it."""
+
+    threshold: Annotated[float, Field(gt=0)] | None = None
+    """Score from which a label is in labels.csv; without one, sets are as large as the sources'
+    answers are on average."""
+
+    top: Annotated[int, Field(ge=1)] | Literal["all"] = 20
+    """Labels of each instance to keep in scores.parquet."""
+
+    truth: str | None = None
+    """Table instance, label, to score the result against; it changes no result."""
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read settings from a TOML file or from the ``run.json`` of an earlier run."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableError(f"settings {path} cannot be read: {error}") from None
+    try:
+        found = json.loads(text)["settings"] if path.suffix == ".json" else tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise UnreadableError(f"settings {path}: {error}") from None
+    except (KeyError, TypeError):
+        raise UnreadableError(f"settings {path}: not the run.json of a run") from None
+    return dict(found)
