@@ -93,7 +93,8 @@ def _taxonomy() -> Taxonomy:
 def _truth(taxonomy: Taxonomy, rng: np.random.Generator) -> Truth:
     """Draw a habitat for each photograph, and one to three species, mostly of that habitat."""
     everything = [name for names in SPECIES.values() for name in names]
-    instance, label = [], []
+    instance: list[int] = []
+    label: list[int] = []
     for photograph in range(PHOTOGRAPHS):
         at_home = HABITATS[rng.choice(list(HABITATS))]
         count = rng.choice([1, 2, 3], p=[0.4, 0.4, 0.2])

@@ -55,11 +55,6 @@ _HOMES = {
     "encode": "mhpc.encode.panel",
     "consolidate": "mhpc.pipeline",
     "evaluate": "mhpc.pipeline",
-    "SA": "mhpc.consolidate.sa",
-    "WA": "mhpc.consolidate.wa",
-    "MLCM": "mhpc.consolidate.mlcm",
-    "MPCU": "mhpc.consolidate.mpc_u",
-    "MHPC": "mhpc.consolidate.mhpc",
     "Threshold": "mhpc.decide.threshold",
     "Taxonomy": "mhpc.core.taxonomy",
     "Votes": "mhpc.core.votes",
@@ -108,12 +103,20 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("mhpc")
-    if name not in _HOMES:
+    home = _HOMES.get(name) or _method_homes().get(name)
+    if home is None:
         raise AttributeError(f"module 'mhpc' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
+    found = getattr(import_module(home), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_method_homes()})
+
+
+def _method_homes() -> dict[str, str]:
+    """Return where the method classes live: whatever is registered can be had as mhpc.NAME."""
+    from mhpc.consolidate.registry import METHODS
+
+    return {name: home for home, _, name in (where.partition(":") for where in METHODS.values())}

@@ -48,6 +48,12 @@ class OutputExistsError(MhpcError, FileExistsError):
     exit_code = 2
 
 
+class UnwritableError(MhpcError, OSError):
+    """The output cannot be put where it was asked for."""
+
+    exit_code = 2
+
+
 class ParameterError(MhpcError, ValueError):
     """A parameter is unknown or out of its range."""
 

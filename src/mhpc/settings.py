@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mhpc.core.parameters import Parameters
-from mhpc.errors import UnreadableError
+from mhpc.errors import ParameterError, UnreadableError
 
 
 class RunSettings(Parameters):
@@ -56,12 +56,25 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read settings from a TOML file or from the ``run.json`` of an earlier run."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"settings {path} cannot be read: {error}") from None
+    except OSError as error:
+        raise UnreadableError(f"settings {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UnreadableError(f"settings {path} are not UTF-8 text") from None
     try:
         found = json.loads(text)["settings"] if path.suffix == ".json" else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise UnreadableError(f"settings {path}: {error}") from None
     except (KeyError, TypeError):
-        raise UnreadableError(f"settings {path}: not the run.json of a run") from None
-    return dict(found)
+        found = None
+    if not isinstance(found, dict):
+        raise UnreadableError(f"settings {path}: not the run.json of a run")
+    _refuse_wrong(found, path)
+    return found
+
+
+def _refuse_wrong(found: dict[str, Any], path: Path) -> None:
+    """Check what the file says by itself, so that the message can name it."""
+    try:
+        RunSettings(**{"votes": "-", "taxonomy": "-", **found})
+    except ParameterError as error:
+        raise ParameterError(f"settings {path}: {error}") from None

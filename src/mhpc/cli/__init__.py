@@ -4,6 +4,7 @@ Data go to standard output, talk and progress to standard error. Exit codes: 0 d
 are wrong, 2 the usage is wrong, 130 interrupted.
 """
 
+import io
 import os
 import sys
 import warnings
@@ -50,6 +51,15 @@ class LazyCommands(click.Group):
             ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> None:
+        """Call a command; a reader who has had enough, as `head` has, is no error of ours."""
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # What is left in the buffer goes nowhere, instead of failing once more at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
 
 @click.group(
     cls=LazyCommands,
@@ -69,13 +79,11 @@ def main(args: list[str] | None = None) -> None:
     given = sys.argv[1:] if args is None else args
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", MhpcWarning)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        # Tables are UTF-8 on the way in, so also on the way out, whatever the locale says.
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         code = cli.main(args=given, prog_name="mhpc", standalone_mode=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of a pipe has had enough, as `head` does: not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except (KeyboardInterrupt, click.Abort):
         click.echo("mhpc: interrupted", err=True)
         code = 130

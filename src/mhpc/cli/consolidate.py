@@ -7,6 +7,10 @@ import click
 
 from mhpc.cli.options import as_json, given, setting
 from mhpc.cli.output import show
+from mhpc.settings import RunSettings, read_settings
+
+_FILES = ("votes", "taxonomy", "truth", "scope")
+"""The settings that name files."""
 
 
 @click.command(short_help="The main job: votes to scores and labels.")
@@ -42,30 +46,36 @@ def consolidate(
     from mhpc.cli.progress import StderrProgress
     from mhpc.pipeline import run
     from mhpc.report.terminal import render_summary
-    from mhpc.settings import RunSettings, read_settings
 
-    settings = {**(read_settings(config) if config else {}), **given(values)}
-    for name in ("votes", "taxonomy"):
-        if name not in settings:
-            raise click.UsageError(
-                f"{'VOTES' if name == 'votes' else '--taxonomy FILE'} is missing; see "
-                "mhpc consolidate --help"
-            )
-    if settings["votes"] == settings["taxonomy"] == "-":
-        raise click.UsageError("only one of VOTES and --taxonomy can be standard input")
-    with StderrProgress() as progress:
-        summary = run(
-            RunSettings(**_absolute(settings)), output=output, force=force, progress=progress
+    values = _merged(read_settings(config) if config else {}, given(values))
+    for name, spelt in (("votes", "VOTES"), ("taxonomy", "--taxonomy FILE")):
+        if name not in values:
+            raise click.UsageError(f"{spelt} is missing; see mhpc consolidate --help")
+    if [values.get(name) for name in _FILES].count("-") > 1:
+        raise click.UsageError(
+            "only one of VOTES, --taxonomy, --truth and --scope can be standard input"
         )
+    settings = _absolute(RunSettings(**values))
+    with StderrProgress() as progress:
+        summary = run(settings, output=output, force=force, progress=progress)
     show(summary, render_summary, as_json=as_json)
     click.echo(f"written to {output}{'' if str(output).endswith('/') else '/'}", err=True)
 
 
-def _absolute(settings: dict[str, Any]) -> dict[str, Any]:
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Lay settings over others; of mappings such as the parameters, entry by entry."""
+    entries = {
+        name: {**below.get(name, {}), **value} if isinstance(value, dict) else value
+        for name, value in above.items()
+    }
+    return below | entries
+
+
+def _absolute(settings: RunSettings) -> RunSettings:
     """Make paths absolute, so that run.json can be run again from anywhere."""
     files = {
-        name: str(Path(settings[name]).absolute())
-        for name in ("votes", "taxonomy", "truth", "scope")
-        if settings.get(name) not in (None, "-", "all", "used")
+        name: str(Path(path).absolute())
+        for name in _FILES
+        if (path := getattr(settings, name)) not in (None, "-", "all", "used")
     }
-    return settings | files
+    return settings.model_copy(update=files)

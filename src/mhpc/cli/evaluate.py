@@ -34,7 +34,7 @@ def evaluate(folder: Path, view: Any, as_json: bool, **values: Any) -> None:
     show(card, lambda found: render_scorecards([(found.method, found)]), as_json=as_json)
     if top != "all":
         click.echo(
-            f"mhpc: warning: OUT/ holds the best {top} labels of each instance; the others count "
-            "as 0. For exact figures consolidate with --top all.",
+            f"mhpc: warning: {folder} holds the best {top} labels of each instance; the others "
+            "count as 0. For exact figures consolidate with --top all.",
             err=True,
         )

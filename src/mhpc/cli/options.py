@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
-from click.shell_completion import CompletionItem
 
 from mhpc.consolidate.registry import METHODS
 from mhpc.settings import RunSettings
@@ -12,38 +11,29 @@ from mhpc.settings import RunSettings
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class KeyValue(click.ParamType[tuple[str, str]]):
-    """``key=value``."""
-
-    name = "KEY=VALUE"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Split at the first ``=``."""
-        key, equals, content = str(value).partition("=")
-        if not (key and equals):
-            self.fail(f"{value!r} is not KEY=VALUE", param, ctx)
-        return key.strip(), content.strip()
+def pair(text: str) -> tuple[str, str]:
+    """Split ``KEY=VALUE`` at the first ``=``."""
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE")
+    return key.strip(), value.strip()
 
 
-class MethodName(click.ParamType[str]):
-    """A method's name; completes to the registered ones."""
+def parameter(text: str) -> tuple[str, str | None]:
+    """Split ``KEY=VALUE``; ``none`` is None, as `mhpc methods` writes it."""
+    key, value = pair(text)
+    return key, None if value.lower() == "none" else value
 
-    name = "NAME"
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Offer the registry."""
-        return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
+def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in METHODS if name.startswith(incomplete)]
 
 
 _FLAGS: dict[str, dict[str, Any]] = {
     "taxonomy": {"metavar": "FILE"},
-    "method": {"type": MethodName()},
-    "parameters": {"flag": "--set", "metavar": "KEY=VALUE"},
-    "columns": {"flag": "--column", "metavar": "ROLE=NAME"},
+    "method": {"metavar": "NAME", "shell_complete": _methods},
+    "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parameter},
+    "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": pair},
     "scope": {"metavar": "all|used|FILE"},
     "threshold": {"metavar": "SCORE"},
     "top": {"metavar": "COUNT|all"},
@@ -59,7 +49,7 @@ def setting(name: str) -> Callable[[Function], Function]:
     flag = extra.pop("flag", f"--{name}")
     help_text = " ".join((field.description or "").split())
     if field.annotation is not None and get_origin(field.annotation) is dict:
-        extra |= {"type": KeyValue(), "multiple": True}
+        extra["multiple"] = True
         help_text += " May be given several times."
     elif get_origin(field.annotation) is Literal:
         extra["type"] = click.Choice(get_args(field.annotation))

@@ -1,6 +1,12 @@
 """``mhpc simulate``: votes made from a truth, to a stated degree of vagueness and noise."""
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from mhpc.core.taxonomy import Taxonomy
+    from mhpc.core.truth import Truth
 
 
 @click.command(short_help="Make votes from a truth.")
@@ -46,15 +52,30 @@ def simulate(
 
     TRUTH is a table instance, label, or a Clus HMC ARFF file, plain or gzip.
     """
-    from mhpc.read.taxonomy import read_taxonomy
-    from mhpc.read.truth import read_truth
     from mhpc.simulate.sources import Profile
     from mhpc.simulate.sources import simulate as make
     from mhpc.write.tables import write_votes
 
-    if truth == "-" and taxonomy in (None, "-"):
+    if truth == taxonomy == "-":
         raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")
     profile = Profile(specificity=specificity, accuracy=accuracy, coverage=coverage)
-    hierarchy = read_taxonomy(taxonomy or truth)
-    votes = make(read_truth(truth), hierarchy, [profile] * sources, seed=seed)
-    write_votes(output, votes)
+    known, hierarchy = _read(truth, taxonomy)
+    write_votes(output, make(known, hierarchy, [profile] * sources, seed=seed))
+
+
+def _read(truth: str, taxonomy: str | None) -> "tuple[Truth, Taxonomy]":
+    from mhpc.read.arff import read_arff
+    from mhpc.read.files import local_file
+    from mhpc.read.taxonomy import read_taxonomy
+    from mhpc.read.truth import read_truth
+
+    if taxonomy is not None:
+        return read_truth(truth), read_taxonomy(taxonomy)
+    with local_file(truth) as file:
+        if file.format != "arff":
+            raise click.UsageError(
+                f"--taxonomy FILE is missing; only an ARFF file brings its own, and {file.name} "
+                "is none"
+            )
+        both = read_arff(file)
+    return both.truth, both.taxonomy

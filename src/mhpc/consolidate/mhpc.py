@@ -15,7 +15,7 @@ from mhpc.core.progress import Progress, silent
 class MHPC(Smoothing):
     """Mean answers, smoothed over instances that are alike in well-supported labels.
 
-    Similarity (eq. 7) weighs each label by its support (eq. 11), which ancestors gain from the
+    Similarity (eq. 7) weighs each label by its support (eq. 10), which ancestors gain from the
     labels below them; the consensus cost (eq. 1) is solved in closed form (eq. 6), and
     similarity and solution are estimated in turn until they settle. Costs N^2 memory and
     N^3 / 3 + 3 N^2 K multiplications an iteration, N being the distinct answered instances.
@@ -31,7 +31,7 @@ class MHPC(Smoothing):
     reference: ClassVar[str] = PAPER
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    """Significance level of the support's confidence bound (eq. 10)."""
+    """Significance level of the support's confidence bound (eq. 9)."""
 
     @classmethod
     def as_published(cls, **values: Any) -> Self:

@@ -56,7 +56,7 @@ class Smoothing(MethodParameters):
         settled = alternate(
             Y_bar, graph, weights, lam=self.lam, sigma=self.sigma, anchor=self.anchor,
             tol=self.tol, max_iter=self.max_iter, progress=progress,
-            disagreement=_disagreement(panel, Y_bar, answered, self.votes, self.average),
+            disagreement=_disagreement(panel, Y_bar, self.votes, self.average),
         )  # fmt: skip
         if not settled.converged:
             warnings.warn(
@@ -84,16 +84,10 @@ def _mean(panel: Panel, votes: VotesKind, average: Average, answered: BoolArray)
     return dense(panel.mean(votes, average)[answered])
 
 
-def _disagreement(
-    panel: Panel, Y_bar: FloatArray, answered: BoolArray, votes: VotesKind, average: Average
-) -> float:
-    """Return sum_i 1/n_i sum_a |y_a|^2 - |Y_bar|^2: the first term of eq. 1 at Y = Y_bar."""
-    asked = np.maximum(panel.answers_per_instance, 1).astype(float)
-    if average == "all-sources":
-        asked[:] = len(panel.sources)
-    squares = np.asarray(panel.votes(votes).multiply(panel.votes(votes)).sum(axis=1)).ravel()
-    within = np.bincount(panel.instance, weights=squares, minlength=len(asked)) / asked
-    return float(within[answered].sum() - np.einsum("ij,ij->", Y_bar, Y_bar))
+def _disagreement(panel: Panel, Y_bar: FloatArray, votes: VotesKind, average: Average) -> float:
+    """Return the first term of eq. 1 at Y = Y_bar: mean squares less squared means."""
+    Y = panel.votes(votes)
+    return float(panel.averaged(Y.multiply(Y).tocsr(), average).sum() - np.sum(Y_bar**2))
 
 
 def _refuse_what_does_not_fit(instances: int, labels: int) -> None:

@@ -1,4 +1,4 @@
-"""The support of labels, counted from a panel (equations 9 to 11)."""
+"""The support of labels, counted from a panel (equations 8 to 10)."""
 
 import numpy as np
 

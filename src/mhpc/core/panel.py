@@ -91,7 +91,11 @@ class Panel:
             about the label: who was not asked did not say no. ``"all-sources"`` divides by M,
             as the paper writes. An instance without answers has an empty row.
         """
-        total = (self._instances_by_answers @ self.votes(kind)).tocsr()
+        return self.averaged(self.votes(kind), average)
+
+    def averaged(self, values: Sparse, average: Average) -> Sparse:
+        """Return the mean of any (A, K) values over the answers of every instance, (N, K)."""
+        total = (self._instances_by_answers @ values).tocsr()
         if average == "all-sources":
             return total / len(self.sources)
         if self.scope is None:

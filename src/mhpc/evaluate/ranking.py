@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse
+from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Matrix, Sparse
 from mhpc.core.consolidation import blocks
 
 _STRIP_CELLS = 1 << 16
@@ -60,7 +59,7 @@ def micro_auc(truth: Sparse, scores: Matrix, *, tie: float = 0.5) -> float:
     positive, negatives = _positive_scores(truth, scores), 0
     above = tied = 0
     for span, block in blocks(scores):
-        negative = np.sort(block[_false_mask(truth[span], block.shape)])
+        negative = np.sort(block[~_true_mask(truth[span])])
         below = np.searchsorted(negative, positive, side="left")
         above += int(below.sum())
         tied += int((np.searchsorted(negative, positive, side="right") - below).sum())
@@ -85,46 +84,27 @@ class _Ranks:
 
 def _ranks(truth: Sparse, scores: Matrix) -> Iterator[_Ranks]:
     for span, block in blocks(scores):
-        part = truth[span]
-        positives = np.diff(part.indptr).astype(np.int64)
-        owner = np.repeat(np.arange(len(positives)), positives)
-        score = block[owner, part.indices]
-        at_least = np.empty(len(owner), dtype=np.int64)
+        true = _true_mask(truth[span])
+        owner, label = np.nonzero(true)
+        score = block[owner, label]
+        at_least, true_at_least = np.empty((2, len(owner)), dtype=np.int64)
         # A row is compared with each of its few true labels, which is cheaper than sorting it;
         # a strip of comparisons is kept small enough for the cache.
-        strip = max(1, _STRIP_CELLS // max(block.shape[1], 1))
+        strip = max(1, _STRIP_CELLS // block.shape[1])
         for start in range(0, len(owner), strip):
             some = slice(start, start + strip)
             above = block[owner[some]] >= score[some, None]
             at_least[some] = np.count_nonzero(above, axis=1)
-        yield _Ranks(positives, owner, at_least, _among_themselves(owner, score))
-
-
-def _among_themselves(owner: IntArray, score: FloatArray) -> IntArray:
-    """Count, for each entry, the entries of the same owner that score at least as high."""
-    order = np.lexsort((-score, owner))
-    owners, sorted_scores = owner[order], score[order]
-    new_owner = np.append(True, owners[1:] != owners[:-1])
-    starts = np.maximum.accumulate(np.where(new_owner, np.arange(len(order)), 0))
-    # Equal scores share the rank of the last among them.
-    new_value = np.append((np.diff(sorted_scores) != 0) | new_owner[1:], True)
-    group = np.append(0, np.cumsum(new_value[:-1])) if len(order) else np.zeros(0, dtype=np.int64)
-    last = np.flatnonzero(new_value)[group] if len(order) else group
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = last - starts + 1
-    return ranks
+            true_at_least[some] = np.count_nonzero(above & true[owner[some]], axis=1)
+        yield _Ranks(np.count_nonzero(true, axis=1), owner, at_least, true_at_least)
 
 
 def _positive_scores(truth: Sparse, scores: Matrix) -> FloatArray:
-    found = [
-        block[np.repeat(np.arange(len(block)), np.diff(part.indptr)), part.indices]
-        for span, block in blocks(scores)
-        for part in [truth[span]]
-    ]
-    return np.sort(np.concatenate(found)) if found else np.zeros(0)
+    found = [block[_true_mask(truth[span])] for span, block in blocks(scores)]
+    return np.concatenate(found) if found else np.zeros(0)
 
 
-def _false_mask(truth: Sparse, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    mask = np.ones(shape, dtype=bool)
-    mask[np.repeat(np.arange(shape[0]), np.diff(truth.indptr)), truth.indices] = False
+def _true_mask(truth: Sparse) -> BoolArray:
+    mask = np.zeros(truth.shape, dtype=bool)
+    mask[np.repeat(np.arange(len(mask)), np.diff(truth.indptr)), truth.indices] = True
     return mask

@@ -1,7 +1,7 @@
 """The two-phase iteration: similarity from the labels, labels from the similarity.
 
 Y_bar: mean label matrix. Y: consolidated label matrix. S: support. Each iteration estimates W
-from the latest Y (eq. 13) and solves the closed form for a new Y (eq. 14).
+from the latest Y (eq. 12) and solves the closed form for a new Y (eq. 13).
 """
 
 import time
@@ -120,4 +120,4 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _centred(Y: FloatArray, weight: FloatArray) -> FloatArray:
-    return np.asarray(Y - (weight @ Y) / weight.sum())
+    return np.asarray(Y - np.einsum("i,ij->j", weight, Y) / weight.sum())

@@ -4,11 +4,12 @@ W_ij = exp(-d_ij / sigma) with d_ij the Euclidean distance weighted by the suppo
 """
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from mhpc.core.arrays import FloatArray
 
 _ROWS = 128
-"""Rows of a strip: narrow enough that a strip stays in the cache from product to exponential."""
+"""Rows of a strip: narrow enough that a strip stays in the cache from sum to exponential."""
 
 
 def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
@@ -27,17 +28,18 @@ def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
     Returns
     -------
     float array, (N, N), C order
-        N * N * K multiplications and half as many exponentials as W has entries.
+        N * N * K / 2 multiplications and half as many exponentials as W has entries. The product
+        is SciPy's, as the factor is: NumPy has a BLAS of its own, and the threads of two get in
+        each other's way.
     """
     used = S > 0
     X = np.ascontiguousarray(Y[:, used] * np.sqrt(S[used]))
     norms = np.einsum("ij,ij->i", X, X)
-    W = np.empty((len(X), len(X)))
+    # BLAS counts columns first: the upper triangle of its product is the lower one of ours.
+    W = np.asarray(dsyrk(-2.0, X.T, trans=1, lower=0)).T if used.any() else np.zeros((len(X),) * 2)
     for start in range(0, len(X), _ROWS):
         stop = min(start + _ROWS, len(X))
         strip = W[start:stop, :stop]
-        np.matmul(X[start:stop], X[:stop].T, out=strip)
-        strip *= -2.0
         strip += norms[start:stop, None]
         strip += norms[:stop]
         np.maximum(strip, 0.0, out=strip)

@@ -1,6 +1,6 @@
-"""Support: how far a label's share of the answers can be trusted (equations 9 to 11).
+"""Support: how far a label's share of the answers can be trusted (equations 8 to 10).
 
-C: occurrences, eq. 9. S: support, eq. 11. The paper writes Beta(C_k, N - C_k + 1) with C_k
+C: occurrences, eq. 8. S: support, eq. 10. The paper writes Beta(C_k, N - C_k + 1) with C_k
 counted over all sources, which has no quantile once C_k passes N; the trials are the
 augmented label vectors that were counted, one an answer.
 """

@@ -15,7 +15,7 @@ from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.core.truth import Truth
 from mhpc.errors import DataError, UnreadableError, nearest
-from mhpc.read.files import LocalFile
+from mhpc.read.files import GZIP_ERRORS, LocalFile
 from mhpc.read.paths import taxonomy_from_paths
 
 _ROOT = "root"
@@ -73,7 +73,11 @@ def _lines(file: LocalFile) -> Iterator[tuple[int, str]]:
                 if line.strip() and not line.startswith("%"):
                     yield number, line.strip()
         except UnicodeDecodeError:
-            raise UnreadableError(f"{file.name} is not UTF-8 text") from None
+            raise UnreadableError(
+                f"{file.name} is not UTF-8 text; save the file as UTF-8"
+            ) from None
+        except GZIP_ERRORS as error:
+            raise UnreadableError(f"{file.name} does not unpack to its end: {error}") from None
 
 
 def _declared(lines: Iterator[tuple[int, str]], name: str) -> Taxonomy:

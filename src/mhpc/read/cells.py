@@ -30,7 +30,7 @@ def read_cells(table: Table, columns: Mapping[str, str], roles: Sequence[str]) -
     )
     (rows,) = connection.execute("SELECT count(*) FROM texts").fetchone() or (0,)
     if not rows:
-        raise DataError(f"{table.origin} has a header but no rows")
+        raise DataError(f"{table.origin}: a header but no rows; give rows")
     index, position = {}, {}
     for role in roles:
         _refuse_overlong(table, role)

@@ -34,6 +34,7 @@ def find_columns(
     required: Sequence[str],
     chosen: Mapping[str, str] | None = None,
     origin: str,
+    cure: str = "rename one",
 ) -> dict[str, str]:
     """Return the column for each role that the table has.
 
@@ -49,6 +50,8 @@ def find_columns(
         The user's word, which goes before the aliases.
     origin : str
         The table, for messages.
+    cure : str
+        What would do, for messages.
     """
     by_name = {column.strip().lower(): column for column in reversed(present)}
     found: dict[str, str] = {}
@@ -57,7 +60,7 @@ def find_columns(
             raise ParameterError(f"no column role {role!r}; the roles are {quoted(list(aliases))}")
         if column not in present:
             raise MissingColumnError(
-                f"{origin} has no column {column!r}{nearest(column, present)}; "
+                f"{origin}: no column {column!r}{nearest(column, present)}; "
                 f"it has {quoted(present)}"
             )
         found[role] = column
@@ -67,9 +70,8 @@ def find_columns(
             found[role] = known
     for role in required:
         if role not in found:
+            others = f" (nor {quoted(aliases[role][1:])})" if aliases[role][1:] else ""
             raise MissingColumnError(
-                f"{origin} has no column {role!r} (nor {quoted(aliases[role][1:])}); "
-                f"it has {quoted(present)}; rename one, or say which is meant with "
-                f"--column {role}=NAME"
+                f"{origin}: no column {role!r}{others}; it has {quoted(present)}; {cure}"
             )
     return found

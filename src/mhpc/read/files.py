@@ -4,20 +4,26 @@ import gzip
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import duckdb
 
-from mhpc.errors import UnreadableError
+from mhpc.errors import UnreadableError, nearest
+from mhpc.read import zstd
+from mhpc.read.sql import reason, text_lines
 
 Format = Literal["csv", "jsonl", "parquet", "arrow", "arff"]
 Compression = Literal["none", "gzip", "zstd"]
 
 STDIN = "-"
+GZIP_ERRORS = (OSError, EOFError, zlib.error)
+"""What unpacking raises when a gzip file is damaged or cut short."""
+
 _HEAD_BYTES = 1 << 16
 _MAGIC: tuple[tuple[bytes, Format], ...] = ((b"PAR1", "parquet"), (b"ARROW1", "arrow"))
 
@@ -35,33 +41,46 @@ class LocalFile:
 
 @contextmanager
 def local_file(source: str | Path) -> Iterator[LocalFile]:
-    """Give a file that can be read twice: ``-`` is standard input, kept aside while it is read."""
-    if str(source) != STDIN:
-        yield _identify(Path(source), name=str(source))
-        return
+    """Give a file that can be read twice; ``-`` is standard input.
+
+    What comes through a pipe, standard input or a shell's ``<(command)``, is kept aside
+    meanwhile.
+    """
+    path = Path(source)
+    if str(source) == STDIN:
+        with _kept_aside(sys.stdin.buffer) as copy:
+            yield _identify(copy, name="standard input")
+    elif path.is_fifo():
+        with path.open("rb") as pipe, _kept_aside(pipe) as copy:
+            yield _identify(copy, name=str(source))
+    else:
+        yield _identify(path, name=str(source))
+
+
+@contextmanager
+def _kept_aside(stream: BinaryIO) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="mhpc-") as folder:
-        copy = Path(folder) / "stdin"
+        copy = Path(folder) / "copy"
         with copy.open("wb") as out:
-            shutil.copyfileobj(sys.stdin.buffer, out)
-        yield _identify(copy, name="standard input")
+            shutil.copyfileobj(stream, out)
+        yield copy
 
 
 def _identify(path: Path, *, name: str) -> LocalFile:
     head = _head(path, name)
-    if not head.strip():
-        raise UnreadableError(f"{name} is empty; give a table with a header and rows")
-    for magic, format_ in _MAGIC:
-        if head.startswith(magic):
-            return LocalFile(path, format_, "none", "", name)
+    if magic := _magic(head):
+        return LocalFile(path, magic, "none", "", name)
     compression: Compression = "none"
     if head.startswith(b"\x1f\x8b"):
         compression, head = "gzip", _unzipped_head(path, name)
-    elif head.startswith(b"\x28\xb5\x2f\xfd"):
+    elif head.startswith(zstd.MAGIC):
         compression, head = "zstd", _zstd_head(path, name)
+    if magic := _magic(head):
+        raise UnreadableError(f"{name} is {magic.title()} packed with {compression}; unpack it")
     text = _decoded(head, name)
     if not text.strip():
         raise UnreadableError(f"{name} is empty; give a table with a header and rows")
-    return LocalFile(path, _text_format(text), compression, text, name)
+    return LocalFile(path, _text_format(text, name), compression, text, name)
 
 
 def _head(path: Path, name: str) -> bytes:
@@ -79,39 +98,40 @@ def _head(path: Path, name: str) -> bytes:
 def _beside(path: Path) -> str:
     if not path.parent.is_dir():
         return f"; there is no folder {str(path.parent)!r} either"
-    from mhpc.errors import nearest
-
     return nearest(path.name, [other.name for other in path.parent.iterdir()])
+
+
+def _magic(head: bytes) -> Format | None:
+    return next((format_ for magic, format_ in _MAGIC if head.startswith(magic)), None)
 
 
 def _unzipped_head(path: Path, name: str) -> bytes:
     try:
         with gzip.open(path) as file:
             return file.read(_HEAD_BYTES)
-    except (OSError, EOFError) as error:
+    except GZIP_ERRORS as error:
         raise UnreadableError(f"{name} starts like gzip but does not unpack: {error}") from None
 
 
 def _zstd_head(path: Path, name: str) -> bytes:
     """Let DuckDB unpack the first lines: the standard library cannot read zstd before 3.14."""
-    query = (
-        "SELECT line FROM read_csv(?, compression='zstd', header=false, auto_detect=false, "
-        "delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}) LIMIT 20"
-    )
+    if not zstd.is_whole(path):
+        raise UnreadableError(f"{name} starts like zstd but is cut short; pack it again")
+    query = f"SELECT coalesce(line, '') FROM {text_lines(path, 'zstd')} LIMIT 20"
     try:
         with duckdb.connect() as connection:
-            lines = connection.execute(query, [str(path)]).fetchall()
+            lines = connection.execute(query).fetchall()
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise UnreadableError(f"{name} starts like zstd but does not unpack: {reason}") from None
-    return "".join(f"{line or ''}\n" for (line,) in lines).encode()
+        raise UnreadableError(f"{name}, packed with zstd{reason(error)}") from None
+    return "".join(f"{line}\n" for (line,) in lines).encode()
 
 
 def _decoded(head: bytes, name: str) -> str:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise UnreadableError(f"{name} is UTF-16 text; save it as UTF-8")
     if b"\0" in head:
-        hint = "UTF-16 text; save it as UTF-8" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         raise UnreadableError(
-            f"{name} is {hint or 'binary data, not a table; give CSV, TSV, JSON Lines or Parquet'}"
+            f"{name} is binary data, not a table; give CSV, TSV, JSON Lines, Parquet or Arrow"
         )
     try:
         return head.decode("utf-8-sig")
@@ -121,16 +141,17 @@ def _decoded(head: bytes, name: str) -> str:
             return head[: error.start].decode("utf-8-sig")
         line = head.count(b"\n", 0, error.start) + 1
         raise UnreadableError(
-            f"{name}, line {line}: byte 0x{head[error.start]:02x} is not UTF-8; "
+            f"{name}, line {line:,}: byte 0x{head[error.start]:02x} is not UTF-8; "
             "save the file as UTF-8"
         ) from None
 
 
-def _text_format(text: str) -> Format:
+def _text_format(text: str, name: str) -> Format:
     start = text.lstrip()
     if start.startswith("{"):
         return "jsonl"
-    declarations = (line.strip().lower() for line in text.splitlines())
-    if any(line.startswith(("@relation", "@attribute", "@data")) for line in declarations):
-        return "arff"
-    return "csv"
+    if start.startswith("["):
+        raise UnreadableError(f"{name} is one JSON array; give JSON Lines, an object a line")
+    # Only the first line that is no comment tells: further down, @data may be somebody's id.
+    declared = next((line for line in start.splitlines() if not line.startswith("%")), "")
+    return "arff" if declared.lower().startswith(("@relation", "@attribute")) else "csv"

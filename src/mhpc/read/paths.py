@@ -1,6 +1,6 @@
 """Path codes: labels that spell their ancestors, such as ``20/01/03`` or ``A > B > C``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError
@@ -10,15 +10,20 @@ SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
 
 
 def taxonomy_from_paths(
-    labels: Sequence[str], *, separator: str | None = None, origin: str = "the taxonomy"
+    labels: Sequence[str],
+    *,
+    names: Mapping[str, str] | None = None,
+    separator: str | None = None,
+    origin: str = "the taxonomy",
 ) -> Taxonomy:
     """Make a taxonomy from paths; prefixes that are not listed are added.
 
-    A label's name is its last step if that has a letter in it, else the whole code: ``flower``
-    for ``plant > flower``, but ``20/01`` for ``20/01``.
+    A label without a name in `names` is called by its last step if that has a letter in it,
+    else by the whole code: ``flower`` for ``plant > flower``, but ``20/01`` for ``20/01``.
     """
     between = separator or max(SEPARATORS, key=lambda s: sum(s in label for label in labels))
     known: dict[str, str] = {}
+    given = names or {}
     edges: dict[tuple[str, str], None] = {}
     for label in labels:
         steps = label.split(between)
@@ -29,7 +34,7 @@ def taxonomy_from_paths(
             )
         for length in range(1, len(steps) + 1):
             code = between.join(steps[:length])
-            known.setdefault(code, _name(steps[length - 1], code))
+            known.setdefault(code, given.get(code) or _name(steps[length - 1], code))
             if length > 1:
                 edges[code, between.join(steps[: length - 1])] = None
     return build_taxonomy(list(known), edges, names=list(known.values()), origin=origin)

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mhpc.core.arrays import IntArray
 from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.index import UNKNOWN
+from mhpc.core.taxonomy import Taxonomy
 from mhpc.errors import UnreadableError
-from mhpc.read.cells import read_cells
+from mhpc.read.cells import Cells, read_cells
+from mhpc.read.columns import find_columns
 from mhpc.read.table import open_table
 from mhpc.read.taxonomy import read_taxonomy
+
+_KEYS = {"settings", "method", "parameters", "trace", "converged"}
+_COLUMNS = ("instance", "label", "score", "specific")
 
 
 def read_run_document(folder: Path) -> dict[str, Any]:
@@ -26,6 +33,10 @@ def read_run_document(folder: Path) -> dict[str, Any]:
         ) from None
     except ValueError as error:
         raise UnreadableError(f"{path}: {error}") from None
+    if not isinstance(document, dict) or not document.keys() >= _KEYS:
+        raise UnreadableError(
+            f"{path} is not the run.json of a run; make one with mhpc consolidate"
+        )
     return document
 
 
@@ -34,10 +45,14 @@ def read_run(folder: Path) -> Consolidation:
     document = read_run_document(folder)
     taxonomy = read_taxonomy(folder / "taxonomy.csv")
     with open_table(folder / "scores.parquet") as table:
-        cells = read_cells(table, {"instance": "instance", "label": "label"}, ("instance", "label"))
+        columns = find_columns(
+            table.columns, {name: (name,) for name in _COLUMNS},
+            required=_COLUMNS, origin=table.origin, cure="consolidate again",
+        )  # fmt: skip
+        cells = read_cells(table, columns, ("instance", "label"))
         found = table.connection.execute("SELECT score, specific FROM cells").fetchnumpy()
     row = cells.position["instance"]
-    column = taxonomy.locate(cells.index["label"])[cells.position["label"]]
+    column = _located(cells, taxonomy, folder)
     shape = (len(cells.index["instance"]), len(taxonomy))
 
     def matrix(name: str) -> sparse.csr_array:
@@ -54,3 +69,13 @@ def read_run(folder: Path) -> Consolidation:
         trace=tuple(Step(**step) for step in document["trace"]),
         converged=document["converged"],
     )
+
+
+def _located(cells: Cells, taxonomy: Taxonomy, folder: Path) -> IntArray:
+    position = taxonomy.locate(cells.index["label"])
+    if (position == UNKNOWN).any():
+        lost = cells.index["label"][int((position == UNKNOWN).argmax())]
+        raise UnreadableError(
+            f"{folder}: label {lost!r} of scores.parquet is not in taxonomy.csv; consolidate again"
+        )
+    return position[cells.position["label"]]

@@ -1,8 +1,8 @@
 """Tables: any file or frame as text columns in DuckDB."""
 
 import csv
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ import duckdb
 import narwhals as nw
 import numpy as np
 
-from mhpc.errors import DataError, UnreadableError
+from mhpc.errors import DataError, UnreadableError, quoted
 from mhpc.read.files import LocalFile, local_file
+from mhpc.read.sql import identifier, literal, one_file, reason, text_lines
 
 TableSource: TypeAlias = Any
 """A path, ``-``, any dataframe, a mapping of columns, or a list of rows as mappings."""
@@ -22,6 +23,8 @@ MAX_CELL = 10_000
 """Characters of the longest id that is believed; a longer one is a broken quote, not an id."""
 
 _DELIMITERS = (",", "\t", ";", "|")
+_WHOLE_BELOW = 1e15
+"""A float up to here has a digit to spare after the point, so that 7.0 can only mean 7."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +37,23 @@ class Table:
 
 
 @contextmanager
-def open_table(source: TableSource) -> Iterator[Table]:
-    """Open a table for as long as it is read; its rows keep their order."""
+def open_table(source: TableSource, *, name: str = "the table") -> Iterator[Table]:
+    """Open a table for as long as it is read; its rows keep their order.
+
+    `name` is what messages call a table that is no file.
+    """
+    if isinstance(source, str | Path):
+        with local_file(source) as file, open_table(file) as table:
+            yield table
+        return
+    origin = source.name if isinstance(source, LocalFile) else name
+    read = _from_file if isinstance(source, LocalFile) else _from_frame
     with duckdb.connect() as connection:
-        if isinstance(source, str | Path):
-            with local_file(source) as file:
-                yield _from_file(connection, file)
-        else:
-            yield _from_frame(connection, source)
+        try:
+            yield Table(connection, tuple(read(connection, source, origin)), origin)
+        except duckdb.Error as error:
+            # Parquet is read as it is asked for, so its errors come late: here, not in _parquet.
+            raise UnreadableError(f"{origin}{reason(error)}") from None
 
 
 def text_of(table: Table, column: str) -> str:
@@ -49,158 +61,177 @@ def text_of(table: Table, column: str) -> str:
 
     A column of whole floats is one of integers with gaps, as dataframes make them: 7.0 is '7'.
     """
-    quoted = _identifier(column)
-    kind = str(table.connection.table("cells").select(quoted).types[0])
+    name = identifier(column)
+    kind = str(table.connection.table("cells").select(name).types[0])
     if kind in ("FLOAT", "DOUBLE"):
         return (
-            f"CASE WHEN isnan({quoted}) THEN NULL WHEN {quoted} = trunc({quoted}) "
-            f"AND abs({quoted}) < 1e15 THEN CAST(CAST({quoted} AS BIGINT) AS VARCHAR) "
-            f"ELSE CAST({quoted} AS VARCHAR) END"
+            f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) "
+            f"AND abs({name}) < {_WHOLE_BELOW:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
+            f"ELSE CAST({name} AS VARCHAR) END"
         )
-    return f"CAST({quoted} AS VARCHAR)"
+    return f"CAST({name} AS VARCHAR)"
 
 
-def _from_file(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Table:
+def _from_file(
+    connection: duckdb.DuckDBPyConnection, file: LocalFile, origin: str
+) -> Sequence[str]:
     readers = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "arrow": _arrow, "arff": _arff}
-    try:
-        columns = readers[file.format](connection, file)
-    except duckdb.Error as error:
-        raise UnreadableError(f"{file.name}{_reason(error)}") from None
-    return Table(connection, tuple(columns), file.name)
+    return readers[file.format](connection, file)
 
 
-def _csv(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
+def _csv(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
     # The header is read here and DuckDB told all about the dialect: its own guess may take
     # '#' for a comment or a date for an id.
-    first = next(line for line in file.head.splitlines() if line.strip())
-    delimiter = max(_DELIMITERS, key=first.count)
-    columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
-    _require_unique(columns, file.name)
-    types = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in columns)
+    lines = io.StringIO(file.head, newline="").readlines()
+    blank = next(at for at, line in enumerate(lines) if line.strip())
+    delimiter = max(_DELIMITERS, key=lines[blank].count)
+    header = next(csv.reader(lines[blank:], delimiter=delimiter))
+    columns = _named(header, file.name)
+    types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in columns)
+    # Where there is one column, a blank line reads as an empty cell; with several it is no row.
+    rows = f" WHERE {identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else ""
     connection.execute(
         "CREATE TEMP TABLE cells AS SELECT * FROM read_csv("
-        f"{_literal(str(file.path))}, auto_detect=false, header=true, delim={_literal(delimiter)}, "
-        f"quote='\"', escape='\"', compression='{file.compression}', columns={{{types}}})"
+        f"{one_file(file.path)}, auto_detect=false, header=true, skip={blank}, "
+        f"delim={literal(delimiter)}, quote='\"', escape='\"', compression='{file.compression}', "
+        f"hive_partitioning=false, columns={{{types}}}){rows}"
     )
     return columns
 
 
-def _jsonl(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
-    compression = {"none": "uncompressed"}.get(file.compression, file.compression)
+def _jsonl(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
     connection.execute(
-        "CREATE TEMP TABLE objects AS SELECT json FROM read_ndjson_objects("
-        f"{_literal(str(file.path))}, compression='{compression}')"
+        "CREATE TEMP TABLE objects AS SELECT number, line, TRY_CAST(line AS JSON) AS json FROM "
+        f"(SELECT row_number() OVER () AS number, line "
+        f"FROM {text_lines(file.path, file.compression)}) WHERE trim(line) <> ''"
     )
+    wrong = connection.execute(
+        "SELECT number, line FROM objects WHERE coalesce(json_type(json), '') <> 'OBJECT' "
+        "ORDER BY number LIMIT 1"
+    ).fetchone()
+    if wrong:
+        raise UnreadableError(
+            f"{file.name}, line {wrong[0]:,}: {quoted([wrong[1]])} is not a JSON object; "
+            "give one a line"
+        )
     keys = connection.execute(
-        "SELECT key, min(place) FROM (SELECT unnest(json_keys(json)) AS key, "
+        "SELECT key FROM (SELECT number, unnest(json_keys(json)) AS key, "
         "generate_subscripts(json_keys(json), 1) AS place FROM objects) "
-        "GROUP BY key ORDER BY 2, 1"
+        "GROUP BY key ORDER BY min((number, place))"
     ).fetchall()
-    columns = [key for key, _ in keys]
+    columns = _named([key for (key,) in keys], file.name)
     # ->> gives text for numbers and strings alike, with no guess at dates.
-    cells = ", ".join(f"json ->> {_literal(_pointer(k))} AS {_identifier(k)}" for k in columns)
-    connection.execute(f"CREATE TEMP TABLE cells AS SELECT {cells} FROM objects")
+    cells = ", ".join(
+        f"json ->> {literal(_pointer(key))} AS {identifier(column)}"
+        for (key,), column in zip(keys, columns, strict=True)
+    )
+    connection.execute(f"CREATE TEMP TABLE cells AS SELECT {cells} FROM objects ORDER BY number")
     return columns
 
 
-def _parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
-    path = _literal(str(file.path))
-    connection.execute(f"CREATE TEMP VIEW cells AS SELECT * FROM read_parquet({path})")
-    return list(connection.table("cells").columns)
+def _parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    # A folder called label=bee would otherwise give every row the label bee.
+    table = f"read_parquet({one_file(file.path)}, hive_partitioning=false)"
+    connection.execute(f"CREATE TEMP VIEW cells AS SELECT * FROM {table}")
+    return connection.table("cells").columns
 
 
-def _arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
+def _arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
     try:
-        from pyarrow import ipc
+        from pyarrow import ArrowException, ipc
     except ImportError:
         raise UnreadableError(
             f"{file.name} is an Arrow file; pip install 'mhpc[arrow]' to read it"
         ) from None
-    frame = ipc.open_file(str(file.path)).read_all()
-    return list(_from_frame(connection, frame, origin=file.name).columns)
+    try:
+        frame = ipc.open_file(str(file.path)).read_all()
+    except (ArrowException, OSError) as error:
+        raise UnreadableError(f"{file.name} is a damaged Arrow file: {error}") from None
+    return _from_frame(connection, frame, file.name)
 
 
-def _arff(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
+def _arff(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
     raise UnreadableError(
         f"{file.name} is an ARFF file, which holds a truth and its taxonomy, not a table of votes"
     )
 
 
-def _from_frame(
-    connection: duckdb.DuckDBPyConnection, source: Any, *, origin: str = "the table"
-) -> Table:
-    columns = _columns_of(source)
-    if not columns:
-        raise DataError(f"{origin} has no columns")
-    connection.register("frame", columns)
+def _from_frame(connection: duckdb.DuckDBPyConnection, source: Any, origin: str) -> Sequence[str]:
+    given = _columns_of(source, origin)
+    columns = _named([name for name, _ in given], origin)
+    cells = [_texts(column) for _, column in given]
+    lengths = dict.fromkeys(map(len, cells))
+    if len(lengths) > 1:
+        raise DataError(f"{origin}: its columns differ in length: {', '.join(map(str, lengths))}")
+    connection.register("frame", dict(zip(columns, cells, strict=True)))
     connection.execute("CREATE TEMP TABLE cells AS SELECT * FROM frame")
     connection.unregister("frame")
-    return Table(connection, tuple(columns), origin)
+    return columns
 
 
-def _columns_of(source: Any) -> dict[str, Any]:
-    """Return columns as arrays that DuckDB takes, with None where a cell is empty."""
-    if isinstance(source, Mapping):
-        return {str(name): _objects(cells) for name, cells in source.items()}
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+def _columns_of(source: Any, origin: str) -> list[tuple[str, Iterable[Any]]]:
+    """Return names and cells of whatever is like a table."""
+    if isinstance(source, Mapping) and all(map(_is_column, source.values())):
+        return [(str(name), cells) for name, cells in source.items()]
+    if _is_column(source) and isinstance(source, Sequence):
         if not all(isinstance(row, Mapping) for row in source):
-            raise DataError("rows of a table must be mappings such as {'instance': …}")
+            raise DataError(f"{origin}: rows must be mappings such as {{'instance': …}}")
         names = dict.fromkeys(name for row in source for name in row)
-        return {str(name): _objects([row.get(name) for row in source]) for name in names}
+        return [(str(name), [row.get(name) for row in source]) for name in names]
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        # Not through narwhals, which would need pyarrow for it.
+        rows = source.fetchall()
+        return [(name, [row[at] for row in rows]) for at, name in enumerate(source.columns)]
     try:
         frame = nw.from_native(source)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return [(str(name), frame.get_column(name).to_list()) for name in frame.columns]
     except TypeError:
         raise DataError(
-            f"cannot read votes from {type(source).__name__}; give a path, a dataframe, "
-            "a mapping of columns or a list of mappings"
+            f"{origin}: cannot be read from {type(source).__name__}; give a path, a dataframe, "
+            "a mapping of names to columns or a list of mappings"
         ) from None
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    return {name: _objects(frame[name].to_list()) for name in frame.columns}
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{origin}: {' '.join(str(error).split())}") from None
 
 
-def _objects(cells: Any) -> Any:
-    """Numbers stay numbers if all are; anything else is text."""
-    values = [None if cell is None or cell != cell else cell for cell in cells]
-    if values and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
-        return np.array(values)
-    return np.array([None if v is None else _text(v) for v in values], dtype=object)
+def _is_column(cells: Any) -> bool:
+    return isinstance(cells, Iterable) and not isinstance(cells, str | bytes | Mapping)
+
+
+def _texts(cells: Iterable[Any]) -> Any:
+    """Return cells as an array that DuckDB takes, None where one is empty."""
+    return np.array([None if _missing(cell) else _text(cell) for cell in cells], dtype=object)
+
+
+def _missing(cell: Any) -> bool:
+    try:
+        return cell is None or bool(cell != cell)
+    except TypeError:
+        # pandas' NA will not say whether it differs from itself.
+        return True
 
 
 def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    """Write a value as `text_of` does in SQL."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value)) if abs(float(value)) < _WHOLE_BELOW else str(value)
+    return str(value)
 
 
-def _require_unique(columns: Sequence[str], name: str) -> None:
-    twice = next((c for at, c in enumerate(columns) if c in columns[:at]), None)
-    if twice is not None:
-        raise DataError(f"{name}: the header names column {twice!r} twice; rename one")
-
-
-def _reason(error: duckdb.Error) -> str:
-    """Boil DuckDB's report down to where and what."""
-    text = str(error)
-    line = re.search(r"on Line: (\d+)", text)
-    where = f", line {line[1]}" if line else ""
-    if "unicode" in text.lower() or "utf" in text.lower():
-        return f"{where}: not UTF-8 text; save the file as UTF-8"
-    if "Maximum line size" in text or "maximum_object_size" in text:
-        return f"{where}: a line is longer than can be read; is a quote left open?"
-    if "quote" in text.lower():
-        return f"{where}: a quote is opened and not closed"
-    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if columns:
-        return f"{where}: {columns[2]} columns where the header has {columns[1]}"
-    said = [part for part in text.splitlines() if part and not part.startswith("Original")]
-    return f"{where}: {' '.join(said[1:2] or said[:1])[:200]}"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _named(header: Sequence[str], origin: str) -> list[str]:
+    """Return column names that tell columns apart, case aside; row numbers often have none."""
+    columns = [name.strip() or f"column {at}" for at, name in enumerate(header, start=1)]
+    if not columns:
+        raise DataError(f"{origin}: no columns; give a header and rows")
+    seen: set[str] = set()
+    for column in columns:
+        if column.lower() in seen:
+            raise DataError(f"{origin}: the header names column {column!r} twice; rename one")
+        seen.add(column.lower())
+    return columns
 
 
 def _pointer(key: str) -> str:

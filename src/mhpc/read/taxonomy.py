@@ -1,9 +1,8 @@
 """Reading taxonomies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError
 from mhpc.read.arff import read_arff
@@ -44,27 +43,25 @@ def read_taxonomy(
         with local_file(source) as file:
             if file.format == "arff":
                 return _of_several(read_arff(file).taxonomy, file.name)
-            return _read_table(file.path, columns, separator, origin=file.name)
-    return _read_table(source, columns, separator, origin="the taxonomy")
+            return _read_table(file, columns, separator)
+    return _read_table(source, columns, separator)
 
 
 def _read_table(
-    source: TableSource,
-    columns: Mapping[str, str] | None,
-    separator: str | None,
-    *,
-    origin: str,
+    source: TableSource, columns: Mapping[str, str] | None, separator: str | None
 ) -> Taxonomy:
-    with open_table(source) as table:
+    with open_table(source, name="the taxonomy") as table:
+        origin = table.origin
         found = find_columns(
             table.columns, TAXONOMY_ALIASES, required=("label",), chosen=columns, origin=origin
         )
         cells = read_cells(table, found, tuple(found))
         refuse_empty(cells, "label", origin)
-    if "parent" not in found:
-        taxonomy = taxonomy_from_paths(cells.index["label"].ids, separator=separator, origin=origin)
-    else:
-        taxonomy = _from_edges(cells, origin)
+    if "parent" in found:
+        return _of_several(_from_edges(cells, origin), origin)
+    taxonomy = taxonomy_from_paths(
+        cells.index["label"].ids, names=_names(cells), separator=separator, origin=origin
+    )
     return _of_several(taxonomy, origin)
 
 
@@ -78,18 +75,20 @@ def _from_edges(cells: Cells, origin: str) -> Taxonomy:
     edges = [
         (below[k], above[p]) for k, p in zip(label.tolist(), parent.tolist(), strict=True) if p >= 0
     ]
-    return build_taxonomy(labels, edges, names=_names(cells, labels), origin=origin)
+    given = _names(cells)
+    names = [given.get(label, label) for label in labels]
+    return build_taxonomy(labels, edges, names=names, origin=origin)
 
 
-def _names(cells: Cells, labels: Sequence[str]) -> list[str] | None:
-    if "name" not in cells.index:
-        return None
-    below: Index = cells.index["label"]
-    given: dict[str, str] = {}
-    for k, n in zip(cells.position["label"].tolist(), cells.position["name"].tolist(), strict=True):
-        if n >= 0:
-            given.setdefault(below[k], cells.index["name"][n])
-    return [given.get(label, label) for label in labels]
+def _names(cells: Cells) -> dict[str, str]:
+    """Return the name of every label that has one, the first if it has several."""
+    names: dict[str, str] = {}
+    if "name" in cells.index:
+        label, name = cells.position["label"].tolist(), cells.position["name"].tolist()
+        for k, n in zip(label, name, strict=True):
+            if n >= 0:
+                names.setdefault(cells.index["label"][k], cells.index["name"][n])
+    return names
 
 
 def _of_several(taxonomy: Taxonomy, origin: str) -> Taxonomy:

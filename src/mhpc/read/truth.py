@@ -26,18 +26,15 @@ def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None)
         with local_file(source) as file:
             if file.format == "arff":
                 return read_arff(file).truth
-            return _read_table(file.path, columns, origin=file.name)
-    return _read_table(source, columns, origin=None)
+            return _read_table(file, columns)
+    return _read_table(source, columns)
 
 
-def _read_table(
-    source: TableSource, columns: Mapping[str, str] | None, *, origin: str | None
-) -> Truth:
-    with open_table(source) as table:
-        origin = origin or "the truth"
-        chosen = {role: name for role, name in (columns or {}).items() if role in table.columns}
+def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth:
+    with open_table(source, name="the truth") as table:
+        origin = table.origin
         found = find_columns(
-            table.columns, ALIASES, required=("instance", "label"), chosen=chosen, origin=origin
+            table.columns, ALIASES, required=("instance", "label"), chosen=columns, origin=origin
         )
         cells = read_cells(table, found, ("instance", "label"))
         refuse_empty(cells, "instance", origin)

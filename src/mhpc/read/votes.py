@@ -39,10 +39,11 @@ def read_votes(
     >>> read_votes({"task": [1, 1], "worker": ["ann", "bob"], "label": ["bee", None]})
     Votes(2 votes of 2 sources on 1 instances)
     """
-    with open_table(source) as table:
+    with open_table(source, name="the votes") as table:
         found = find_columns(
             table.columns, ALIASES, required=("instance", "source", "label"),
             chosen=columns, origin=table.origin,
+            cure="rename one, or say which is meant with --column ROLE=NAME",
         )  # fmt: skip
         cells = read_cells(table, found, ("instance", "source", "label"))
         refuse_empty(cells, "instance", table.origin)
@@ -66,7 +67,7 @@ def read_votes(
 def _read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
     if column is None:
         return np.ones(cells.rows)
-    text = text_of(table, column)
+    text = f"nullif({text_of(table, column)}, '')"
     found = table.connection.execute(
         f"SELECT {text} AS text, coalesce(TRY_CAST({text} AS DOUBLE), 'nan'::DOUBLE) AS score "
         "FROM cells"
@@ -117,11 +118,15 @@ def _scope(scope: Scope | str | Path, sources: Index) -> Scope:
         return "all"
     if scope == "used":
         return "used"
-    listed = dict(scope) if isinstance(scope, Mapping) else _read_scope(scope)
+    if isinstance(scope, Mapping):
+        listed, origin = dict(scope), "the scope"
+    else:
+        listed, origin = _read_scope(scope), f"{scope}"
     for source in listed:
         if source not in sources:
             raise DataError(
-                f"the scope names source {source!r}, which has no answers{nearest(source, sources)}"
+                f"{origin} names source {source!r}, which has no answers"
+                f"{nearest(source, sources)}; correct it, or leave it out"
             )
     return listed
 
@@ -134,8 +139,7 @@ def _read_scope(source: str | Path) -> dict[str, tuple[str, ...]]:
         cells = read_cells(table, found, ("source", "label"))
         refuse_empty(cells, "source", table.origin)
         refuse_empty(cells, "label", table.origin)
-    listed: dict[str, tuple[str, ...]] = {}
+    listed: dict[str, list[str]] = {source: [] for source in cells.index["source"]}
     for s, k in zip(cells.position["source"], cells.position["label"], strict=True):
-        name = cells.index["source"][s]
-        listed[name] = (*listed.get(name, ()), cells.index["label"][k])
-    return listed
+        listed[cells.index["source"][s]].append(cells.index["label"][k])
+    return {source: tuple(labels) for source, labels in listed.items()}

@@ -4,10 +4,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mhpc.errors import OutputExistsError
+from mhpc.errors import OutputExistsError, UnwritableError
 
 MARK = "run.json"
 """The file by which a folder is known as an output of ours, which may be replaced."""
@@ -22,8 +22,12 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
     not look like an output: a mistyped ``-o`` must not cost someone their files.
     """
     refuse_existing(target, force=force)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    made = [folder for folder in target.parents if not folder.exists()]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise UnwritableError(f"{target} cannot be made: {error.strerror}") from None
     try:
         # mkdtemp makes folders private; an output is as open as the user's umask says.
         beside.chmod(0o777 & ~_umask())
@@ -31,11 +35,16 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
         _put_in_place(beside, target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+        for folder in made:
+            # Those that now hold the output are not empty, and stay.
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def refuse_existing(target: Path, *, force: bool) -> None:
-    """Refuse a target that is there, before any work is done for it."""
+    """Refuse a target that is there or cannot be made, before any work is done for it."""
     if not target.exists():
+        _refuse_unwritable(target)
         return
     if not force:
         raise OutputExistsError(
@@ -48,17 +57,26 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         )
 
 
+def _refuse_unwritable(target: Path) -> None:
+    above = next(folder for folder in target.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise UnwritableError(f"{target} cannot be made: {above} is a file; choose another")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise UnwritableError(f"{target} cannot be made: {above} may not be written to")
+
+
 def _put_in_place(beside: Path, target: Path) -> None:
     if not target.exists():
         beside.rename(target)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    target.rename(old / "run")
     try:
-        beside.rename(target)
-    except BaseException:
-        (old / "run").rename(target)
-        raise
+        target.rename(old / "run")
+        try:
+            beside.rename(target)
+        except BaseException:
+            (old / "run").rename(target)
+            raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
 

@@ -4,6 +4,8 @@ import csv
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -16,7 +18,7 @@ from mhpc.core.decision import Decision
 from mhpc.core.sources import SourceFacts
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.votes import Votes
-from mhpc.errors import UnreadableError
+from mhpc.errors import UnwritableError
 
 Top: TypeAlias = int | Literal["all"]
 
@@ -71,13 +73,13 @@ def write_votes(target: str | Path, votes: Votes) -> None:
         return
     path = Path(target)
     if not path.parent.is_dir():
-        raise UnreadableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
-    beside = path.with_name(f".{path.name}-{os.getpid()}")
+        raise UnwritableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
+    if path.is_dir():
+        raise UnwritableError(f"{path} is a folder; give a file in it")
     try:
-        write_csv(beside, header, _votes_rows(votes, graded=graded))
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        _write_whole(path, header, _votes_rows(votes, graded=graded))
+    except OSError as error:
+        raise UnwritableError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def write_scores(path: Path, consolidation: Consolidation, *, top: Top) -> None:
@@ -96,7 +98,26 @@ def write_scores(path: Path, consolidation: Consolidation, *, top: Top) -> None:
             connection.unregister("block")
         _register_ids(connection, "instances", consolidation.instances.ids)
         _register_ids(connection, "labels", consolidation.taxonomy.labels.ids)
-        target = str(path).replace("'", "''")
+        _copy_scores(connection, path)
+
+
+def _write_whole(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    if path.exists() and not path.is_file():
+        # A device or a pipe, such as /dev/null, is written to, never replaced.
+        write_csv(path, header, rows)
+        return
+    beside = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        write_csv(beside, header, rows)
+        beside.replace(path)
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def _copy_scores(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    target = str(path).replace("'", "''")
+    try:
         connection.execute(
             "COPY (SELECT instances.id AS instance, labels.id AS label, score, specific "
             "FROM cells JOIN instances ON cells.row = instances.place "
@@ -104,12 +125,24 @@ def write_scores(path: Path, consolidation: Consolidation, *, top: Top) -> None:
             "ORDER BY cells.row, score DESC, specific DESC, cells.label) "
             f"TO '{target}' (FORMAT parquet, COMPRESSION zstd)"
         )
+    except duckdb.IOException as error:
+        raise UnwritableError(f"{path} cannot be written: {error}") from None
 
 
 def _write_rows(file: TextIO, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(_UnixLines(file), lineterminator="\r\n")
     writer.writerow(header)
     writer.writerows(["" if cell != cell else cell for cell in row] for row in rows)
+
+
+@dataclass(frozen=True)
+class _UnixLines:
+    """Ends lines as Unix does; told to do so itself, csv leaves a carriage return unquoted."""
+
+    file: TextIO
+
+    def write(self, line: str) -> int:
+        return self.file.write(line.removesuffix("\r\n") + "\n")
 
 
 def _votes_rows(votes: Votes, *, graded: bool) -> Iterator[tuple[str | float, ...]]:

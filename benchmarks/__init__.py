@@ -1,0 +1,1 @@
+"""Benchmarks: how fast and how good, measured beside what others offer."""

@@ -1,0 +1,1 @@
+"""Quality: how near the methods come to a known truth."""

@@ -1,0 +1,154 @@
+"""Every method on every set whose truth is known.
+
+python -m benchmarks.quality.methods
+"""
+
+import statistics
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import mhpc
+from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
+from benchmarks.environment import write_result
+from mhpc.consolidate.method import Method
+from mhpc.consolidate.registry import METHODS, make_method
+from mhpc.core.panel import Panel
+from mhpc.core.scorecard import View
+from mhpc.core.truth import EncodedTruth
+from mhpc.datasets.garden import Dataset
+from mhpc.encode.truth import encode_truth
+from mhpc.errors import TooLargeError
+from mhpc.evaluate.metrics import METRICS
+from mhpc.evaluate.scorecard import score
+
+SOURCES = (1, 4, 10)
+SEEDS = range(5)
+SETS = ("cellcycle_models", "gasch1_models", "chexpert", "dog", "birthplaces")
+VIEWS: tuple[View, ...] = ("closed", "specific")
+SHOWN = tuple(
+    metric for metric in METRICS if metric.name in ("ranking_loss", "micro_auc", "coverage_error")
+)
+PATIENCE = 60.0
+"""Seconds after which a method is given up on a set."""
+
+
+class OutOfPatienceError(Exception):
+    """A method takes too long to be compared here."""
+
+
+def main() -> None:
+    """Measure, print the ranking losses and write everything."""
+    warnings.simplefilter("ignore", mhpc.MhpcWarning)
+    chosen = methods()
+    runs = [run for name, data in sets() for run in measure(name, data, chosen)]
+    rows = summarise(runs)
+    for view in VIEWS:
+        print(f"\nRanking loss, {view} view (mean ± sd where votes are simulated)\n")
+        print_table([row for row in rows if row["view"] == view], list(chosen))
+    print("\nSeconds\n")
+    print_table([row for row in rows if row["view"] == "closed"], list(chosen), "seconds", digits=2)
+    parameters = {name: repr(method) for name, method in chosen.items()}
+    write_result("quality_methods", {"methods": parameters, "rows": rows, "runs": runs})
+
+
+def methods() -> dict[str, Method]:
+    """Return the registered methods as they come, and two that get votes with ancestors.
+
+    What runs when no method is named is one of the two; the other, averaging, tells how much of
+    its lead the ancestors alone account for.
+    """
+    chosen = {name: make_method(name) for name in METHODS}
+    return chosen | {"sa augmented": mhpc.SA(votes="augmented"), "default": make_method()}
+
+
+def sets() -> Iterator[tuple[str, Dataset]]:
+    """Yield the bundled example, and where the data are at hand, generated and real votes."""
+    yield "garden", mhpc.load_garden()
+    folder = data_folder()
+    if folder is None:
+        print(f"Left out, since {NO_DATA}: cellcycle, {', '.join(SETS)}")
+        return
+    for sources in SOURCES:
+        for seed in SEEDS:
+            yield f"cellcycle, M = {sources}", cellcycle(sources, seed=seed)[0]
+    for name in SETS:
+        yield name, read_set(folder / name)
+
+
+def measure(name: str, data: Dataset, chosen: Mapping[str, Method]) -> Iterator[dict[str, Any]]:
+    """Yield a record for every method and view."""
+    panel = mhpc.encode(data.votes, data.taxonomy, unknown="drop")
+    truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
+    for label, method in chosen.items():
+        try:
+            yield from (
+                {"set": name, "method": label, **found} for found in outcome(method, panel, truth)
+            )
+        except (OutOfPatienceError, TooLargeError) as error:
+            print(f"Left out: {label} on {name}: {error}")
+
+
+def outcome(method: Method, panel: Panel, truth: EncodedTruth) -> Iterator[dict[str, Any]]:
+    """Consolidate once and score in both views."""
+    began = time.perf_counter()
+
+    def watch(stage: str, done: int, most: int) -> None:
+        if time.perf_counter() - began > PATIENCE:
+            raise OutOfPatienceError(f"over {PATIENCE:g} s, at {stage} {done} of {most}")
+
+    found = method.consolidate(panel, progress=watch)
+    seconds = time.perf_counter() - began
+    for view in VIEWS:
+        card = score(found, truth, view=view, metrics=SHOWN)
+        yield {"view": view, "seconds": seconds, **{each.metric: each.value for each in card}}
+
+
+def summarise(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return mean and standard deviation of every figure over the runs that differ in seed."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault((run["set"], run["method"], run["view"]), []).append(run)
+    return [
+        {
+            **dict(zip(("set", "method", "view"), key, strict=True)),
+            "runs": len(group),
+            **{name: _mean_and_sd([run[name] for run in group]) for name in _figures()},
+        }
+        for key, group in groups.items()
+    ]
+
+
+def print_table(
+    rows: list[dict[str, Any]],
+    columns: list[str],
+    figure: str = "ranking_loss",
+    *,
+    digits: int = 4,
+) -> None:
+    """Print markdown: a row a set, a column a method."""
+    cells = {(row["set"], row["method"]): row[figure] for row in rows}
+    print(f"| set | {' | '.join(columns)} |")
+    print(f"|---|{'---:|' * len(columns)}")
+    for name in dict.fromkeys(row["set"] for row in rows):
+        shown = [_cell(cells.get((name, each)), digits) for each in columns]
+        print(f"| {name} | {' | '.join(shown)} |")
+
+
+def _figures() -> list[str]:
+    return ["seconds", *(metric.name for metric in SHOWN)]
+
+
+def _mean_and_sd(values: list[float]) -> dict[str, float | None]:
+    sd = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "sd": sd}
+
+
+def _cell(figure: dict[str, float | None] | None, digits: int) -> str:
+    values = [value for value in (figure or {}).values() if value is not None]
+    return " ± ".join(f"{value:.{digits}f}" for value in values) or "-"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Speed: times against a transcription of the paper, lower bounds and scikit-learn."""

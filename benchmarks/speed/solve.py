@@ -1,0 +1,112 @@
+"""Four dense solves beside a transcription of the paper and beside their bare products.
+
+python -m benchmarks.speed.solve
+"""
+
+import statistics
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dgemm
+
+import mhpc
+from benchmarks.data import cellcycle
+from benchmarks.environment import Ratio, interleave, ratio, verdict, write_result
+from benchmarks.speed.transcription import source_matrices, transcription
+from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.panel import Panel
+from mhpc.errors import ConvergenceWarning
+
+SOURCES, SOLVES, REPEATS = 4, 4, 7
+LAM, SIGMA = 10.0, 0.3
+
+OURS, PAPER = "mhpc", "the paper, transcribed"
+BARE, BARE_ONE_BLAS = "bare products and factors", "the same, scipy's BLAS alone"
+
+TIMES_FASTER = 5.0
+"""At least so many times ours fits into the transcription."""
+TIMES_BARE = 2.0
+"""At most so many times ours takes what its products and factors take."""
+AGREEMENT = 1e-8
+"""Largest difference allowed between our scores and those of the transcription."""
+
+
+def main() -> None:
+    """Time, compare, print and write."""
+    data, origin = cellcycle(SOURCES, seed=0)
+    panel = mhpc.encode(data.votes, data.taxonomy)
+    # With tol = 0 every solve asked for is done, and none can settle.
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    ours, paper = contenders(panel)
+    difference = float(np.abs(ours() - paper()).max())
+    seconds = interleave({OURS: ours, PAPER: paper, **bounds(panel)}, repeats=REPEATS)
+    ratios = {
+        "transcription / mhpc": ratio(seconds[PAPER], seconds[OURS]),
+        "mhpc / bare": ratio(seconds[OURS], seconds[BARE]),
+        "mhpc / bare, scipy's BLAS alone": ratio(seconds[OURS], seconds[BARE_ONE_BLAS]),
+    }
+    print(f"{SOLVES} solves, {panel}: {origin}\n")
+    report(seconds, ratios, difference)
+    found = {"data": origin, "seconds": seconds, "difference": difference}
+    found["ratios"] = {name: asdict(each) for name, each in ratios.items()}
+    found["targets"] = {"faster": TIMES_FASTER, "bare": TIMES_BARE, "difference": AGREEMENT}
+    write_result("speed_solve", found)
+
+
+def contenders(panel: Panel) -> tuple[Callable[[], FloatArray], Callable[[], FloatArray]]:
+    """Return ours and the transcription, each on its own form of the same votes."""
+    method = mhpc.MHPC(lam=LAM, sigma=SIGMA, tol=0, max_iter=SOLVES - 1, anchor="mean")
+    matrices = source_matrices(panel)
+    return (
+        lambda: dense(method.consolidate(panel).score),
+        partial(transcription, *matrices, lam=LAM, sigma=SIGMA, solves=SOLVES),
+    )
+
+
+def bounds(panel: Panel) -> dict[str, Callable[[], None]]:
+    """Return what no dense solver is spared, with two makes of the product.
+
+    The wheels of numpy and scipy have a BLAS each, and the threads of the one that has just
+    worked wait on the cores that the other wants: taking both is the usual way, one the faster.
+    """
+    X = dense(panel.mean("raw", "answers"))
+    A = X @ X.T + len(X) * np.eye(len(X))  # any positive definite matrix will do
+    return {
+        BARE: partial(_bare, lambda: X @ X.T, A, X),
+        BARE_ONE_BLAS: partial(_bare, lambda: dgemm(1.0, X.T, X.T, trans_a=1), A, X),
+    }
+
+
+def _bare(product: Callable[[], object], A: FloatArray, B: FloatArray) -> None:
+    for _ in range(SOLVES):
+        product()
+        cho_solve(cho_factor(A, check_finite=False), B, check_finite=False)
+
+
+def report(
+    seconds: Mapping[str, list[float]], ratios: Mapping[str, Ratio], difference: float
+) -> None:
+    """Print times, ratios and whether the targets are met."""
+    faster, bare, one_blas = ratios.values()
+    targets = (
+        f">= {TIMES_FASTER:g} {verdict(faster.median >= TIMES_FASTER)}",
+        f"<= {TIMES_BARE:g} {verdict(bare.median <= TIMES_BARE)}",
+        f"<= {TIMES_BARE:g} {verdict(one_blas.median <= TIMES_BARE)}",
+    )
+    print(f"seconds, median of {REPEATS} (least .. most)")
+    for name, times in seconds.items():
+        spread = f"({min(times):.2f} .. {max(times):.2f})"
+        print(f"  {name:33} {statistics.median(times):5.2f} {spread}")
+    print("ratio, median of rounds (least .. most), and target")
+    for (name, each), target in zip(ratios.items(), targets, strict=True):
+        print(f"  {name:33} {each!s:>24}  {target}")
+    agreement = f"<= {AGREEMENT:g} {verdict(difference <= AGREEMENT)}"
+    print(f"  {'largest difference of scores':33} {difference:24.1e}  {agreement}")
+
+
+if __name__ == "__main__":
+    main()

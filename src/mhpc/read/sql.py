@@ -1,0 +1,57 @@
+"""What DuckDB is told about files, and what it says when it cannot read them."""
+
+import re
+from pathlib import Path
+
+import duckdb
+
+from mhpc.errors import quoted
+
+_REASONS = (
+    (
+        r"Expected Number of Columns: (?P<header>\d+) Found: (?P<found>\d+)",
+        "{row} has {found} cells where the header has {header}",
+    ),
+    (r"unterminated quote", "{row} opens a quote that does not end with its cell"),
+    (r"Maximum line size", "a line is longer than can be read; is a quote left open?"),
+    (r"(?i)invalid unicode|invalid utf-?8", "not UTF-8 text; save the file as UTF-8"),
+    (r"state machine", "not CSV; are its line ends mixed, or is a quote out of place?"),
+)
+"""What DuckDB says, and how a person would."""
+
+
+def identifier(name: str) -> str:
+    """Return SQL for a name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return SQL for a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def one_file(path: Path) -> str:
+    """Return SQL for the name of a file: to DuckDB a bare ``votes[1].csv`` is ``votes1.csv``."""
+    return literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+
+
+def text_lines(path: Path, compression: str) -> str:
+    """Return SQL for a relation with the lines of a text file, its only column ``line``."""
+    return (
+        f"read_csv({one_file(path)}, compression='{compression}', auto_detect=false, "
+        "header=false, delim='\x01', quote='', escape='', strict_mode=false, "
+        "hive_partitioning=false, columns={'line': 'VARCHAR'})"
+    )
+
+
+def reason(error: duckdb.Error) -> str:
+    """Boil an error down to where and what, to follow a file's name in a message."""
+    text = str(error)
+    place = re.search(r"on Line: (\d+)\nOriginal Line: (.*)", text)
+    where = f", line {int(place[1]):,}" if place else ""
+    row = quoted([place[2].strip()]) if place else "a row"
+    for pattern, said in _REASONS:
+        if found := re.search(pattern, text):
+            return f"{where}: {said.format(row=row, **found.groupdict())}"
+    lines = [line for line in text.splitlines() if not re.search(r"(on|Original) Line: ", line)]
+    return f"{where}: {' '.join(lines[:1])[:200]}"

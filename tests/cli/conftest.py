@@ -1,0 +1,65 @@
+"""A small garden to run commands in."""
+
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from mhpc.cli import main
+
+TAXONOMY = """\
+label,parent
+plant,
+flower,plant
+monarda,flower
+fuchsia,flower
+animal,
+bee,animal
+"""
+
+VOTES = """\
+instance,source,label
+1,ann,monarda
+1,bob,flower
+2,ann,bee
+2,bob,animal
+3,ann,
+"""
+
+TRUTH = """\
+instance,label
+1,monarda
+2,bee
+3,
+"""
+
+
+@pytest.fixture
+def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with votes.csv, taxonomy.csv and truth.csv."""
+    for name, content in (("taxonomy", TAXONOMY), ("votes", VOTES), ("truth", TRUTH)):
+        (tmp_path / f"{name}.csv").write_text(content)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def mhpc(
+    garden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., CompletedProcess[str]]:
+    """Run a command in the garden, in this process."""
+    # A slow machine must not add lines of progress to what is compared.
+    monkeypatch.setattr("mhpc.cli.progress.PATIENCE", 600.0)
+
+    def run(*args: Any) -> CompletedProcess[str]:
+        given = [str(arg) for arg in args]
+        with pytest.raises(SystemExit) as ended:
+            main(given)
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return CompletedProcess(given, code, out, err)
+
+    return run

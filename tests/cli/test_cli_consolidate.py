@@ -1,0 +1,209 @@
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import duckdb
+import pytest
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o")
+
+
+def header(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def scores(folder: Path) -> list[tuple[Any, ...]]:
+    path = str(folder / "scores.parquet")
+    return duckdb.execute("FROM read_parquet(?)", [path]).fetchall()
+
+
+def document(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc(*CONSOLIDATE, "OUT")
+    assert (done.returncode, done.stderr) == (0, "written to OUT/\n")
+    assert "3 instances, 2 sources, 5 answers; 6 labels in 3 levels" in done.stdout
+    out = garden / "OUT"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "labels.csv", "run.json", "scores.parquet", "sources.csv", "taxonomy.csv",
+    ]  # fmt: skip
+    described = duckdb.execute("DESCRIBE FROM read_parquet(?)", [f"{out}/scores.parquet"])
+    assert [(row[0], row[1]) for row in described.fetchall()] == [
+        ("instance", "VARCHAR"), ("label", "VARCHAR"), ("score", "DOUBLE"), ("specific", "DOUBLE"),
+    ]  # fmt: skip
+    assert header(out / "labels.csv") == ["instance", "label", "score"]
+    assert header(out / "sources.csv") == [
+        "source", "answers", "coverage", "mean_depth", "agreement",
+    ]  # fmt: skip
+    assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
+
+
+def test_the_run_document_says_how_it_was_made(garden: Path, mhpc: Mhpc) -> None:
+    mhpc(*CONSOLIDATE, "OUT", "--method", "wa", "--set", "alpha=0.1", "--truth", "truth.csv")
+    found = document(garden / "OUT")
+    assert found["settings"]["votes"] == str(garden / "votes.csv")
+    assert (found["method"], found["parameters"]["alpha"]) == ("wa", 0.1)
+    assert found["inputs"]["truth"]["bytes"] == (garden / "truth.csv").stat().st_size
+    assert {"python", "mhpc", "numpy", "scipy", "duckdb"} <= found["versions"].keys()
+    assert {"reading", "encoding", "consolidating"} <= found["seconds"].keys()
+    assert [card["view"] for card in found["scorecards"]] == ["closed", "specific"]
+
+
+def test_an_instance_of_which_nothing_was_said_is_not_lost(garden: Path, mhpc: Mhpc) -> None:
+    mhpc(*CONSOLIDATE, "OUT", "--method", "sa")
+    assert {row[0] for row in scores(garden / "OUT")} == {"1", "2", "3"}
+    assert [row for row in scores(garden / "OUT") if row[0] == "3"] == [("3", "plant", 0.0, 0.0)]
+    assert "3," not in (garden / "OUT" / "labels.csv").read_text()
+
+
+def test_votes_that_all_say_none_of_these_are_no_error(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes.csv").write_text("instance,source,label\n1,ann,\n2,bob,\n")
+    assert mhpc(*CONSOLIDATE, "OUT").returncode == 0
+    assert {row[2] for row in scores(garden / "OUT")} == {0.0}
+
+
+def test_top_limits_the_labels_of_an_instance(garden: Path, mhpc: Mhpc) -> None:
+    averaging = ("--method", "sa", "--set", "votes=augmented")
+    mhpc(*CONSOLIDATE, "two", "--top", "2", *averaging)
+    mhpc(*CONSOLIDATE, "all", "--top", "all", *averaging)
+    assert [row[:3] for row in scores(garden / "two")] == [
+        ("1", "plant", 1.0), ("1", "flower", 1.0),
+        ("2", "animal", 1.0), ("2", "bee", 0.5),
+        ("3", "plant", 0.0),
+    ]  # fmt: skip
+    assert [row[:3] for row in scores(garden / "all")] == [
+        ("1", "plant", 1.0), ("1", "flower", 1.0), ("1", "monarda", 0.5),
+        ("2", "animal", 1.0), ("2", "bee", 0.5),
+        ("3", "plant", 0.0),
+    ]  # fmt: skip
+
+
+def test_a_run_can_be_repeated_from_anywhere(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mhpc(
+        *CONSOLIDATE,
+        "OUT",
+        "--set",
+        "lam=3",
+        "--set",
+        "graph=none",
+        "--top",
+        "4",
+        "--scope",
+        "used",
+    )
+    (garden / "elsewhere").mkdir()
+    monkeypatch.chdir(garden / "elsewhere")
+    done = mhpc("consolidate", "--config", "../OUT/run.json", "-o", "OUT2")
+    assert done.returncode == 0
+    again = garden / "elsewhere" / "OUT2"
+    assert scores(again) == scores(garden / "OUT")
+    assert document(again)["settings"] == document(garden / "OUT")["settings"]
+    assert (again / "labels.csv").read_bytes() == (garden / "OUT" / "labels.csv").read_bytes()
+
+
+def test_settings_come_from_toml_and_options_go_before_it(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "settings.toml").write_text(
+        "votes = 'votes.csv'\ntaxonomy = 'taxonomy.csv'\nmethod = 'mhpc'\ntop = 3\n"
+        "parameters = {lam = 2, sigma = 0.5}\n"
+    )
+    mhpc("consolidate", "--config", "settings.toml", "-o", "OUT", "--top", "2", "--set", "lam=7")
+    settings = document(garden / "OUT")["settings"]
+    assert settings["votes"] == str(garden / "votes.csv")
+    assert (settings["method"], settings["top"]) == ("mhpc", 2)
+    # One parameter on the command line leaves the others of the file as they are.
+    parameters = document(garden / "OUT")["parameters"]
+    assert (parameters["lam"], parameters["sigma"]) == (7.0, 0.5)
+
+
+def test_columns_can_be_named(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes.csv").write_text("photo,who,label,seen\n1,ann,wrong,bee\n")
+    done = mhpc(
+        *CONSOLIDATE, "OUT",
+        "--column", "instance=photo", "--column", "source=who", "--column", "label=seen",
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert {row[:2] for row in scores(garden / "OUT")} == {("1", "bee"), ("1", "animal")}
+
+
+def test_silence_outside_its_scope_is_no_answer_of_a_source(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "scope.csv").write_text("source,label\nbob,flower\nbob,animal\n")
+    mhpc(*CONSOLIDATE, "all", "--method", "sa")
+    mhpc(*CONSOLIDATE, "some", "--method", "sa", "--scope", "scope.csv")
+    # Bob did not say monarda: a "no" if he could have, nothing if he does not know the word.
+    assert ("1", "monarda", 0.5, 0.5) in scores(garden / "all")
+    assert ("1", "monarda", 1.0, 1.0) in scores(garden / "some")
+
+
+def test_a_threshold_decides_which_labels_are_given(garden: Path, mhpc: Mhpc) -> None:
+    mhpc(*CONSOLIDATE, "OUT", "--method", "sa", "--set", "votes=augmented", "--threshold", "0.75")
+    labels = (garden / "OUT" / "labels.csv").read_text().splitlines()
+    assert labels == ["instance,label,score", "1,plant,1.0", "1,flower,1.0", "2,animal,1.0"]
+
+
+def test_json_is_all_that_is_on_standard_output(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc(*CONSOLIDATE, "OUT", "--truth", "truth.csv", "--json")
+    found = json.loads(done.stdout)
+    assert found["counts"] == {
+        "instances": 3, "sources": 2, "answers": 5, "labels": 6, "levels": 3,
+    }  # fmt: skip
+    assert [source["source"] for source in found["sources"]] == ["ann", "bob"]
+    assert done.stderr == "written to OUT/\n"
+
+
+def test_votes_come_from_standard_input(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mhpc(*CONSOLIDATE, "file")
+    stdin = io.TextIOWrapper(io.BytesIO((garden / "votes.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    done = mhpc("consolidate", "-", "--taxonomy", "taxonomy.csv", "-o", "pipe")
+    assert done.returncode == 0
+    assert scores(garden / "pipe") == scores(garden / "file")
+
+
+def test_the_format_of_the_votes_does_not_matter(garden: Path, mhpc: Mhpc) -> None:
+    duckdb.execute(
+        f"COPY (SELECT * FROM read_csv('{garden}/votes.csv', header=true)) "
+        f"TO '{garden}/votes.parquet'"
+    )
+    mhpc(*CONSOLIDATE, "csv")
+    mhpc("consolidate", "votes.parquet", "--taxonomy", "taxonomy.csv", "-o", "parquet")
+    assert scores(garden / "parquet") == scores(garden / "csv")
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
+def test_an_old_output_survives_a_failing_run(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    mhpc(*CONSOLIDATE, "OUT")
+    before = {path.name: path.read_bytes() for path in (garden / "OUT").iterdir()}
+    around = sorted(garden.iterdir())
+
+    def failing(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("mhpc.pipeline.write_labels", failing)
+    done = mhpc(*CONSOLIDATE, "OUT", "--method", "sa", "--force")
+    assert done.returncode in (1, 130)
+    assert {path.name: path.read_bytes() for path in (garden / "OUT").iterdir()} == before
+    assert sorted(garden.iterdir()) == around
+
+
+def test_an_output_may_be_deep_and_end_with_a_slash(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc(*CONSOLIDATE, f"a{os.sep}b{os.sep}")
+    assert done.stderr == "written to a/b/\n"
+    assert (garden / "a" / "b" / "run.json").exists()

@@ -1,0 +1,22 @@
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+
+def test_the_demo_tells_a_case_and_leaves_its_output(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc("demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in ("what people said", "truth", "best single source", "Written to mhpc-demo/"):
+        assert part in done.stdout
+    assert (garden / "mhpc-demo" / "labels.csv").exists()
+    named = {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+    assert {path.name for path in (garden / "mhpc-demo").iterdir()} <= named
+    assert mhpc("demo").returncode == 0
+
+
+def test_the_demo_replaces_nothing_but_a_demo(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc("demo", "-o", garden)
+    assert done.returncode == 2
+    assert "is not an output of mhpc" in done.stderr

@@ -1,0 +1,53 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
+
+
+@pytest.fixture
+def run(mhpc: Mhpc) -> Mhpc:
+    assert mhpc(*CONSOLIDATE, "--top", "all", "--truth", "truth.csv").returncode == 0
+    return mhpc
+
+
+@pytest.mark.parametrize("view", ["closed", "specific"])
+def test_a_run_read_back_scores_as_it_did_in_memory(garden: Path, run: Mhpc, view: str) -> None:
+    done = run("evaluate", "OUT", "--truth", "truth.csv", "--view", view, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    cards = json.loads((garden / "OUT" / "run.json").read_text())["scorecards"]
+    assert json.loads(done.stdout) == next(card for card in cards if card["view"] == view)
+
+
+def test_a_person_gets_a_table(run: Mhpc) -> None:
+    done = run("evaluate", "OUT", "--truth", "truth.csv")
+    head, row = done.stdout.splitlines()
+    assert head.split("  ")[-1].strip() == "instances"
+    assert row.split()[0] == "mhpc"
+
+
+def test_scores_that_were_left_out_are_warned_of(mhpc: Mhpc) -> None:
+    mhpc(*CONSOLIDATE, "--top", "1")
+    done = mhpc("evaluate", "OUT", "--truth", "truth.csv", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["instances"] == 3
+    assert done.stderr.startswith("mhpc: warning: OUT holds the best 1 labels of each instance")
+
+
+def test_a_truth_may_know_part_of_the_instances(garden: Path, run: Mhpc) -> None:
+    (garden / "truth.csv").write_text("instance,label\n1,monarda\n")
+    done = run("evaluate", "OUT", "--truth", "truth.csv", "--json")
+    assert json.loads(done.stdout)["instances"] == 1
+
+
+def test_further_instances_of_a_truth_can_be_left_out(garden: Path, run: Mhpc) -> None:
+    (garden / "truth.csv").write_text("instance,label\n1,monarda\n9,bee\n")
+    assert run("evaluate", "OUT", "--truth", "truth.csv").returncode == 1
+    done = run("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop", "--json")
+    assert json.loads(done.stdout)["instances"] == 1
+    assert "truth.csv: 1 instances without votes left out (first: '9')" in done.stderr

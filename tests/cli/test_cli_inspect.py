@@ -1,0 +1,30 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+INSPECT = ("inspect", "votes.csv", "--taxonomy", "taxonomy.csv")
+
+
+def test_a_person_gets_a_few_lines(mhpc: Mhpc) -> None:
+    done = mhpc(*INSPECT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "3 instances, 2 sources, 5 answers, 4 votes" in done.stdout
+    assert "unknown labels: none" in done.stdout
+
+
+def test_json_is_all_that_is_on_standard_output(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes.csv").write_text("instance,source,label\n1,ann,bea\n1,bob,bee\n2,cat,\n")
+    done = mhpc(*INSPECT, "--json")
+    found = json.loads(done.stdout)
+    assert (found["instances"], found["sources"], found["answers"]) == (2, 3, 3)
+    assert [entry["label"] for entry in found["unknown_labels"]] == ["bea"]
+    assert done.stderr == ""
+
+
+def test_columns_can_be_named(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes.csv").write_text("photo,source,label\n1,ann,bee\n")
+    assert mhpc(*INSPECT).returncode == 1
+    assert mhpc(*INSPECT, "--column", "instance=photo").returncode == 0

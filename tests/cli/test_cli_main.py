@@ -1,0 +1,137 @@
+"""The command line as a whole: help, completion, pipes, interrupts."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from mhpc.cli import COMMANDS
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+HEAVY = ("numpy", "scipy", "duckdb", "narwhals", "rich")
+REPORT = f"""
+import json, sys
+from mhpc.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    json.dump([name for name in {HEAVY} if name in sys.modules], sys.stderr)
+"""
+"""A program that runs a command and then tells, on standard error, what it imported."""
+
+
+def program(
+    *args: str, code: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    how = ["-c", code] if code else ["-m", "mhpc"]
+    return subprocess.run(
+        [sys.executable, *how, *args],
+        env=os.environ | environment, capture_output=True, text=True, encoding="utf-8", timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("args", "environment", "says"),
+    [
+        (("--help",), {}, "consolidate"),
+        (("consolidate", "--help"), {}, "--taxonomy FILE"),
+        (
+            (),
+            {
+                "_MHPC_COMPLETE": "bash_complete",
+                "COMP_WORDS": "mhpc consolidate --method m",
+                "COMP_CWORD": "3",
+            },
+            "plain,mlcm\nplain,mpc-u\nplain,mhpc\n",
+        ),
+        ((), {"_MHPC_COMPLETE": "bash_source"}, "_mhpc_completion"),
+    ],
+    ids=["help", "help of a command", "completion", "completion script"],
+)
+def test_help_and_completion_wait_for_no_heavy_import(
+    args: tuple[str, ...], environment: dict[str, str], says: str
+) -> None:
+    done = program(*args, code=REPORT, **environment)
+    assert says in done.stdout
+    assert json.loads(done.stderr) == []
+
+
+def test_the_version_is_told() -> None:
+    done = program("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"mhpc, version {version('mhpc')}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_helps(mhpc: Mhpc, command: str) -> None:
+    done = mhpc(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: mhpc {command} ")
+    assert f"  {command} " in mhpc("-h").stdout
+
+
+def test_an_unknown_command_names_the_nearest(mhpc: Mhpc) -> None:
+    done = mhpc("simulte")
+    assert done.returncode == 2
+    assert "no command 'simulte' (nearest: 'simulate')" in done.stderr
+
+
+def test_an_interrupt_leaves_nothing_and_ends_with_130(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sorted(garden.iterdir())
+
+    def interrupted(path: Path, *_: object) -> None:
+        path.write_text("half a table")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mhpc.pipeline.write_sources", interrupted)
+    done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert done.stderr.strip() == "mhpc: interrupted"
+    assert sorted(garden.iterdir()) == before
+
+
+def test_an_error_of_the_system_is_one_line_too(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mhpc.pipeline.write_sources", full)
+    done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
+    assert done.returncode == 1
+    assert done.stderr == "mhpc: error: [Errno 28] No space left on device\n"
+    assert not (garden / "OUT").exists()
+
+
+def test_a_reader_that_stops_is_no_error(garden: Path) -> None:
+    rows = "".join(f"{n},bee\n" for n in range(20_000))
+    (garden / "truth.csv").write_text(f"instance,label\n{rows}")
+    command = [sys.executable, "-m", "mhpc", "simulate", "truth.csv", "--taxonomy", "taxonomy.csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stderr is not None
+        assert writer.stdout.readline() == b"instance,source,label\n"
+        writer.stdout.close()
+        assert writer.stderr.read() == b""
+    assert writer.returncode == 0
+
+
+def test_output_is_utf8_whatever_the_locale(garden: Path) -> None:
+    (garden / "taxonomy.csv").write_text("label,parent\nplänt,\nbée,\n", encoding="utf-8")
+    (garden / "truth.csv").write_text("instance,label\n1,bée\n", encoding="utf-8")
+    done = program(
+        "simulate", "truth.csv", "--taxonomy", "taxonomy.csv", "--vague", "1", "--noise", "1",
+        PYTHONIOENCODING="ascii",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1,s1,bée\n" in done.stdout

@@ -1,0 +1,24 @@
+import json
+from collections.abc import Callable
+from subprocess import CompletedProcess
+
+from mhpc.consolidate.registry import METHODS
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+
+def test_json_is_all_that_is_on_standard_output(mhpc: Mhpc) -> None:
+    done = mhpc("methods", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert [method["name"] for method in found] == list(METHODS)
+    assert all(method["summary"] and method["reference"] for method in found)
+    parameters = {entry["name"]: entry for entry in found[-1]["parameters"]}
+    assert parameters["lam"]["default"] == 10.0
+    assert parameters["lam"]["range"] == "number >= 0"
+
+
+def test_a_person_gets_every_method_with_its_parameters(mhpc: Mhpc) -> None:
+    lines = mhpc("methods").stdout.splitlines()
+    assert [line.split()[0] for line in lines if line and not line.startswith(" ")] == list(METHODS)
+    assert any(line.split()[:3] == ["sigma", "=", "0.3"] for line in lines)

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+import mhpc
+from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.panel import Panel
+from mhpc.errors import ConvergenceWarning
+from tests.build import GARDEN, Row, panel_of
+
+ROWS: list[Row] = [
+    ("p1", "ann", "monarda"),
+    ("p1", "bob", "flower"),
+    ("p2", "ann", "monarda", 0.5),
+    ("p2", "cid", "bird"),
+    ("p3", "bob", "oak"),
+    ("p4", "cid", None),
+]
+
+
+def alternation(panel: Panel, alpha: float, rounds: int) -> FloatArray:
+    """The two updates of MLCM-r, group by group and instance by instance."""
+    K = len(panel.taxonomy)
+    votes = panel.raw.tocoo()
+    members: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    for answer, label, score in zip(votes.row, votes.col, votes.data, strict=True):
+        group = (int(panel.source[answer]), int(label))
+        members.setdefault(group, []).append((int(panel.instance[answer]), score))
+    q = {group: np.eye(K)[group[1]] for group in members}
+    u = np.zeros((len(panel.instances), K))
+    for _ in range(rounds + 1):
+        for i in range(len(u)):
+            mine = [(a, q[g]) for g, who in members.items() for j, a in who if j == i]
+            if mine:
+                u[i] = sum(a * v for a, v in mine) / sum(a for a, _ in mine)
+        for group, who in members.items():
+            own = alpha * np.eye(K)[group[1]]
+            total = sum(a * u[i] for i, a in who)
+            q[group] = (total + own) / (sum(a for _, a in who) + alpha)
+    return u
+
+
+def test_mlcm_agrees_with_updating_one_vertex_after_the_other() -> None:
+    panel = panel_of(ROWS)
+    with pytest.warns(ConvergenceWarning):
+        found = mhpc.MLCM(alpha=1.5, tol=0, max_iter=4).consolidate(panel)
+    np.testing.assert_allclose(dense(found.score), alternation(panel, 1.5, 4), atol=1e-12)
+
+
+def test_mlcm_settles_at_a_fixed_point() -> None:
+    panel = panel_of(ROWS)
+    found = mhpc.MLCM(tol=1e-12, max_iter=5000).consolidate(panel)
+    assert found.converged
+    np.testing.assert_allclose(dense(found.score), alternation(panel, 2.0, 500), atol=1e-9)
+
+
+def test_sources_that_group_instances_alike_come_to_mean_the_same() -> None:
+    # ann says monarda wherever bob says flower, so p3, which only bob saw, gains monarda.
+    rows = [(f"p{n}", who, label) for n in range(3) for who, label in
+            (("ann", "monarda"), ("bob", "flower")) if not (n == 2 and who == "ann")]  # fmt: skip
+    found = dense(mhpc.MLCM().consolidate(panel_of(rows)).score)
+    assert found[2, GARDEN.labels.positions["monarda"]] > 0.1

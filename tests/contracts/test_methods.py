@@ -1,0 +1,219 @@
+"""What every method must do, whatever it computes."""
+
+import copy
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mhpc.consolidate.method import Method
+from mhpc.consolidate.registry import DEFAULT, METHODS, make_method
+from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.panel import Panel
+from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.errors import ConvergenceWarning
+from tests.build import DAG, GARDEN, Row, panel_of
+
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "sa": [{}, {"votes": "augmented"}],
+    "wa": [{}, {"votes": "augmented"}],
+    "mlcm": [{}],
+    "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],
+    "mhpc": [{}, dict(DEFAULT[1]), {"graph": "augmented"}],
+}
+
+ALL = [
+    pytest.param(make_method(name, parameters), id=f"{name} {parameters or ''}".strip())
+    for name, variants in VARIANTS.items()
+    for parameters in variants
+]
+
+ROWS: list[Row] = [
+    ("p1", "ann", "monarda"),
+    ("p1", "bob", "flower"),
+    ("p1", "cid", "fuchsia"),
+    ("p2", "ann", "oak"),
+    ("p2", "bob", "tree"),
+    ("p2", "bob", "finch"),
+    ("p3", "cid", "bird"),
+    ("p3", "ann", None),
+    ("p4", "bob", "monarda"),
+    ("p4", "cid", "monarda"),
+]
+
+
+def consolidated(method: Method, panel: Panel) -> FloatArray:
+    with warnings.catch_warnings():
+        # Whether a method settles on five instances is not what is asked here.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return dense(method.consolidate(panel).score)
+
+
+def test_every_registered_method_is_in_this_battery() -> None:
+    assert VARIANTS.keys() == METHODS.keys()
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_names_and_shapes_are_kept(method: Method) -> None:
+    panel = panel_of(ROWS)
+    found = method.consolidate(panel)
+    assert isinstance(found, Consolidation)
+    assert found.instances is panel.instances
+    assert found.taxonomy is panel.taxonomy
+    assert found.score.shape == found.specific.shape == (4, len(GARDEN))
+    assert found.method == method.name
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_the_panel_is_left_as_it_was(method: Method) -> None:
+    panel = panel_of(ROWS)
+    before = copy.deepcopy((panel.raw, panel.augmented, panel.instance, panel.source))
+    method.consolidate(panel)
+    for then, now in zip(before[:2], (panel.raw, panel.augmented), strict=True):
+        np.testing.assert_array_equal(dense(then), dense(now))
+    np.testing.assert_array_equal(before[2], panel.instance)
+    np.testing.assert_array_equal(before[3], panel.source)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_the_same_panel_gives_the_same_bits(method: Method) -> None:
+    first, second = (consolidated(method, panel_of(ROWS)) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def renamed(taxonomy: Taxonomy) -> Taxonomy:
+    """The same hierarchy with other ids, in another order."""
+    labels = [f"new {label}" for label in reversed(taxonomy.labels.ids)]
+    edges = [
+        (f"new {taxonomy.labels[k]}", f"new {taxonomy.labels[p]}")
+        for k in range(len(taxonomy))
+        for p in taxonomy.parents_of(k)
+    ]
+    return build_taxonomy(labels, edges)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_renaming_and_reordering_everything_only_renames_and_reorders(method: Method) -> None:
+    there = consolidated(method, panel_of(ROWS))
+    rows: list[Row] = [
+        (f"new {i}", {"ann": "z", "bob": "y", "cid": "x"}[s], k and f"new {k}")
+        for i, s, k, *_ in reversed(ROWS)
+    ]
+    other = panel_of(rows, renamed(GARDEN))
+    here = consolidated(method, other)
+    row = other.instances.locate(f"new {i}" for i in panel_of(ROWS).instances)
+    column = other.taxonomy.labels.locate(f"new {k}" for k in GARDEN)
+    np.testing.assert_allclose(here[np.ix_(row, column)], there, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_unanimous_sources_keep_their_labels_on_top(method: Method) -> None:
+    truth = {"p1": "monarda", "p2": "oak", "p3": "finch", "p4": "fuchsia"}
+    rows = [(i, s, k) for i, k in truth.items() for s in ("ann", "bob", "cid")]
+    panel = panel_of(rows)
+    for scores, label in zip(consolidated(method, panel), truth.values(), strict=True):
+        k = GARDEN.labels.positions[label]
+        rivals = np.setdiff1d(np.arange(len(GARDEN)), [k, *GARDEN.ancestors_of(k)])
+        assert scores[k] > scores[rivals].max()
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_an_instance_that_nobody_answered_scores_zero_and_changes_nothing(method: Method) -> None:
+    without = consolidated(method, panel_of(ROWS))
+    with_one = consolidated(method, panel_of(ROWS, instances=["lonely"]))
+    assert with_one[4].tolist() == [0.0] * len(GARDEN)
+    np.testing.assert_allclose(with_one[:4], without, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_a_source_that_was_not_asked_says_nothing(method: Method) -> None:
+    # dee is among the sources, but her one answer is taken away: not "no", but nothing.
+    panel = panel_of([*ROWS, ("p4", "dee", "oak")])
+    unasked = panel.only(panel.source != panel.sources.positions["dee"])
+    without = consolidated(method, panel_of(ROWS))
+    np.testing.assert_allclose(consolidated(method, unasked), without, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_scores_as_input_lie_between_silence_and_certainty(method: Method) -> None:
+    k = GARDEN.labels.positions["finch"]
+
+    def with_finch(score: float) -> float:
+        rows: list[Row] = [*ROWS, ("p3", "bob", "finch", score)]
+        return float(consolidated(method, panel_of(rows))[2, k])
+
+    none, half, full = with_finch(0.0), with_finch(0.5), with_finch(1.0)
+    assert none < half < full
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_a_dag_is_as_good_as_a_tree(method: Method) -> None:
+    rows = [("x", "s", "d"), ("x", "t", "c"), ("y", "s", "e"), ("y", "t", "a")]
+    scores = consolidated(method, panel_of(rows, DAG))
+    assert np.isfinite(scores).all()
+    assert scores[0, DAG.labels.positions["d"]] > scores[0, DAG.labels.positions["e"]]
+
+
+@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("x", "s", "e")],
+        [("x", "s", None)],
+        [("x", "s", "d"), ("y", "t", "e")],
+        [("x", "s", "a"), ("x", "t", "a"), ("y", "s", "a"), ("y", "t", "a")],
+    ],
+    ids=["one vote", "nothing said", "no overlap", "identical"],
+)
+def test_extreme_panels_give_finite_scores(method: Method, rows: list[Row]) -> None:
+    assert np.isfinite(consolidated(method, panel_of(rows, DAG))).all()
+
+
+answers = st.lists(
+    st.tuples(
+        st.sampled_from(["x", "y", "z", "w"]),
+        st.sampled_from(["s", "t", "u"]),
+        st.sampled_from(["a", "b", "c", "d", "e"]),
+        st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    ),
+    min_size=1,
+    max_size=25,
+    unique_by=lambda row: row[:3],
+)
+
+
+@pytest.mark.parametrize("method", ALL)
+@settings(max_examples=20, deadline=None)
+@given(rows=answers)
+def test_scores_are_finite_and_never_negative(method: Method, rows: list[Row]) -> None:
+    scores = consolidated(method, panel_of(rows, DAG))
+    assert np.isfinite(scores).all()
+    assert scores.min() >= -1e-12
+
+
+def graph_methods() -> Iterator[tuple[str, dict[str, object]]]:
+    for name in ("mhpc", "mpc-u"):
+        for votes in ("raw", "augmented"):
+            yield name, {"votes": votes, "lam": 0}
+
+
+@pytest.mark.parametrize(("name", "parameters"), list(graph_methods()))
+def test_lambda_zero_is_simple_averaging(name: str, parameters: dict[str, object]) -> None:
+    panel = panel_of(ROWS)
+    averaged = make_method("sa", {"votes": parameters["votes"]})
+    np.testing.assert_allclose(
+        consolidated(make_method(name, parameters), panel), consolidated(averaged, panel)
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("sa", "wa")])
+def test_a_method_that_did_not_settle_says_so(name: str) -> None:
+    method = make_method(name, {"max_iter": 1, "tol": 0})
+    with pytest.warns(ConvergenceWarning, match=f"{name} stopped after 1 iterations"):
+        found = method.consolidate(panel_of(ROWS))
+    assert not found.converged

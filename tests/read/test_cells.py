@@ -1,0 +1,47 @@
+import pytest
+
+from mhpc.errors import DataError
+from mhpc.read.cells import Cells, read_cells, refuse_empty
+from mhpc.read.table import open_table
+
+
+def cells_of(columns: dict[str, list[str | None]]) -> Cells:
+    with open_table(columns) as table:
+        return read_cells(table, {name: name for name in columns}, tuple(columns))
+
+
+def test_ids_are_numbered_in_order_of_appearance() -> None:
+    cells = cells_of({"label": ["wasp", "bee", "wasp", "ant"]})
+    assert cells.rows == 4
+    assert cells.index["label"].ids == ("wasp", "bee", "ant")
+    assert cells.position["label"].tolist() == [0, 1, 0, 2]
+
+
+def test_empty_cells_have_no_id() -> None:
+    cells = cells_of({"label": [None, "bee", ""]})
+    assert cells.index["label"].ids == ("bee",)
+    assert cells.position["label"].tolist() == [-1, 0, -1]
+
+
+def test_many_rows_keep_their_order() -> None:
+    names = [f"{n * 7919 % 100_003}" for n in range(100_000)]
+    cells = cells_of({"label": list(names)})
+    assert cells.index["label"].ids == tuple(names)
+    assert cells.position["label"].tolist() == list(range(100_000))
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(DataError, match="the table: a header but no rows"):
+        cells_of({"label": []})
+
+
+def test_an_id_too_long_to_be_one_is_refused_by_row() -> None:
+    with pytest.raises(DataError, match="row 2 has a label of 10,001 characters; the most is 10,"):
+        cells_of({"label": ["x" * 10_000, "x" * 10_001]})
+
+
+def test_empty_ids_are_refused_with_the_first_row_and_their_number() -> None:
+    cells = cells_of({"label": ["bee", None, None, None]})
+    with pytest.raises(DataError, match="votes: row 2 has an empty label, as have 2 more;"):
+        refuse_empty(cells, "label", "votes")
+    refuse_empty(cells_of({"label": ["bee"]}), "label", "votes")

@@ -1,0 +1,91 @@
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from mhpc.core.arrays import dense
+from mhpc.errors import MissingColumnError, UnreadableError
+from mhpc.pipeline import run
+from mhpc.read.run import read_run, read_run_document
+from mhpc.settings import RunSettings
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with ids that a careless reader would change."""
+    tmp_path = tmp_path_factory.mktemp("run")
+    (tmp_path / "votes.csv").write_text(
+        "instance,source,label\n007,ann,#bee\n007,bob,animal\n1e5,ann,\n2020-01-01,bob,plant\n"
+    )
+    (tmp_path / "taxonomy.csv").write_text(
+        'label,parent,name\nanimal,,fauna\n#bee,animal,"bee, or\nso"\nplant,,\n'
+    )
+    settings = RunSettings(
+        votes=str(tmp_path / "votes.csv"), taxonomy=str(tmp_path / "taxonomy.csv"), method="sa"
+    )
+    run(settings, output=tmp_path / "OUT")
+    return tmp_path / "OUT"
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    """A copy of it to damage."""
+    return Path(shutil.copytree(original, tmp_path / "OUT"))
+
+
+def test_a_run_is_read_back_as_it_was(folder: Path) -> None:
+    found = read_run(folder)
+    assert found.instances.ids == ("007", "1e5", "2020-01-01")
+    assert found.taxonomy.labels.ids == ("animal", "#bee", "plant")
+    assert found.taxonomy.names == ("fauna", "bee, or\nso", "plant")
+    scores = [[0.5, 0.5, 0], [0, 0, 0], [0, 0, 1]]
+    assert dense(found.score).tolist() == dense(found.specific).tolist() == scores
+    assert (found.method, found.converged) == ("sa", True)
+    assert found.parameters == {"votes": "raw", "average": "answers"}
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="is not the output of a run: it has no run.json"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "3", '{"settings": {}}'])
+def test_another_run_json_is_refused(folder: Path, content: str) -> None:
+    (folder / "run.json").write_text(content)
+    with pytest.raises(UnreadableError, match="run.json is not the run.json of a run"):
+        read_run_document(folder)
+
+
+def test_a_broken_run_json_is_refused(folder: Path) -> None:
+    (folder / "run.json").write_text("{")
+    with pytest.raises(UnreadableError, match="run.json: Expecting property name"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "taxonomy.csv"])
+def test_a_lost_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(UnreadableError, match=f"{name}: no such file"):
+        read_run(folder)
+
+
+def test_other_scores_are_refused(folder: Path) -> None:
+    duckdb.execute(
+        f"COPY (SELECT '007' AS instance, 'animal' AS label) TO '{folder}/scores.parquet'"
+    )
+    with pytest.raises(MissingColumnError, match="scores.parquet: no column 'score'; it has "):
+        read_run(folder)
+
+
+def test_scores_of_another_taxonomy_are_refused(folder: Path) -> None:
+    (folder / "taxonomy.csv").write_text("label,parent\nanimal,\nplant,\n")
+    with pytest.raises(UnreadableError, match="label '#bee' of scores.parquet is not in taxonomy"):
+        read_run(folder)
+
+
+def test_the_document_is_what_was_written(folder: Path) -> None:
+    document: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    assert read_run_document(folder) == document

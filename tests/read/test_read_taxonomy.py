@@ -1,0 +1,115 @@
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.errors import DataError, MissingColumnError, TaxonomyError
+from mhpc.read.taxonomy import read_taxonomy
+
+
+def parents(taxonomy: Taxonomy) -> dict[str, set[str]]:
+    return {
+        label: {taxonomy.labels[p] for p in taxonomy.parents_of(k)}
+        for k, label in enumerate(taxonomy)
+    }
+
+
+def test_a_row_is_an_edge_and_an_empty_parent_a_root() -> None:
+    taxonomy = read_taxonomy({"label": ["plant", "flower"], "parent": [None, "plant"]})
+    assert parents(taxonomy) == {"plant": set(), "flower": {"plant"}}
+
+
+def test_several_rows_are_several_parents() -> None:
+    taxonomy = read_taxonomy(
+        {"label": ["a", "b", "c", "c", "c"], "parent": ["", "", "a", "b", "a"]}
+    )
+    assert parents(taxonomy) == {"a": set(), "b": set(), "c": {"a", "b"}}
+
+
+def test_bare_edges_imply_their_roots() -> None:
+    taxonomy = read_taxonomy({"child": ["flower", "tree"], "parent": ["plant", "plant"]})
+    assert parents(taxonomy) == {"flower": {"plant"}, "tree": {"plant"}, "plant": set()}
+
+
+def test_with_a_row_for_one_root_all_parents_need_rows() -> None:
+    with pytest.raises(TaxonomyError, match="'plnt', named as parent of 'flower', is not a label"):
+        read_taxonomy({"label": ["plant", "flower"], "parent": ["", "plnt"]})
+
+
+def test_names_may_repeat_and_a_child_may_carry_its_parents() -> None:
+    taxonomy = read_taxonomy(
+        {
+            "id": ["fr", "fr-75", "us", "us-tx"],
+            "parent_id": ["", "fr", "", "us"],
+            "name": ["Paris", "Paris", "", "Paris"],
+        }
+    )
+    assert taxonomy.names == ("Paris", "Paris", "us", "Paris")
+    # A name that several labels carry finds none of them; a path that only one has does.
+    assert taxonomy.locate(["Paris", "us > Paris", "fr-75"]).tolist() == [-1, 3, 1]
+
+
+def test_the_first_name_of_a_label_counts() -> None:
+    taxonomy = read_taxonomy(
+        {"label": ["a", "b", "b"], "parent": ["", "a", "a"], "name": ["A", "", "B"]}
+    )
+    assert taxonomy.names == ("A", "B")
+
+
+def test_without_parents_labels_are_paths() -> None:
+    taxonomy = read_taxonomy({"code": ["20/01/03", "20/02"]})
+    assert parents(taxonomy) == {
+        "20": set(), "20/01": {"20"}, "20/01/03": {"20/01"}, "20/02": {"20"},
+    }  # fmt: skip
+    taxonomy = read_taxonomy({"path": ["A > B > C"]})
+    assert parents(taxonomy) == {"A": set(), "A > B": {"A"}, "A > B > C": {"A > B"}}
+
+
+def test_paths_may_have_names() -> None:
+    taxonomy = read_taxonomy({"code": ["20", "20/01"], "name": ["cell cycle", None]})
+    assert taxonomy.names == ("cell cycle", "20/01")
+
+
+def test_paths_may_have_a_separator_of_their_own() -> None:
+    taxonomy = read_taxonomy({"label": ["a-b", "a-c"]}, separator="-")
+    assert parents(taxonomy) == {"a": set(), "a-b": {"a"}, "a-c": {"a"}}
+
+
+def test_columns_can_be_named() -> None:
+    taxonomy = read_taxonomy(
+        {"what": ["a", "b"], "of": ["", "a"]}, columns={"label": "what", "parent": "of"}
+    )
+    assert parents(taxonomy) == {"a": set(), "b": {"a"}}
+
+
+def test_standard_input_is_called_so_in_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"parent\na\n")))
+    with pytest.raises(MissingColumnError, match="^standard input: no column 'label'"):
+        read_taxonomy("-")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("label,parent\na,b\nb,c\nc,a\n", "the parents form a cycle: 'a' > 'b' > 'c' > 'a'"),
+        ("label,parent\na,\nb,b\n", "label 'b' is its own parent"),
+        ("label,parent\na,\nb,x\n", "'x', named as parent of 'b', is not a label"),
+        ("label,parent\nonly,\n", "has one label, 'only'"),
+        ("label\nonly\n", "has one label, 'only'"),
+        ("label,parent\na,\n,a\n", "row 2 has an empty label"),
+        ("name,parent\na,\n", r"no column 'label' \(nor 'id', .*; it has 'name', 'parent'; rename"),
+    ],
+)
+def test_what_is_no_hierarchy_is_refused_by_name(tmp_path: Path, content: str, says: str) -> None:
+    path = tmp_path / "taxonomy.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=says) as error:
+        read_taxonomy(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_taxonomy_in_memory_is_called_so() -> None:
+    with pytest.raises(DataError, match="^the taxonomy: row 1 has an empty label"):
+        read_taxonomy({"label": [None]})

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+
+from mhpc.errors import DataError, MissingColumnError
+from mhpc.read.truth import read_truth
+
+
+def test_an_instance_may_have_several_labels_or_none() -> None:
+    truth = read_truth({"instance": [1, 1, 2], "label": ["bee", "rose", None]})
+    assert truth.instances.ids == ("1", "2")
+    assert truth.labels.ids == ("bee", "rose")
+    assert truth.instance.tolist() == [0, 0, 1]
+    assert truth.label.tolist() == [0, 1, -1]
+
+
+def test_columns_have_aliases() -> None:
+    assert read_truth({"task": ["1"], "value": ["bee"]}).labels.ids == ("bee",)
+
+
+def test_columns_can_be_named() -> None:
+    rows = [{"photo": "1", "seen": "bee", "label": "what the camera said"}]
+    truth = read_truth(rows, columns={"instance": "photo", "label": "seen"})
+    assert (truth.instances.ids, truth.labels.ids) == (("1",), ("bee",))
+
+
+def test_a_named_column_must_be_there() -> None:
+    with pytest.raises(MissingColumnError, match="the truth: no column 'photo'"):
+        read_truth({"instance": [1], "label": ["bee"]}, columns={"instance": "photo"})
+
+
+def test_an_empty_instance_is_refused_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text("instance,label\n1,bee\n,bee\n")
+    with pytest.raises(DataError, match="truth.csv: row 2 has an empty instance"):
+        read_truth(path)
+
+
+def test_the_file_is_remembered_for_messages(tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text("instance,label\n1,bee\n")
+    assert read_truth(path).origin == str(path)
+    assert read_truth({"instance": [1], "label": ["bee"]}).origin == "the truth"

@@ -1,0 +1,177 @@
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import pytest
+
+from mhpc.core.votes import Votes
+from mhpc.errors import DataError, MhpcWarning, UnknownLabelError
+from mhpc.pipeline import consolidate, evaluate
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.truth import read_truth
+from mhpc.read.votes import read_votes
+
+
+def rows(votes: Votes) -> set[tuple[str, str, str, float]]:
+    cells = zip(votes.instance, votes.source, votes.label, votes.score, strict=True)
+    return {
+        (votes.instances[i], votes.sources[s], votes.labels[k] if k >= 0 else "", float(score))
+        for i, s, k, score in cells
+    }
+
+
+def graded(*scores: Any) -> dict[str, list[Any]]:
+    count = len(scores)
+    return {
+        "instance": list(range(count)),
+        "source": ["ann"] * count,
+        "label": ["bee"] * count,
+        "score": list(scores),
+    }
+
+
+def test_several_rows_are_several_labels_and_an_empty_one_is_none_of_these() -> None:
+    votes = read_votes(
+        {"instance": [1, 1, 2], "source": ["ann"] * 3, "label": ["bee", "rose", None]}
+    )
+    assert rows(votes) == {("1", "ann", "bee", 1), ("1", "ann", "rose", 1), ("2", "ann", "", 1)}
+    assert repr(votes) == "Votes(3 votes of 1 sources on 2 instances)"
+
+
+def test_columns_have_aliases() -> None:
+    votes = read_votes({"Item": [1], "Rater": ["ann"], "Choice": ["bee"], "prob": [0.5]})
+    assert rows(votes) == {("1", "ann", "bee", 0.5)}
+
+
+def test_columns_can_be_named() -> None:
+    table = {"photo": [1], "who": ["ann"], "said": ["bee"], "label": ["no"], "sure": [0.5]}
+    columns = {"instance": "photo", "source": "who", "label": "said", "score": "sure"}
+    assert rows(read_votes(table, columns=columns)) == {("1", "ann", "bee", 0.5)}
+
+
+def test_scores_are_read_as_numbers_however_written() -> None:
+    votes = read_votes(graded("0.5", "1e-3", " 1 ", 0, "0.1234567890123456789"))
+    assert votes.score.tolist() == [0.5, 0.001, 1.0, 0.0, 0.12345678901234568]
+
+
+@pytest.mark.parametrize(
+    ("score", "says"),
+    [
+        ("nan", "score 'nan'"),
+        (-0.1, "score '-0.1'"),
+        (1.1, "score '1.1'"),
+        ("inf", "score 'inf'"),
+        ("0,5", "score '0,5'"),
+        ("high", "score 'high'"),
+        (None, "no score"),
+        ("", "no score"),
+    ],
+)
+def test_a_score_that_is_none_is_refused_by_row(score: Any, says: str) -> None:
+    with pytest.raises(DataError) as error:
+        read_votes(graded(1, score, 2))
+    assert str(error.value) == (
+        f"the votes: row 2 has {says} for label 'bee' of source 'ann'; "
+        "a score is a number from 0 to 1"
+    )
+
+
+def test_none_of_these_needs_no_score() -> None:
+    votes = read_votes({"instance": [1], "source": ["ann"], "label": [""], "score": [None]})
+    assert rows(votes) == {("1", "ann", "", 1.0)}
+
+
+def test_a_repeated_vote_counts_once_with_its_highest_score() -> None:
+    table = graded(0.2, 0.9, 0.5) | {"instance": [1, 1, 1]}
+    with pytest.warns(MhpcWarning) as warned:
+        votes = read_votes(table)
+    assert rows(votes) == {("1", "ann", "bee", 0.9)}
+    assert str(warned[0].message) == (
+        "the votes: 2 rows repeat a vote; the highest score counts "
+        "(first: row 1, source 'ann', instance '1')"
+    )
+
+
+def test_none_of_these_repeated_counts_once() -> None:
+    with pytest.warns(MhpcWarning, match="1 rows repeat a vote"):
+        votes = read_votes({"instance": [1, 1], "source": ["ann"] * 2, "label": [None, ""]})
+    assert rows(votes) == {("1", "ann", "", 1.0)}
+
+
+def test_a_label_overrules_none_of_these_of_the_same_answer() -> None:
+    table = {
+        "instance": [1, 1, 1, 2],
+        "source": ["ann", "ann", "bob", "ann"],
+        "label": ["", "bee", "", ""],
+    }
+    with pytest.warns(MhpcWarning) as warned:
+        votes = read_votes(table)
+    assert rows(votes) == {("1", "ann", "bee", 1), ("1", "bob", "", 1), ("2", "ann", "", 1)}
+    assert str(warned[0].message) == (
+        "the votes: 1 rows say 'none of these' of an instance that the same source labels; "
+        "left out (first: row 1, source 'ann', instance '1')"
+    )
+
+
+def test_integers_in_parquet_meet_text_in_csv(tmp_path: Path) -> None:
+    votes_path, truth_path = tmp_path / "votes.parquet", tmp_path / "truth.csv"
+    duckdb.execute(
+        "COPY (SELECT * FROM (VALUES (7, 1, 'bee'), (8, 1, 'wasp')) AS t(instance, source, label)) "
+        f"TO '{votes_path}'"
+    )
+    truth_path.write_text("instance,label\n7,bee\n8,wasp\n")
+    taxonomy = read_taxonomy({"label": ["bee", "wasp"], "parent": ["", ""]})
+    result = consolidate(read_votes(votes_path), taxonomy, method="sa")
+    assert evaluate(result, read_truth(truth_path)).instances == 2
+
+
+def test_ids_that_a_frame_made_floats_are_integers_again() -> None:
+    frame = pandas.DataFrame({"instance": [7, None], "source": ["a", "a"], "label": ["bee", "bee"]})
+    assert frame["instance"].dtype == float
+    assert read_votes(frame.dropna()).instances.ids == ("7",)
+
+
+@pytest.mark.parametrize("role", ["instance", "source"])
+def test_an_empty_id_is_refused_by_row(tmp_path: Path, role: str) -> None:
+    path = tmp_path / "votes.csv"
+    row = {"instance": "2", "source": "ann", "label": "bee"} | {role: ""}
+    path.write_text(f"instance,source,label\n1,ann,bee\n{','.join(row.values())}\n")
+    with pytest.raises(DataError, match=f"votes.csv: row 2 has an empty {role}; every row needs"):
+        read_votes(path)
+
+
+ONE = {"instance": [1, 2], "source": ["ann", "bob"], "label": ["bee", "wasp"]}
+
+
+def test_a_scope_is_a_word_a_mapping_or_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "scope.csv"
+    path.write_text("source,label\nann,bee\nann,wasp\n")
+    assert read_votes(ONE).scope == "all"
+    assert read_votes(ONE, scope="used").scope == "used"
+    assert read_votes(ONE, scope={"bob": ("wasp",)}).scope == {"bob": ("wasp",)}
+    assert read_votes(ONE, scope=path).scope == {"ann": ("bee", "wasp")}
+
+
+def test_a_scope_of_an_unknown_source_names_the_nearest(tmp_path: Path) -> None:
+    path = tmp_path / "scope.csv"
+    path.write_text("source,label\nanne,bee\n")
+    with pytest.raises(DataError, match=r"scope.csv names source 'anne', .*\(nearest: 'ann'\)"):
+        read_votes(ONE, scope=path)
+    with pytest.raises(DataError, match="^the scope names source 'carl', which has no answers"):
+        read_votes(ONE, scope={"carl": ("bee",)})
+
+
+def test_a_scope_needs_a_label_in_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "scope.csv"
+    path.write_text("source,label\nann,\n")
+    with pytest.raises(DataError, match="scope.csv: row 1 has an empty label"):
+        read_votes(ONE, scope=path)
+
+
+def test_labels_are_kept_as_given_until_they_meet_a_taxonomy() -> None:
+    votes = read_votes({"instance": [1], "source": ["ann"], "label": ["hornet"]})
+    assert votes.labels.ids == ("hornet",)
+    taxonomy = read_taxonomy({"label": ["bee", "wasp"], "parent": ["", ""]})
+    with pytest.raises(UnknownLabelError):
+        consolidate(votes, taxonomy)

@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from mhpc.read.sql import identifier, literal, one_file, reason, text_lines
+
+
+def test_quotes_in_names_and_texts_are_doubled() -> None:
+    text, name = "it's", 'a "b"'
+    found = duckdb.execute(f"SELECT {literal(text)} AS {identifier(name)}").fetchnumpy()
+    assert {column: cells.tolist() for column, cells in found.items()} == {name: [text]}
+
+
+@pytest.mark.parametrize("name", ["v[1].txt", "v*.txt", "v?.txt", "it's.txt", "v].txt", "[*]"])
+def test_a_name_means_one_file_whatever_is_in_it(tmp_path: Path, name: str) -> None:
+    for other in ("v1.txt", "vx.txt", "*"):
+        (tmp_path / other).write_text("the wrong file\n")
+    (tmp_path / name).write_text("this one\n")
+    found = duckdb.execute(f"SELECT line FROM {text_lines(tmp_path / name, 'none')}").fetchall()
+    assert found == [("this one",)]
+
+
+def test_wildcards_in_folders_are_names_too(tmp_path: Path) -> None:
+    folder = tmp_path / "run[1]"
+    folder.mkdir()
+    duckdb.execute(f"COPY (SELECT 1 AS a) TO '{folder}/a.parquet'")
+    found = duckdb.execute(f"FROM read_parquet({one_file(folder / 'a.parquet')})").fetchall()
+    assert found == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("a,b\n1,2\n3\n", ", line 3: '3' has 1 cells where the header has 2"),
+        ("a,b\n1,2,3\n", ", line 2: '1,2,3' has 3 cells where the header has 2"),
+        # What a line says about quotes or encodings is not what is wrong with it.
+        ("a,b\nunterminated quote\n", "has 1 cells where the header has 2"),
+        ("a,b\ninvalid unicode\n", "has 1 cells where the header has 2"),
+        ('a,b\n1,"2\n3,4\n', ", line 2: '1,\"2' opens a quote that does not end with its cell"),
+        ('a,b\n1,"2"x\n', ", line 2: '1,\"2\"x' opens a quote that does not end with its cell"),
+        ("a,b\n1,2\r\n3,4\n", ": not CSV; are its line ends mixed"),
+        ("a,b\n1," + "x" * 3_000_000, "a line is longer than can be read"),
+    ],
+)
+def test_reasons_are_those_of_the_file(tmp_path: Path, content: str, says: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(content, newline="")
+    with pytest.raises(duckdb.Error) as error:
+        duckdb.execute(
+            f"SELECT * FROM read_csv({one_file(path)}, auto_detect=false, header=true, delim=',', "
+            "quote='\"', escape='\"', columns={'a': 'VARCHAR', 'b': 'VARCHAR'})"
+        ).fetchall()
+    said = reason(error.value)
+    assert says in said
+    assert len(said) < 200
+    assert "\n" not in said
+
+
+def test_other_reasons_are_duckdbs_first_line() -> None:
+    error = duckdb.IOException("IO Error: the disk is on fire\nPossible solution: water")
+    assert reason(error) == ": IO Error: the disk is on fire"

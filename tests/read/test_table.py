@@ -1,0 +1,251 @@
+import sys
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from pyarrow import feather
+
+from mhpc.errors import DataError, UnreadableError
+from mhpc.read.table import open_table, text_of
+
+
+def texts(source: Any, column: str = "id") -> list[str | None]:
+    with open_table(source) as table:
+        found = table.connection.execute(f"SELECT {text_of(table, column)} FROM cells").fetchall()
+    return [text for (text,) in found]
+
+
+def columns(source: Any) -> tuple[str, ...]:
+    with open_table(source) as table:
+        return table.columns
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    return tmp_path / "table.csv"
+
+
+def test_ids_in_csv_stay_as_they_are_written(csv: Path) -> None:
+    ids = ["007", "2020-01-01", "1e5", "true", "7.0", "NULL", "nan", "#1", "'"]
+    csv.write_text("id,other\n" + "".join(f"{id_},x\n" for id_ in ids))
+    assert texts(csv) == ids
+
+
+def test_a_byte_order_mark_is_not_part_of_the_header(tmp_path: Path) -> None:
+    for name, content in (("csv", "id,other\n1,2\n"), ("jsonl", '{"id": 1, "other": 2}\n')):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8-sig")
+        assert columns(path) == ("id", "other")
+        assert texts(path) == ["1"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_are_not_part_of_cells(csv: Path, end: str) -> None:
+    csv.write_text(f"other,id{end}x,1{end}y,2{end}", newline="")
+    assert texts(csv) == ["1", "2"]
+
+
+def test_the_last_line_needs_no_end(csv: Path) -> None:
+    csv.write_text("other,id\nx,1\ny,2")
+    assert texts(csv) == ["1", "2"]
+
+
+def test_quoted_cells_may_hold_what_separates_cells_and_lines(csv: Path) -> None:
+    csv.write_text('id,other\n"a,b",1\n"two\nlines",2\n"say ""hi""",3\n')
+    assert texts(csv) == ["a,b", "two\nlines", 'say "hi"']
+
+
+def test_blank_lines_are_no_rows(csv: Path) -> None:
+    csv.write_text("\n\nid,other\n1,x\n\n2,y\n\n")
+    assert texts(csv) == ["1", "2"]
+    csv.write_text("\nid\n1\n\n2\n\n")
+    assert texts(csv) == ["1", "2"]
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
+def test_the_header_tells_the_separator(csv: Path, separator: str) -> None:
+    csv.write_text(f'id{separator}other\n"a,b;c|d\te"{separator}x\n')
+    assert texts(csv) == ["a,b;c|d\te"]
+
+
+def test_a_column_without_a_name_is_called_by_its_place(csv: Path) -> None:
+    csv.write_text(",id,\n0,a,\n1,b,\n")
+    assert columns(csv) == ("column 1", "id", "column 3")
+    assert texts(csv) == ["a", "b"]
+
+
+def test_a_header_may_be_quoted_and_spaced(csv: Path) -> None:
+    csv.write_text('"id","two\nlines", three \n1,2,3\n')
+    assert columns(csv) == ("id", "two\nlines", "three")
+    assert texts(csv) == ["1"]
+
+
+def test_a_column_named_twice_is_refused_whatever_its_case(csv: Path) -> None:
+    csv.write_text("id,Id\n1,2\n")
+    with pytest.raises(DataError, match=r"table.csv: the header names column 'Id' twice"):
+        columns(csv)
+    with pytest.raises(DataError, match="names column 'Id' twice"):
+        columns({"id": [1], "Id": [2]})
+    with pytest.raises(DataError, match="the table: .* 'id' 2 times"):
+        columns(pandas.DataFrame([[1, 2]], columns=["id", "id"]))
+
+
+def test_folders_named_like_partitions_add_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / "id=wrong"
+    folder.mkdir()
+    (folder / "a.csv").write_text("id,other\nright,1\n")
+    (folder / "a.jsonl").write_text('{"id": "right"}\n')
+    duckdb.execute(f"COPY (SELECT 'right' AS id) TO '{folder}/a.parquet'")
+    for name in ("a.csv", "a.jsonl", "a.parquet"):
+        assert texts(folder / name) == ["right"]
+
+
+def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
+    for name, id_ in (("v1.csv", "wrong"), ("v[1].csv", "right")):
+        (tmp_path / name).write_text(f"id,other\n{id_},1\n")
+        duckdb.execute(f"COPY (SELECT '{id_}' AS id) TO '{tmp_path}/{name}.parquet'")
+    assert texts(tmp_path / "v[1].csv") == ["right"]
+    assert texts(tmp_path / "v[1].csv.parquet") == ["right"]
+
+
+def test_json_rows_may_lack_keys_and_mix_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text('{"id": 7}\n\n{"id": "007", "a/b~c": 1}\n{"a/b~c": null, "id": null}\n')
+    assert columns(path) == ("id", "a/b~c")
+    assert texts(path) == ["7", "007", None]
+    assert texts(path, "a/b~c") == [None, "1", None]
+
+
+@pytest.mark.parametrize("line", ["{", "hello", "[1]", "5", "null", '{"id": 1} {"id": 2}'])
+def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text(f'{{"id": 1}}\n\n{line}\n{{"id": 2}}\n')
+    with pytest.raises(UnreadableError) as error:
+        columns(path)
+    assert str(error.value) == f"{path}, line 3: '{line}' is not a JSON object; give one a line"
+
+
+def test_json_objects_without_keys_are_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text("{}\n{}\n")
+    with pytest.raises(DataError, match="no columns"):
+        columns(path)
+
+
+def test_numbers_in_parquet_become_the_text_a_person_would_write(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    duckdb.execute(
+        "COPY (SELECT * FROM (VALUES (7, 7.0::DOUBLE, true, date '2020-01-01', 1.5::FLOAT), "
+        "(8, NULL, NULL, NULL, 'nan'::FLOAT), "
+        "(9, 9e20::DOUBLE, false, NULL, 2)) AS t(whole, gaps, yes, day, half)) "
+        f"TO '{path}'"
+    )
+    assert texts(path, "whole") == ["7", "8", "9"]
+    assert texts(path, "gaps") == ["7", None, "9e+20"]
+    assert texts(path, "yes") == ["true", None, "false"]
+    assert texts(path, "day") == ["2020-01-01", None, None]
+    assert texts(path, "half") == ["1.5", None, "2"]
+
+
+NUMBERS: list[Any] = [
+    pandas.DataFrame({"id": [7.0, None, 1.5]}),
+    pandas.DataFrame({"id": pandas.array([7, None, 1.5], dtype="Float64")}),
+    polars.DataFrame({"id": [7.0, None, 1.5]}),
+    polars.DataFrame({"id": [7.0, float("nan"), 1.5]}),
+    pyarrow.table({"id": [7.0, None, 1.5]}),
+    {"id": np.array([7, np.nan, 1.5], dtype=np.float32)},
+    {"id": [7, None, 1.5]},
+    {"id": [7, pandas.NA, 1.5]},
+    [{"id": 7}, {}, {"id": 1.5}],
+    duckdb.sql("SELECT unnest([7.0::DOUBLE, NULL, 1.5]) AS id"),
+]
+"""Seven, nothing and one and a half, as columns ``id`` of floats."""
+
+
+@pytest.mark.parametrize("source", NUMBERS)
+def test_numbers_in_memory_become_the_same_text(source: Any) -> None:
+    assert texts(source) == ["7", None, "1.5"]
+
+
+def test_other_values_in_memory_become_their_text() -> None:
+    values = [True, np.False_, date(2020, 1, 1), Decimal("7.50"), 2**63, 9e20, np.str_("bee")]
+    assert texts({"id": values}) == [
+        "true", "false", "2020-01-01", "7.50", "9223372036854775808", "9e+20", "bee"
+    ]  # fmt: skip
+
+
+def test_columns_may_be_called_by_numbers() -> None:
+    assert texts(pandas.DataFrame([["a", "b"]]), "1") == ["b"]
+
+
+def test_a_duckdb_relation_needs_no_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    relation = duckdb.sql("SELECT 7 AS id")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert texts(relation) == ["7"]
+
+
+def test_an_arrow_file_without_pyarrow_names_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.arrow"
+    feather.write_feather(pyarrow.table({"id": [1]}), path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UnreadableError, match=r"Arrow file; pip install 'mhpc\[arrow\]'"):
+        columns(path)
+
+
+@pytest.mark.parametrize("keep", [10, 200])
+def test_a_damaged_arrow_file_is_refused(tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "table.arrow"
+    feather.write_feather(pyarrow.table({"id": [1]}), path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(UnreadableError, match=r"table.arrow is a damaged Arrow file"):
+        columns(path)
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    duckdb.execute(f"COPY (SELECT range AS id FROM range(9)) TO '{path}'")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    with pytest.raises(UnreadableError, match=r"table.parquet"):
+        columns(path)
+    # Here the footer is whole: the damage shows only once cells are read.
+    path.write_bytes(whole[:4] + b"\xff" * 20 + whole[24:])
+    with pytest.raises(UnreadableError, match=r"table.parquet"):
+        texts(path)
+
+
+def test_an_arff_file_is_no_table_of_votes(tmp_path: Path) -> None:
+    path = tmp_path / "a.arff"
+    path.write_text("@relation a\n")
+    with pytest.raises(UnreadableError, match="is an ARFF file"):
+        columns(path)
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(DataError, match="the table: its columns differ in length: 2, 1"):
+        columns({"id": [1, 2], "other": [1]})
+
+
+@pytest.mark.parametrize("source", [None, 5, b"id", {"id": 5}, {"id": "text"}, pandas.Series([1])])
+def test_what_is_no_table_is_refused_by_type(source: Any) -> None:
+    with pytest.raises(DataError, match=f"the table: cannot be read from {type(source).__name__};"):
+        columns(source)
+
+
+def test_rows_must_be_mappings() -> None:
+    with pytest.raises(DataError, match="rows must be mappings"):
+        columns([["a", "b"]])
+
+
+def test_no_rows_and_no_columns_is_no_table() -> None:
+    with pytest.raises(DataError, match="the table: no columns"):
+        columns([])

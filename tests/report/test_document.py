@@ -1,0 +1,24 @@
+import json
+
+import mhpc
+from mhpc.report.document import plain, run_document
+from mhpc.report.summary import summarise
+from tests.build import GARDEN
+
+
+def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
+    votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": [None]})
+    result = mhpc.consolidate(votes, GARDEN)
+    summary = summarise(
+        result.panel, result.consolidation, result.decision, result.sources, (), {"reading": 0.1}
+    )
+    document = json.loads(json.dumps(run_document({"votes": "-"}, summary), allow_nan=False))
+    assert document["settings"] == {"votes": "-"}
+    assert {"python", "mhpc", "numpy"} <= document["versions"].keys()
+    assert document["trace"][0].keys() == {"iteration", "change", "objective", "spread", "seconds"}
+    # The source said nothing, so that its depth and agreement are unknown.
+    assert document["sources"][0]["mean_depth"] is None
+
+
+def test_nan_and_infinity_become_null() -> None:
+    assert plain({"a": (float("nan"), float("inf"), 1.5)}) == {"a": [None, None, 1.5]}
