@@ -49,7 +49,7 @@ def program(
                 "COMP_WORDS": "mhpc consolidate --method m",
                 "COMP_CWORD": "3",
             },
-            "plain,mlcm\nplain,mpc-u\nplain,mhpc\n",
+            "plain,mlcm",
         ),
         ((), {"_MHPC_COMPLETE": "bash_source"}, "_mhpc_completion"),
     ],
@@ -61,6 +61,13 @@ def test_help_and_completion_wait_for_no_heavy_import(
     done = program(*args, code=REPORT, **environment)
     assert says in done.stdout
     assert json.loads(done.stderr) == []
+
+
+def test_completion_offers_what_begins_alike() -> None:
+    done = program(
+        _MHPC_COMPLETE="bash_complete", COMP_WORDS="mhpc consolidate --method ml", COMP_CWORD="3"
+    )
+    assert (done.stdout, done.stderr) == ("plain,mlcm\n", "")
 
 
 def test_the_version_is_told() -> None:

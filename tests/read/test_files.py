@@ -49,22 +49,22 @@ def test_a_character_across_the_end_of_the_head_is_no_error(tmp_path: Path) -> N
         assert file.head.endswith("x")
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "is empty"),
-        (b" \n\n", "is empty"),
-        (gzip.compress(b""), "is empty"),
-        (gzip.compress(TABLE)[:-12], "does not unpack"),
-        (gzip.compress(TABLE)[:14] + b"\xff" * 30, "does not unpack"),
-        (pyarrow.Codec("zstd").compress(TABLE, asbytes=True)[:-1], "cut short"),
-        (gzip.compress(b"PAR1"), "Parquet packed with gzip; unpack it"),
-        ("instance".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
-        (b"\x01\x00\x02\x00", "binary data"),
-        (b"instance\ncaf\xe9\n", "line 2: byte 0xe9 is not UTF-8"),
-        (json.dumps([{"instance": 1}]).encode(), "one JSON array; give JSON Lines"),
-    ],
-)
+WRONG = {
+    "empty": (b"", "is empty"),
+    "blank": (b" \n\n", "is empty"),
+    "gzip of nothing": (gzip.compress(b""), "is empty"),
+    "gzip cut": (gzip.compress(TABLE)[:-12], "does not unpack"),
+    "gzip damaged": (gzip.compress(TABLE)[:10] + b"\xff" * 30, "does not unpack: Error -3"),
+    "zstd cut": (pyarrow.Codec("zstd").compress(TABLE, asbytes=True)[:-1], "cut short"),
+    "gzip of Parquet": (gzip.compress(b"PAR1"), "Parquet packed with gzip; unpack it"),
+    "UTF-16": ("instance".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
+    "binary": (b"\x01\x00\x02\x00", "binary data"),
+    "latin-1": (b"instance\ncaf\xe9\n", "line 2: byte 0xe9 is not UTF-8"),
+    "JSON array": (json.dumps([{"instance": 1}]).encode(), "one JSON array; give JSON Lines"),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), WRONG.values(), ids=WRONG)
 def test_what_is_no_table_is_refused_by_name(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "votes"
     path.write_bytes(content)

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,11 +105,11 @@ def from_stdin(write: Callable[[Columns], bytes], pack: Callable[[bytes], bytes]
 
 
 def from_pipe(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    path = folder / "pipe"
-    os.mkfifo(path)
-    data = delimited(columns, ",")
-    threading.Thread(target=path.write_bytes, args=(data,), daemon=True).start()
-    return str(path)
+    """As a shell's ``<(command)`` does."""
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as file:
+        file.write(delimited(columns, ","))
+    return f"/dev/fd/{read}"
 
 
 def from_duckdb_file(options: str) -> Way:

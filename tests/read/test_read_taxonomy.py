@@ -53,7 +53,7 @@ def test_names_may_repeat_and_a_child_may_carry_its_parents() -> None:
 
 def test_the_first_name_of_a_label_counts() -> None:
     taxonomy = read_taxonomy(
-        {"label": ["a", "b", "b"], "parent": ["", "a", "a"], "name": ["A", "", "B"]}
+        {"label": ["a", "b", "b", "b"], "parent": ["", "a", "a", "a"], "name": ["A", "", "B", "C"]}
     )
     assert taxonomy.names == ("A", "B")
 

@@ -29,20 +29,20 @@ def test_wildcards_in_folders_are_names_too(tmp_path: Path) -> None:
     assert found == [(1,)]
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("a,b\n1,2\n3\n", ", line 3: '3' has 1 cells where the header has 2"),
-        ("a,b\n1,2,3\n", ", line 2: '1,2,3' has 3 cells where the header has 2"),
-        # What a line says about quotes or encodings is not what is wrong with it.
-        ("a,b\nunterminated quote\n", "has 1 cells where the header has 2"),
-        ("a,b\ninvalid unicode\n", "has 1 cells where the header has 2"),
-        ('a,b\n1,"2\n3,4\n', ", line 2: '1,\"2' opens a quote that does not end with its cell"),
-        ('a,b\n1,"2"x\n', ", line 2: '1,\"2\"x' opens a quote that does not end with its cell"),
-        ("a,b\n1,2\r\n3,4\n", ": not CSV; are its line ends mixed"),
-        ("a,b\n1," + "x" * 3_000_000, "a line is longer than can be read"),
-    ],
-)
+WRONG = {
+    "too few": ("a,b\n1,2\n3\n", ", line 3: '3' has 1 cells where the header has 2"),
+    "too many": ("a,b\n1,2,3\n", ", line 2: '1,2,3' has 3 cells where the header has 2"),
+    # What a line says about quotes or encodings is not what is wrong with it.
+    "talk of quotes": ("a,b\nunterminated quote\n", "has 1 cells where the header has 2"),
+    "talk of encodings": ("a,b\ninvalid unicode\n", "has 1 cells where the header has 2"),
+    "open quote": ('a,b\n1,"2\n3,4\n', ", line 2: '1,\"2' opens a quote that does not end"),
+    "early end": ('a,b\n1,"2"x\n', ", line 2: '1,\"2\"x' opens a quote that does not end"),
+    "line ends": ("a,b\n1,2\r\n3,4\n", ": not CSV; are its line ends mixed"),
+    "too long": ("a,b\n1," + "x" * 3_000_000, "a line is longer than can be read"),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), WRONG.values(), ids=WRONG)
 def test_reasons_are_those_of_the_file(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "table.csv"
     path.write_text(content, newline="")

@@ -1,13 +1,9 @@
 import sys
-from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 from pyarrow import feather
@@ -154,43 +150,6 @@ def test_numbers_in_parquet_become_the_text_a_person_would_write(tmp_path: Path)
     assert texts(path, "half") == ["1.5", None, "2"]
 
 
-NUMBERS: list[Any] = [
-    pandas.DataFrame({"id": [7.0, None, 1.5]}),
-    pandas.DataFrame({"id": pandas.array([7, None, 1.5], dtype="Float64")}),
-    polars.DataFrame({"id": [7.0, None, 1.5]}),
-    polars.DataFrame({"id": [7.0, float("nan"), 1.5]}),
-    pyarrow.table({"id": [7.0, None, 1.5]}),
-    {"id": np.array([7, np.nan, 1.5], dtype=np.float32)},
-    {"id": [7, None, 1.5]},
-    {"id": [7, pandas.NA, 1.5]},
-    [{"id": 7}, {}, {"id": 1.5}],
-    duckdb.sql("SELECT unnest([7.0::DOUBLE, NULL, 1.5]) AS id"),
-]
-"""Seven, nothing and one and a half, as columns ``id`` of floats."""
-
-
-@pytest.mark.parametrize("source", NUMBERS)
-def test_numbers_in_memory_become_the_same_text(source: Any) -> None:
-    assert texts(source) == ["7", None, "1.5"]
-
-
-def test_other_values_in_memory_become_their_text() -> None:
-    values = [True, np.False_, date(2020, 1, 1), Decimal("7.50"), 2**63, 9e20, np.str_("bee")]
-    assert texts({"id": values}) == [
-        "true", "false", "2020-01-01", "7.50", "9223372036854775808", "9e+20", "bee"
-    ]  # fmt: skip
-
-
-def test_columns_may_be_called_by_numbers() -> None:
-    assert texts(pandas.DataFrame([["a", "b"]]), "1") == ["b"]
-
-
-def test_a_duckdb_relation_needs_no_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    relation = duckdb.sql("SELECT 7 AS id")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert texts(relation) == ["7"]
-
-
 def test_an_arrow_file_without_pyarrow_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,24 +187,3 @@ def test_an_arff_file_is_no_table_of_votes(tmp_path: Path) -> None:
     path.write_text("@relation a\n")
     with pytest.raises(UnreadableError, match="is an ARFF file"):
         columns(path)
-
-
-def test_columns_of_different_lengths_are_refused() -> None:
-    with pytest.raises(DataError, match="the table: its columns differ in length: 2, 1"):
-        columns({"id": [1, 2], "other": [1]})
-
-
-@pytest.mark.parametrize("source", [None, 5, b"id", {"id": 5}, {"id": "text"}, pandas.Series([1])])
-def test_what_is_no_table_is_refused_by_type(source: Any) -> None:
-    with pytest.raises(DataError, match=f"the table: cannot be read from {type(source).__name__};"):
-        columns(source)
-
-
-def test_rows_must_be_mappings() -> None:
-    with pytest.raises(DataError, match="rows must be mappings"):
-        columns([["a", "b"]])
-
-
-def test_no_rows_and_no_columns_is_no_table() -> None:
-    with pytest.raises(DataError, match="the table: no columns"):
-        columns([])

@@ -191,10 +191,10 @@ def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     heard: list[bytes] = []
-    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
     reader.start()
     write_votes(pipe, read_votes({"instance": [1], "source": ["ann"], "label": ["bee"]}))
-    reader.join()
+    reader.join(timeout=10)
     assert heard == [b"instance,source,label\n1,ann,bee\n"]
     assert pipe.is_fifo()
 

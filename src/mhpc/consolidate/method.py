@@ -2,7 +2,8 @@
 
 from typing import ClassVar, Protocol
 
-from mhpc.core.consolidation import Consolidation
+from mhpc.core.arrays import Matrix
+from mhpc.core.consolidation import Consolidation, Step
 from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
 from mhpc.core.progress import Progress, silent
@@ -31,6 +32,21 @@ class MethodParameters(Parameters):
     name: ClassVar[str]
     summary: ClassVar[str]
     reference: ClassVar[str]
+
+    def conclude(
+        self, panel: Panel, scores: Matrix, *, trace: tuple[Step, ...] = (), converged: bool = True
+    ) -> Consolidation:
+        """Return a consolidation with one raw number, unaltered, in both views."""
+        return Consolidation(
+            taxonomy=panel.taxonomy,
+            instances=panel.instances,
+            score=scores,
+            specific=scores,
+            method=self.name,
+            parameters=self.model_dump(),
+            trace=trace,
+            converged=converged,
+        )
 
 
 PAPER = (

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -45,24 +46,14 @@ class MLCM(MethodParameters):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the instances' label vectors."""
-        a, label = _votes_by_group(panel)
-        given = np.asarray(a.sum(axis=1)).ravel()
-        mean_of_groups = _rows_divided(a, given)
-        members_and_own = np.asarray(a.sum(axis=0)).ravel() + self.alpha
-        to_groups = _rows_divided(a.T.tocsr(), members_and_own)
-        own = _unit_rows(label, len(panel.taxonomy))
-        pull = mean_of_groups @ _rows_divided(own, members_and_own / self.alpha)
-        u = start = dense(mean_of_groups @ own)
-        pull_dense = dense(pull)
-        trace: list[Step] = []
+        update = _update(panel, self.alpha)
+        u, trace = update.start, list[Step]()
         for iteration in range(self.max_iter):
             began = time.perf_counter()
-            latest = mean_of_groups @ (to_groups @ u) + pull_dense
-            size = float(np.linalg.norm(u))
-            change = float(np.linalg.norm(latest - u)) / size if size > 0 else 0.0
-            u = latest
-            seconds = time.perf_counter() - began
-            trace.append(Step(iteration, change, None, _spread(u, start), seconds))
+            before, u = u, update(u)
+            change = _ratio(u - before, before)
+            spread = _ratio(u - u.mean(axis=0), update.start - update.start.mean(axis=0))
+            trace.append(Step(iteration, change, None, spread, time.perf_counter() - began))
             progress("alternating", iteration + 1, self.max_iter)
             if change < self.tol:
                 break
@@ -74,16 +65,40 @@ class MLCM(MethodParameters):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return Consolidation(
-            taxonomy=panel.taxonomy,
-            instances=panel.instances,
-            score=u,
-            specific=u,
-            method=self.name,
-            parameters=self.model_dump(),
-            trace=tuple(trace),
-            converged=converged,
-        )
+        return self.conclude(panel, u, trace=tuple(trace), converged=converged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Update:
+    """Both updates as one: u becomes to_instances (to_groups u) + pull.
+
+    `pull` is what the groups' own labels contribute, and `start` the instances' vectors when
+    groups mean nothing but their own label.
+    """
+
+    to_groups: Sparse
+    to_instances: Sparse
+    pull: FloatArray
+    start: FloatArray
+
+    def __call__(self, u: FloatArray) -> FloatArray:
+        return np.asarray(self.to_instances @ (self.to_groups @ u) + self.pull)
+
+
+def _update(panel: Panel, alpha: float) -> _Update:
+    a, label = _votes_by_group(panel)
+    weight = np.asarray(a.sum(axis=0)).ravel() + alpha
+    to_instances = _rows_divided(a, np.asarray(a.sum(axis=1)).ravel())
+    own = sparse.csr_array(
+        (np.ones(len(label)), (np.arange(len(label)), label)),
+        shape=(len(label), len(panel.taxonomy)),
+    )
+    return _Update(
+        to_groups=_rows_divided(a.T.tocsr(), weight),
+        to_instances=to_instances,
+        pull=dense(to_instances @ _rows_divided(own, weight / alpha)),
+        start=dense(to_instances @ own),
+    )
 
 
 def _votes_by_group(panel: Panel) -> tuple[Sparse, IntArray]:
@@ -102,11 +117,6 @@ def _rows_divided(matrix: Sparse, divisor: FloatArray) -> Sparse:
     return (sparse.diags_array(inverse, format="csr") @ matrix).tocsr()
 
 
-def _unit_rows(label: IntArray, labels: int) -> Sparse:
-    entries = (np.ones(len(label)), (np.arange(len(label)), label))
-    return sparse.csr_array(entries, shape=(len(label), labels))
-
-
-def _spread(u: FloatArray, start: FloatArray) -> float:
-    before = np.linalg.norm(start - start.mean(axis=0))
-    return float(np.linalg.norm(u - u.mean(axis=0)) / before) if before > 0 else 0.0
+def _ratio(part: FloatArray, whole: FloatArray) -> float:
+    size = float(np.linalg.norm(whole))
+    return float(np.linalg.norm(part)) / size if size > 0 else 0.0

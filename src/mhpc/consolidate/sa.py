@@ -27,12 +27,4 @@ class SA(MethodParameters):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the mean answers."""
-        mean = panel.mean(self.votes, self.average)
-        return Consolidation(
-            taxonomy=panel.taxonomy,
-            instances=panel.instances,
-            score=mean,
-            specific=mean,
-            method=self.name,
-            parameters=self.model_dump(),
-        )
+        return self.conclude(panel, panel.mean(self.votes, self.average))

@@ -68,16 +68,7 @@ class Smoothing(MethodParameters):
             )
         scores = np.zeros((len(panel.instances), len(panel.taxonomy)))
         scores[answered] = settled.Y
-        return Consolidation(
-            taxonomy=panel.taxonomy,
-            instances=panel.instances,
-            score=scores,
-            specific=scores,
-            method=self.name,
-            parameters=self.model_dump(),
-            trace=settled.trace,
-            converged=settled.converged,
-        )
+        return self.conclude(panel, scores, trace=settled.trace, converged=settled.converged)
 
 
 def _mean(panel: Panel, votes: VotesKind, average: Average, answered: BoolArray) -> FloatArray:

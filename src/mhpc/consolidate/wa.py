@@ -36,11 +36,4 @@ class WA(MethodParameters):
         """Return the weighted mean answers."""
         support = label_support(panel, alpha=self.alpha)
         mean = panel.mean(self.votes, self.average) @ sparse.diags_array(support, format="csr")
-        return Consolidation(
-            taxonomy=panel.taxonomy,
-            instances=panel.instances,
-            score=mean,
-            specific=mean,
-            method=self.name,
-            parameters=self.model_dump(),
-        )
+        return self.conclude(panel, mean)

@@ -2,18 +2,17 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
-import narwhals as nw
-import numpy as np
 
 from mhpc.errors import DataError, UnreadableError, quoted
 from mhpc.read.files import LocalFile, local_file
+from mhpc.read.frames import WHOLE_BELOW, columns_of, texts
 from mhpc.read.sql import identifier, literal, one_file, reason, text_lines
 
 TableSource: TypeAlias = Any
@@ -23,8 +22,6 @@ MAX_CELL = 10_000
 """Characters of the longest id that is believed; a longer one is a broken quote, not an id."""
 
 _DELIMITERS = (",", "\t", ";", "|")
-_WHOLE_BELOW = 1e15
-"""A float up to here has a digit to spare after the point, so that 7.0 can only mean 7."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +63,7 @@ def text_of(table: Table, column: str) -> str:
     if kind in ("FLOAT", "DOUBLE"):
         return (
             f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) "
-            f"AND abs({name}) < {_WHOLE_BELOW:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
+            f"AND abs({name}) < {WHOLE_BELOW:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
             f"ELSE CAST({name} AS VARCHAR) END"
         )
     return f"CAST({name} AS VARCHAR)"
@@ -157,9 +154,9 @@ def _arff(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[st
 
 
 def _from_frame(connection: duckdb.DuckDBPyConnection, source: Any, origin: str) -> Sequence[str]:
-    given = _columns_of(source, origin)
+    given = columns_of(source, origin)
     columns = _named([name for name, _ in given], origin)
-    cells = [_texts(column) for _, column in given]
+    cells = [texts(column) for _, column in given]
     lengths = dict.fromkeys(map(len, cells))
     if len(lengths) > 1:
         raise DataError(f"{origin}: its columns differ in length: {', '.join(map(str, lengths))}")
@@ -167,58 +164,6 @@ def _from_frame(connection: duckdb.DuckDBPyConnection, source: Any, origin: str)
     connection.execute("CREATE TEMP TABLE cells AS SELECT * FROM frame")
     connection.unregister("frame")
     return columns
-
-
-def _columns_of(source: Any, origin: str) -> list[tuple[str, Iterable[Any]]]:
-    """Return names and cells of whatever is like a table."""
-    if isinstance(source, Mapping) and all(map(_is_column, source.values())):
-        return [(str(name), cells) for name, cells in source.items()]
-    if _is_column(source) and isinstance(source, Sequence):
-        if not all(isinstance(row, Mapping) for row in source):
-            raise DataError(f"{origin}: rows must be mappings such as {{'instance': …}}")
-        names = dict.fromkeys(name for row in source for name in row)
-        return [(str(name), [row.get(name) for row in source]) for name in names]
-    if isinstance(source, duckdb.DuckDBPyRelation):
-        # Not through narwhals, which would need pyarrow for it.
-        rows = source.fetchall()
-        return [(name, [row[at] for row in rows]) for at, name in enumerate(source.columns)]
-    try:
-        frame = nw.from_native(source)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        return [(str(name), frame.get_column(name).to_list()) for name in frame.columns]
-    except TypeError:
-        raise DataError(
-            f"{origin}: cannot be read from {type(source).__name__}; give a path, a dataframe, "
-            "a mapping of names to columns or a list of mappings"
-        ) from None
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{origin}: {' '.join(str(error).split())}") from None
-
-
-def _is_column(cells: Any) -> bool:
-    return isinstance(cells, Iterable) and not isinstance(cells, str | bytes | Mapping)
-
-
-def _texts(cells: Iterable[Any]) -> Any:
-    """Return cells as an array that DuckDB takes, None where one is empty."""
-    return np.array([None if _missing(cell) else _text(cell) for cell in cells], dtype=object)
-
-
-def _missing(cell: Any) -> bool:
-    try:
-        return cell is None or bool(cell != cell)
-    except TypeError:
-        # pandas' NA will not say whether it differs from itself.
-        return True
-
-
-def _text(value: Any) -> str:
-    """Write a value as `text_of` does in SQL."""
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value)) if abs(float(value)) < _WHOLE_BELOW else str(value)
-    return str(value)
 
 
 def _named(header: Sequence[str], origin: str) -> list[str]:
