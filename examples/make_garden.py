@@ -16,7 +16,8 @@ from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.read.paths import taxonomy_from_paths
 from mhpc.simulate.sources import Profile, simulate
-from mhpc.write.tables import write_csv, write_votes
+from mhpc.write.rows import write_csv
+from mhpc.write.votes import write_votes
 
 SEED = 2016
 PHOTOGRAPHS = 300

@@ -86,5 +86,10 @@ def quoted(values: Sequence[str], *, most: int = 8) -> str:
     return shown if len(values) <= most else f"{shown} and {len(values) - most:,} more"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return ``1 row`` or ``2,000 rows``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _shortened(value: str, *, length: int = 60) -> str:
     return value if len(value) <= length else f"{value[: length - 1]}…"

@@ -12,8 +12,8 @@ import numpy as np
 
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import make_method
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.arrays import FloatArray
+from mhpc.core.consolidation import Consolidation, Step, scored_cells
 from mhpc.core.decision import Decision
 from mhpc.core.inspection import Inspection
 from mhpc.core.panel import Panel
@@ -39,7 +39,8 @@ from mhpc.report.document import run_document
 from mhpc.report.summary import summarise
 from mhpc.settings import RunSettings
 from mhpc.write.folder import refuse_existing, whole_folder
-from mhpc.write.tables import write_labels, write_scores, write_sources, write_taxonomy
+from mhpc.write.scores import write_scores
+from mhpc.write.tables import write_labels, write_sources, write_taxonomy
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +54,14 @@ class Result:
 
     @property
     def scores(self) -> dict[str, list[str] | FloatArray]:
-        """Columns instance, label, score, specific of all labels above 0, for any dataframe."""
-        score, specific = dense(self.consolidation.score), dense(self.consolidation.specific)
-        row, label = np.nonzero((score > 0) | (specific > 0))
-        instances, labels = self.consolidation.instances, self.consolidation.taxonomy.labels
+        """Columns instance, label, score, specific, as in scores.parquet, for any dataframe."""
+        found = self.consolidation
+        cells = list(scored_cells(found))
         return {
-            "instance": [instances[i] for i in row],
-            "label": [labels[k] for k in label],
-            "score": score[row, label],
-            "specific": specific[row, label],
+            "instance": [found.instances[i] for part in cells for i in part.row],
+            "label": [found.taxonomy.labels[k] for part in cells for k in part.label],
+            "score": np.concatenate([part.score for part in cells]),
+            "specific": np.concatenate([part.specific for part in cells]),
         }
 
     @property
@@ -146,7 +146,7 @@ def run(
     with _stage("consolidating", seconds, progress):
         result = _consolidate_panel(panel, method, Threshold(level=settings.threshold), progress)
     with _stage("evaluating", seconds, progress):
-        cards = _scorecards(result, truth, settings.unknown) if truth else ()
+        cards = _scorecards(result.consolidation, truth, settings.unknown) if truth else ()
     with whole_folder(output, force=force) as folder, _stage("writing", seconds, progress):
         write_taxonomy(folder / "taxonomy.csv", panel.taxonomy)
         write_scores(folder / "scores.parquet", result.consolidation, top=settings.top)
@@ -167,9 +167,10 @@ def _consolidate_panel(panel: Panel, method: Method, rule: Threshold, progress: 
     return Result(panel, consolidation, decision, source_facts(panel, decision))
 
 
-def _scorecards(result: Result, truth: Truth, unknown: Unknown) -> tuple[Scorecard, ...]:
+def _scorecards(found: Consolidation, truth: Truth, unknown: Unknown) -> tuple[Scorecard, ...]:
     views: tuple[View, ...] = ("closed", "specific")
-    return tuple(evaluate(result, truth, view=view, unknown=unknown) for view in views)
+    known = encode_truth(truth, found.taxonomy, found.instances, unknown=unknown)
+    return tuple(score(found, known, view=view) for view in views)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ The command line's options, the settings file and ``run.json`` all come from `Ru
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,8 @@ from mhpc.errors import ParameterError, UnreadableError
 
 class RunSettings(Parameters):
     """What to consolidate, and how."""
+
+    name: ClassVar[str] = "a run"
 
     votes: str
     """Table instance, source, label[, score]; - is standard input."""

@@ -50,4 +50,4 @@ def test_further_instances_of_a_truth_can_be_left_out(garden: Path, run: Mhpc) -
     assert run("evaluate", "OUT", "--truth", "truth.csv").returncode == 1
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop", "--json")
     assert json.loads(done.stdout)["instances"] == 1
-    assert "truth.csv: 1 instances without votes left out (first: '9')" in done.stderr
+    assert "truth.csv: 1 instance without votes left out (first: '9')" in done.stderr

@@ -322,7 +322,7 @@ def test_unknown_labels_can_be_left_out(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "--unknown", "drop")
     assert done.returncode == 0
     assert "warning: " in done.stderr
-    assert "1 labels that the taxonomy lacks, left out: 'hornet'" in done.stderr
+    assert "1 label not in the taxonomy, left out: 'hornet'" in done.stderr
     assert "hornet" not in (garden / "OUT" / "taxonomy.csv").read_text()
 
 
@@ -330,7 +330,7 @@ def test_unknown_labels_can_be_added(garden: Path, mhpc: Mhpc) -> None:
     (garden / "votes.csv").write_text(f"{HEADER}1,ann,hornet\n1,bob,hornet\n")
     done = mhpc(*CONSOLIDATE, "--unknown", "graft")
     assert done.returncode == 0
-    assert "1 labels that the taxonomy lacks, added to the taxonomy: 'hornet'" in done.stderr
+    assert "1 label not in the taxonomy, added to the taxonomy: 'hornet'" in done.stderr
     assert "hornet,,hornet\n" in (garden / "OUT" / "taxonomy.csv").read_text()
     assert "1,hornet," in (garden / "OUT" / "labels.csv").read_text()
 
@@ -340,14 +340,14 @@ def test_repeated_rows_count_once(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE)
     assert done.returncode == 0
     assert done.stderr.startswith("mhpc: warning: ")
-    assert "votes.csv: 1 rows repeat a vote" in done.stderr
+    assert "votes.csv: 1 row repeated" in done.stderr
 
 
 def test_a_truth_of_further_instances_can_be_cut(garden: Path, mhpc: Mhpc) -> None:
     (garden / "truth.csv").write_text("instance,label\n1,monarda\n4,bee\n")
     done = mhpc(*CONSOLIDATE, "--truth", "truth.csv", "--unknown", "drop")
     assert done.returncode == 0
-    assert "truth.csv: 1 instances without votes left out (first: '4')" in done.stderr
+    assert "truth.csv: 1 instance without votes left out (first: '4')" in done.stderr
 
 
 def test_ids_may_be_numbers_in_one_file_and_text_in_the_other(garden: Path, mhpc: Mhpc) -> None:

@@ -29,14 +29,14 @@ def test_truth_of_an_unknown_instance_is_refused_or_left_out() -> None:
     truth = read_truth({"instance": ["x", "xx"], "label": ["e", "e"]})
     with pytest.raises(UnknownInstanceError, match="'xx' has no votes"):
         encode_truth(truth, DAG, INSTANCES)
-    with pytest.warns(MhpcWarning, match="1 instances without votes"):
+    with pytest.warns(MhpcWarning, match="1 instance without votes"):
         encoded = encode_truth(truth, DAG, INSTANCES, unknown="drop")
     assert encoded.rows.tolist() == [0]
 
 
 def test_a_truth_that_shares_no_instance_is_refused_whatever_the_policy() -> None:
     truth = read_truth({"instance": ["1"], "label": ["e"]})
-    with pytest.raises(UnknownInstanceError, match="none of its 1 instances"):
+    with pytest.raises(UnknownInstanceError, match="none of its 1 instance"):
         encode_truth(truth, DAG, INSTANCES, unknown="drop")
 
 

@@ -88,13 +88,13 @@ def test_a_repeated_vote_counts_once_with_its_highest_score() -> None:
         votes = read_votes(table)
     assert rows(votes) == {("1", "ann", "bee", 0.9)}
     assert str(warned[0].message) == (
-        "the votes: 2 rows repeat a vote; the highest score counts "
+        "the votes: 2 rows repeated; the highest score of a vote counts "
         "(first: row 1, source 'ann', instance '1')"
     )
 
 
 def test_none_of_these_repeated_counts_once() -> None:
-    with pytest.warns(MhpcWarning, match="1 rows repeat a vote"):
+    with pytest.warns(MhpcWarning, match="1 row repeated"):
         votes = read_votes({"instance": [1, 1], "source": ["ann"] * 2, "label": [None, ""]})
     assert rows(votes) == {("1", "ann", "", 1.0)}
 
@@ -109,7 +109,7 @@ def test_a_label_overrules_none_of_these_of_the_same_answer() -> None:
         votes = read_votes(table)
     assert rows(votes) == {("1", "ann", "bee", 1), ("1", "bob", "", 1), ("2", "ann", "", 1)}
     assert str(warned[0].message) == (
-        "the votes: 1 rows say 'none of these' of an instance that the same source labels; "
+        "the votes: 1 row saying 'none of these' where the same source gives a label; "
         "left out (first: row 1, source 'ann', instance '1')"
     )
 

@@ -18,14 +18,10 @@ from mhpc.core.votes import Votes
 from mhpc.errors import UnwritableError
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.tables import (
-    write_csv,
-    write_labels,
-    write_scores,
-    write_sources,
-    write_taxonomy,
-    write_votes,
-)
+from mhpc.write.rows import write_csv
+from mhpc.write.scores import write_scores
+from mhpc.write.tables import write_labels, write_sources, write_taxonomy
+from mhpc.write.votes import write_votes
 
 NASTY = ['say "hi"', "a,b", "two\nlines", "carriage\rreturn", "007", "#", " spaced ", "é", "'"]
 """Texts that break tables which are written carelessly."""
@@ -180,7 +176,7 @@ def test_votes_that_fail_half_way_leave_what_was_there(
         yield ("1", "ann", "bee")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.write.tables._votes_rows", failing)
+    monkeypatch.setattr("mhpc.write.votes._votes_rows", failing)
     with pytest.raises(KeyboardInterrupt):
         write_votes(path, nasty_votes())
     assert [found.name for found in tmp_path.iterdir()] == ["votes.csv"]

@@ -54,7 +54,7 @@ def simulate(
     """
     from mhpc.simulate.sources import Profile
     from mhpc.simulate.sources import simulate as make
-    from mhpc.write.tables import write_votes
+    from mhpc.write.votes import write_votes
 
     if truth == taxonomy == "-":
         raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")

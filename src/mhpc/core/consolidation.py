@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from mhpc.core.arrays import FloatArray, Matrix, dense
+import numpy as np
+
+from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
+
+Top: TypeAlias = int | Literal["all"]
+"""How many labels of each instance to keep."""
 
 BLOCK_CELLS = 1 << 22
 """Cells of a dense block: 32 MB of float64, so that no walk over scores needs N x K at once."""
@@ -81,6 +86,31 @@ class Consolidation:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class ScoredCells:
+    """Some cells of both views, an entry a cell: its row, its label and its two numbers."""
+
+    row: IntArray
+    label: IntArray
+    score: FloatArray
+    specific: FloatArray
+
+
+def scored_cells(consolidation: Consolidation, *, top: Top = "all") -> Iterator[ScoredCells]:
+    """Walk over the cells worth keeping: above 0, and among the best `top` in either view.
+
+    An instance without any keeps its first label, so that it is not lost.
+    """
+    pairs = zip(blocks(consolidation.score), blocks(consolidation.specific), strict=True)
+    for (span, score), (_, specific) in pairs:
+        keep = (score > 0) | (specific > 0)
+        if top != "all":
+            keep &= _among_best(score, top) | _among_best(specific, top)
+        keep[~keep.any(axis=1), 0] = True
+        row, label = np.nonzero(keep)
+        yield ScoredCells(row + span.start, label, score[row, label], specific[row, label])
+
+
 def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     """Walk over a matrix in dense blocks of rows."""
     rows, columns = matrix.shape
@@ -88,3 +118,11 @@ def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     for start in range(0, rows, step):
         span = slice(start, min(start + step, rows))
         yield span, dense(matrix[span])
+
+
+def _among_best(scores: FloatArray, top: int) -> BoolArray:
+    """Mark the best labels of each row, the earlier label first in a tie."""
+    mask = np.zeros(scores.shape, dtype=bool)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :top]
+    np.put_along_axis(mask, best, True, axis=1)
+    return mask

@@ -66,12 +66,13 @@ def _explain(error: ValidationError, owner: type[Parameters]) -> str:
     first = error.errors()[0]
     name = str(first["loc"][0])
     known = list(owner.model_fields)
+    called = getattr(owner, "name", owner.__name__)
     if first["type"] == "extra_forbidden":
         return (
-            f"{owner.__name__} has no parameter {name!r}{nearest(name, known)}; "
+            f"{called} has no parameter {name!r}{nearest(name, known)}; "
             f"it has: {quoted(known, most=20)}"
         )
     if first["type"] == "missing":
-        return f"{owner.__name__} needs {name!r}"
+        return f"{called} needs {name!r}"
     allowed = next(entry["range"] for entry in owner.describe() if entry["name"] == name)
-    return f"{owner.__name__}: {name} = {first['input']!r} is not allowed; give {allowed}"
+    return f"{called}: {name} = {first['input']!r} is not allowed; give {allowed}"

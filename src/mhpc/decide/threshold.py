@@ -21,7 +21,7 @@ class Threshold(Parameters):
     their ancestors. It needs no truth and changes no ranking.
     """
 
-    rule: ClassVar[str] = "threshold"
+    name: ClassVar[str] = "threshold"
 
     level: Annotated[float, Field(gt=0)] | None = None
     """The lowest score that is enough; none: as many labels as sources give."""
@@ -43,7 +43,7 @@ class Threshold(Parameters):
             taxonomy=consolidation.taxonomy,
             instances=consolidation.instances,
             reason=_chosen(consolidation, level),
-            rule=self.rule,
+            rule=self.name,
             parameters={"level": level, "matched": self.level is None},
         )
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from mhpc.core.arrays import IntArray
 from mhpc.core.index import UNKNOWN, Index
 from mhpc.core.taxonomy import Taxonomy, unknown_label_message
-from mhpc.errors import MhpcWarning, UnknownLabelError, quoted
+from mhpc.errors import MhpcWarning, UnknownLabelError, counted, quoted
 
 Unknown: TypeAlias = Literal["error", "drop", "graft"]
 """Refuse labels that the taxonomy lacks, leave their votes out, or add them as new labels."""
@@ -40,7 +40,7 @@ def locate_labels(
         return Located(taxonomy, position)
     strange = [labels[at] for at in missing]
     if unknown == "error":
-        more = f" ({len(strange):,} such labels in all)" if len(strange) > 1 else ""
+        more = f" ({counted(len(strange), 'such label')} in all)" if len(strange) > 1 else ""
         raise UnknownLabelError(
             f"{origin}: {unknown_label_message(taxonomy, strange[0])}{who(missing[0])}{more}; "
             "correct it, or leave such labels out with --unknown drop, or add them to the "
@@ -51,7 +51,8 @@ def locate_labels(
         position = taxonomy.locate(labels)
     done = "left out" if unknown == "drop" else "added to the taxonomy"
     warnings.warn(
-        f"{origin}: {len(strange):,} labels that the taxonomy lacks, {done}: {quoted(strange)}",
+        f"{origin}: {counted(len(strange), 'label')} not in the taxonomy, {done}: "
+        f"{quoted(strange)}",
         MhpcWarning,
         stacklevel=4,
     )

@@ -52,7 +52,6 @@ def encode(
     raw = largest_of_each(
         answer[voted], label[voted], votes.score[voted], shape=(len(pairs), len(taxonomy))
     )
-    augmented = augment(raw, taxonomy.closure)
     return Panel(
         taxonomy=taxonomy,
         instances=Index(tuple(dict.fromkeys((*votes.instances, *instances)))),
@@ -60,8 +59,8 @@ def encode(
         instance=instance,
         source=source,
         raw=raw,
-        augmented=augmented,
-        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, augmented),
+        augmented=augment(raw, taxonomy.closure),
+        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw),
     )
 
 

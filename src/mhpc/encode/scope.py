@@ -5,16 +5,16 @@ from collections.abc import Mapping
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.arrays import FloatArray, IntArray, Sparse
-from mhpc.core.index import Index
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.core.arrays import IntArray, Sparse
+from mhpc.core.index import UNKNOWN, Index
+from mhpc.core.taxonomy import Taxonomy, unknown_label_message
 from mhpc.core.votes import Scope
-from mhpc.encode.labels import locate_labels
-from mhpc.errors import DataError
+from mhpc.encode.augment import augment
+from mhpc.errors import DataError, UnknownLabelError
 
 
 def encode_scope(
-    scope: Scope, taxonomy: Taxonomy, sources: Index, source: IntArray, augmented: Sparse
+    scope: Scope, taxonomy: Taxonomy, sources: Index, source: IntArray, raw: Sparse
 ) -> Sparse | None:
     """Return ones where a source can speak about a label, (M, K), or None for everywhere.
 
@@ -24,46 +24,49 @@ def encode_scope(
         A listed label brings its ancestors; a source without a list can speak about all.
     source : int array, (A,)
         The source of every answer.
-    augmented : csr_array, (A, K)
-        What each answer said, with ancestors: all of it must lie within the scope.
+    raw : csr_array, (A, K)
+        What each answer said: all of it must lie within the scope.
     """
     if scope == "all":
         return None
-    used = _used(sources, source, augmented)
+    said = _said(len(sources), source, raw)
     if scope == "used":
-        return used
+        return augment(said, taxonomy.closure)
     assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
-    listed = sparse.csr_array(
-        np.vstack([_listed(scope.get(name), taxonomy, name) for name in sources])
-    )
-    _refuse_votes_outside(used, listed, taxonomy, sources)
+    rows = [_listed(scope.get(name), taxonomy, name) for name in sources]
+    listed = augment(sparse.vstack(rows, format="csr"), taxonomy.closure)
+    _refuse_votes_outside(said, listed, taxonomy, sources)
     return listed
 
 
-def _used(sources: Index, source: IntArray, augmented: Sparse) -> Sparse:
+def _said(sources: int, source: IntArray, raw: Sparse) -> Sparse:
+    """Return ones where a source ever gave a label, (M, K)."""
     answers = len(source)
     by_source = sparse.csr_array(
-        (np.ones(answers), (source, np.arange(answers))), shape=(len(sources), answers)
+        (np.ones(answers), (source, np.arange(answers))), shape=(sources, answers)
     )
-    used = (by_source @ augmented).tocsr()
-    used.data[:] = 1.0
-    return used
+    said = (by_source @ raw).tocsr()
+    said.data[:] = 1.0
+    return said
 
 
-def _listed(labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str) -> FloatArray:
+def _listed(labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str) -> Sparse:
     if labels is None:
-        return np.ones(len(taxonomy))
-    located = locate_labels(
-        taxonomy, Index(tuple(dict.fromkeys(labels))), unknown="error",
-        origin=f"the scope of source {source!r}",
-    )  # fmt: skip
-    row = np.zeros(len(taxonomy))
-    row[taxonomy.closure[located.position].indices] = 1.0
-    return row
+        return sparse.csr_array(np.ones((1, len(taxonomy))))
+    position = taxonomy.locate(labels)
+    for label, found in zip(labels, position, strict=True):
+        if found == UNKNOWN:
+            raise UnknownLabelError(
+                f"the scope of source {source!r}: {unknown_label_message(taxonomy, label)}; "
+                "correct it, or leave it out"
+            )
+    chosen = np.unique(position)
+    entries = (np.ones(len(chosen)), (np.zeros(len(chosen), dtype=np.int64), chosen))
+    return sparse.csr_array(entries, shape=(1, len(taxonomy)))
 
 
-def _refuse_votes_outside(used: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:
-    outside = (used - used.multiply(listed)).tocsr()
+def _refuse_votes_outside(said: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:
+    outside = (said - said.multiply(listed)).tocsr()
     outside.eliminate_zeros()
     if outside.nnz:
         first = outside.tocoo()

@@ -11,7 +11,7 @@ from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import EncodedTruth, Truth
 from mhpc.encode.augment import augment
 from mhpc.encode.labels import Unknown, locate_labels
-from mhpc.errors import MhpcWarning, UnknownInstanceError, nearest
+from mhpc.errors import MhpcWarning, UnknownInstanceError, counted, nearest
 
 
 def encode_truth(
@@ -56,7 +56,7 @@ def _deepest(closed: Sparse, taxonomy: Taxonomy) -> Sparse:
 def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, policy: str) -> None:
     if len(strange) == len(truth.instances):
         raise UnknownInstanceError(
-            f"{truth.origin}: none of its {len(strange):,} instances has votes (it has "
+            f"{truth.origin}: none of its {counted(len(strange), 'instance')} has votes (it has "
             f"{truth.instances[0]!r}, the votes have {instances[0]!r}); are the ids the same?"
         )
     if not len(strange):
@@ -65,11 +65,12 @@ def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, pol
     if policy == "error":
         raise UnknownInstanceError(
             f"{truth.origin}: instance {first!r} has no votes{nearest(first, instances)} "
-            f"({len(strange):,} such instances in all); remove it, or leave such instances out "
-            "with --unknown drop"
+            f"({counted(len(strange), 'such instance')} in all); remove it, or leave "
+            "such instances out with --unknown drop"
         )
     warnings.warn(
-        f"{truth.origin}: {len(strange):,} instances without votes left out (first: {first!r})",
+        f"{truth.origin}: {counted(len(strange), 'instance')} without votes left out "
+        f"(first: {first!r})",
         MhpcWarning,
         stacklevel=4,
     )

@@ -49,8 +49,11 @@ def texts(cells: Iterable[Any]) -> Any:
     kinds = set(map(type, values))
     if kinds <= {str, NoneType}:
         return np.array(values, dtype=object)
-    if kinds in ({int}, {float}) and (numbers := np.array(values)).dtype.kind in "if":
-        return numbers
+    if kinds == {float}:
+        return np.array(values)
+    # Integers of more than 63 bits become floats or objects there, and are better off as text.
+    if kinds == {int} and (integers := np.array(values)).dtype == np.int64:
+        return integers
     return np.array([None if _missing(cell) else _text(cell) for cell in values], dtype=object)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mhpc.core.arrays import BoolArray, FloatArray
 from mhpc.core.index import Index
 from mhpc.core.votes import NONE_OF_THESE, Scope, Votes
-from mhpc.errors import DataError, MhpcWarning, nearest
+from mhpc.errors import DataError, MhpcWarning, counted, nearest
 from mhpc.read.cells import Cells, read_cells, refuse_empty
 from mhpc.read.columns import ALIASES, find_columns
 from mhpc.read.table import Table, TableSource, open_table, text_of
@@ -98,15 +98,15 @@ def _without_repeats(cells: Cells, score: FloatArray, origin: str) -> BoolArray:
     repeated[order[1:]] = (np.diff(answer[order]) == 0) & (np.diff(label[order]) == 0)
     repeated &= ~overruled
     for rows, what in (
-        (repeated, "repeat a vote; the highest score counts"),
-        (overruled, "say 'none of these' of an instance that the same source labels; left out"),
+        (repeated, "repeated; the highest score of a vote counts"),
+        (overruled, "saying 'none of these' where the same source gives a label; left out"),
     ):
         if rows.any():
             at = np.flatnonzero(rows)[0]
             warnings.warn(
-                f"{origin}: {rows.sum():,} rows {what} (first: row {at + 1:,}, source "
-                f"{cells.index['source'][source[at]]!r}, instance "
-                f"{cells.index['instance'][instance[at]]!r})",
+                f"{origin}: {counted(int(rows.sum()), 'row')} {what} "
+                f"(first: row {at + 1:,}, source {cells.index['source'][source[at]]!r}, "
+                f"instance {cells.index['instance'][instance[at]]!r})",
                 MhpcWarning,
                 stacklevel=3,
             )

@@ -95,7 +95,10 @@ def _positions(truth: Truth, taxonomy: Taxonomy) -> IntArray:
     position = taxonomy.locate(truth.labels)
     if (position < 0).any():
         strange = truth.labels[int(np.flatnonzero(position < 0)[0])]
-        raise UnknownLabelError(f"{truth.origin}: {unknown_label_message(taxonomy, strange)}")
+        raise UnknownLabelError(
+            f"{truth.origin}: {unknown_label_message(taxonomy, strange)}; "
+            "correct it, or add it to the taxonomy"
+        )
     return np.append(position, _ROOT)[truth.label]
 
 
