@@ -162,8 +162,7 @@ def run(
 
 def _consolidate_panel(panel: Panel, method: Method, rule: Threshold, progress: Progress) -> Result:
     consolidation = method.consolidate(panel, progress=progress)
-    mean_answer = panel.augmented.sum() / len(panel.instance)
-    decision = rule.decide(consolidation, labels_per_answer=float(mean_answer))
+    decision = rule.decide(consolidation, labels_per_answer=panel.labels_per_answer)
     return Result(panel, consolidation, decision, source_facts(panel, decision))
 
 

@@ -52,3 +52,11 @@ def test_a_panel_of_some_answers_keeps_instances_and_sources() -> None:
     assert alone.instances.ids == panel.instances.ids
     assert alone.answers_per_instance.tolist() == [1, 0]
     assert np.flatnonzero(dense(alone.mean("raw", "answers"))[0]).tolist() == [FLOWER]
+
+
+def test_the_size_of_an_answer_counts_only_who_could_have_said_a_label() -> None:
+    # monarda brings 3 labels, flower 2, oak 3; cid says nothing.
+    assert panel_of(ROWS).labels_per_answer == pytest.approx(8 / 4)
+    # cid can speak about oak, tree and plant alone: flower and monarda have 3 trials, not 4.
+    scoped = panel_of(ROWS, scope={"cid": ("oak",)})
+    assert scoped.labels_per_answer == pytest.approx(3 / 4 + 2 / 3 + 1 / 3 + 1 / 4 + 1 / 4)

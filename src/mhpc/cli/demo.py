@@ -38,11 +38,16 @@ def demo(output: Path) -> None:
     )
     summary = run(settings, output=output, force=True)
     result = consolidate(garden.votes, garden.taxonomy)
-    _heading("One photograph: what people said, and what comes of it")
+    click.echo(
+        f"{len(garden.votes.sources)} people name what they see in {len(garden.votes.instances)} "
+        f"photographs, with {len(garden.taxonomy)} labels from 'plant' down to 'monarda'.\n"
+        "Some are vague, some confuse siblings, most are silent most of the time."
+    )
+    _heading("The photograph that most of them saw: what they said, and what comes of it")
     _tell_one_case(garden, result)
     _heading("All photographs")
     print_rich(render_summary(summary))
-    _heading("Against the truth, which no method saw (closed view: labels with their ancestors)")
+    _heading("Against the truth, which no method saw: labels with their ancestors, closed view")
     print_rich(render_scorecards(_compare(garden, result)))
     _heading(f"Written to {output}/")
     click.echo("labels.csv      the label set of every photograph")
@@ -58,7 +63,7 @@ def _heading(text: str) -> None:
 
 
 def _tell_one_case(garden: "Dataset", result: "Result") -> None:
-    """Show the photograph that most people looked at."""
+    """Show the photograph with the most answers."""
     panel, votes = result.panel, garden.votes
     case = int(panel.answers_per_instance.argmax())
     for m, source in enumerate(votes.sources):

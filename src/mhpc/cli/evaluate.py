@@ -30,9 +30,10 @@ def evaluate(folder: Path, view: Any, as_json: bool, **values: Any) -> None:
         raise click.UsageError("--truth FILE is missing")
     truth = read_truth(settings["truth"])
     top = read_run_document(folder)["settings"]["top"]
-    card = measure(read_run(folder), truth, view=view, unknown=settings.get("unknown", "error"))
+    found = read_run(folder)
+    card = measure(found, truth, view=view, unknown=settings.get("unknown", "error"))
     show(card, lambda found: render_scorecards([(found.method, found)]), as_json=as_json)
-    if top != "all":
+    if top != "all" and top < len(found.taxonomy):
         click.echo(
             f"mhpc: warning: {folder} holds the best {top} labels of each instance; the others "
             "count as 0. For exact figures consolidate with --top all.",

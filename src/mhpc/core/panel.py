@@ -69,6 +69,20 @@ class Panel:
             return np.full(len(self.taxonomy), float(len(self.instance)))
         return np.asarray(self.answers_per_source.astype(float) @ self.scope)
 
+    @cached_property
+    def occurrences(self) -> FloatArray:
+        """C (eq. 8), how often each label is said, by itself or through one below it, (K,)."""
+        return np.asarray(self.augmented.sum(axis=0), dtype=np.float64).ravel()
+
+    @cached_property
+    def labels_per_answer(self) -> float:
+        """How many labels an answer holds, ancestors included, if all could speak about all.
+
+        The sum of every label's share of the answers that could have held it; without scopes
+        that is the mean size of an answer.
+        """
+        return float((self.occurrences / np.maximum(self.answers_per_label, 1.0)).sum())
+
     def only(self, answers: BoolArray) -> "Panel":
         """Return the panel with some of its answers, instances and sources staying as they are."""
         return replace(

@@ -120,7 +120,7 @@ def _sources(summary: Summary) -> RenderableType:
 
 
 def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return ", ".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
 
 
 def _settled(summary: Summary) -> str:
