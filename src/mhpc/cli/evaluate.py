@@ -16,9 +16,12 @@ from mhpc.cli.output import show
     "--view", type=click.Choice(["closed", "specific"]), default="closed", show_default=True,
     help="Count all true labels with their ancestors, or the deepest ones alone.",
 )  # fmt: skip
-@setting("unknown")
+@click.option(
+    "--unknown", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+    help="Labels and instances that the run does not know: refuse the truth, or leave them out.",
+)  # fmt: skip
 @as_json
-def evaluate(folder: Path, view: Any, as_json: bool, **values: Any) -> None:
+def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:
     """Measure the scores in OUT/ against a truth."""
     from mhpc.pipeline import evaluate as measure
     from mhpc.read.run import read_run, read_run_document
@@ -31,7 +34,7 @@ def evaluate(folder: Path, view: Any, as_json: bool, **values: Any) -> None:
     truth = read_truth(settings["truth"])
     top = read_run_document(folder)["settings"]["top"]
     found = read_run(folder)
-    card = measure(found, truth, view=view, unknown=settings.get("unknown", "error"))
+    card = measure(found, truth, view=view, unknown=unknown)
     show(card, lambda found: render_scorecards([(found.method, found)]), as_json=as_json)
     if top != "all" and top < len(found.taxonomy):
         click.echo(

@@ -1,6 +1,5 @@
 """Smoothing over a similarity graph: what MHPC and MPC-U share."""
 
-import os
 import warnings
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from pydantic import Field
 from mhpc.consolidate.method import MethodParameters
 from mhpc.core.arrays import BoolArray, FloatArray, dense
 from mhpc.core.consolidation import Consolidation
+from mhpc.core.memory import available_memory
 from mhpc.core.panel import Average, Panel, VotesKind
 from mhpc.core.progress import Progress
 from mhpc.errors import ConvergenceWarning, TooLargeError
@@ -83,12 +83,8 @@ def _disagreement(panel: Panel, Y_bar: FloatArray, votes: VotesKind, average: Av
 
 def _refuse_what_does_not_fit(instances: int, labels: int) -> None:
     """Foresee the memory that the dense graph takes instead of meeting its end."""
-    needed = 8 * instances * (instances + 6 * labels)
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return
-    if needed > free:
+    needed, free = 8 * instances * (instances + 6 * labels), available_memory()
+    if free is not None and needed > free:
         raise TooLargeError(
             f"a dense graph of {instances:,} instances and {labels:,} labels needs about "
             f"{needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; "

@@ -98,8 +98,8 @@ def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
         for entry in method["parameters"]:
             default = f"{entry['name']} = {entry['default']}"
             table.add_row(escape(default), escape(entry["range"]), escape(entry["meaning"]))
-        parts.append(table)
-    return Group(*parts)
+        parts += [table, ""]
+    return Group(*parts[:-1])
 
 
 def _sources(summary: Summary) -> RenderableType:
