@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import beta
 
 import mhpc
+from mhpc.consolidate import smoothing
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Panel
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
@@ -186,6 +187,6 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message
 def test_a_graph_that_cannot_fit_is_refused_before_it_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mhpc.consolidate.smoothing.available_memory", lambda: 1)
+    monkeypatch.setattr(smoothing, "available_memory", lambda: 1)
     with pytest.raises(TooLargeError, match="25 instances and 5 labels needs about"):
         mhpc.MHPC().consolidate(small_panel(seed=8))
