@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -142,3 +144,29 @@ def test_output_is_utf8_whatever_the_locale(garden: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "1,s1,bée\n" in done.stdout
+
+
+def test_a_polite_kill_leaves_nothing_behind(garden: Path) -> None:
+    scratch = garden / "scratch"
+    scratch.mkdir()
+    line = [
+        sys.executable,
+        "-m",
+        "mhpc",
+        "consolidate",
+        "-",
+        "--taxonomy",
+        "taxonomy.csv",
+        "-o",
+        "out",
+    ]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(line, cwd=garden, stdin=subprocess.PIPE, env=environment) as running:
+        deadline = time.monotonic() + 30
+        while not any(scratch.iterdir()) and time.monotonic() < deadline:
+            # It keeps a copy of what it is being sent, and waits for the rest.
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(timeout=10) == 128 + signal.SIGTERM
+    assert not any(scratch.iterdir())
+    assert not (garden / "out").exists()

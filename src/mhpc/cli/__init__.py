@@ -6,6 +6,7 @@ are wrong, 2 the usage is wrong, 130 interrupted.
 
 import io
 import os
+import signal
 import sys
 import warnings
 from importlib import import_module
@@ -77,6 +78,9 @@ def cli(debug: bool) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit; every error is one line unless --debug is given."""
     given = sys.argv[1:] if args is None else args
+    if args is None:
+        # A polite kill, as schedulers send it, cleans up as an interrupt does.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", MhpcWarning)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
