@@ -143,6 +143,14 @@ def test_the_trace_tells_change_objective_and_spread_of_every_solve() -> None:
     assert not found.converged
 
 
+def test_the_iteration_stops_at_the_first_change_below_tol() -> None:
+    found = mhpc.MHPC(lam=1, sigma=1, tol=1e-3, max_iter=50).consolidate(small_panel(seed=5))
+    changes = [step.change for step in found.trace]
+    assert found.converged
+    assert len(changes) < 51
+    assert changes[-1] < 1e-3 <= min(changes[:-1])
+
+
 def test_the_first_objective_is_the_papers_cost() -> None:
     panel = small_panel(seed=6)
     method = mhpc.MHPC(lam=3, sigma=0.5, max_iter=0)

@@ -59,3 +59,16 @@ def test_sources_that_group_instances_alike_come_to_mean_the_same() -> None:
             (("ann", "monarda"), ("bob", "flower")) if not (n == 2 and who == "ann")]  # fmt: skip
     found = dense(mhpc.MLCM().consolidate(panel_of(rows)).score)
     assert found[2, GARDEN.labels.positions["monarda"]] > 0.1
+
+
+def test_the_trace_tells_change_and_spread_of_every_round() -> None:
+    panel = panel_of(ROWS)
+    with pytest.warns(ConvergenceWarning):
+        found = mhpc.MLCM(tol=0, max_iter=3).consolidate(panel)
+    rounds = [alternation(panel, 2.0, n) for n in range(4)]
+    centred = [u - u.mean(axis=0) for u in rounds]
+    for n, step in enumerate(found.trace):
+        change = np.linalg.norm(rounds[n + 1] - rounds[n]) / np.linalg.norm(rounds[n])
+        assert step.change == pytest.approx(change)
+        spread = np.linalg.norm(centred[n + 1]) / np.linalg.norm(centred[0])
+        assert step.spread == pytest.approx(spread)

@@ -27,6 +27,13 @@ def test_a_label_brings_its_ancestors_and_says_why() -> None:
     assert [REASONS[code] for code in decision.reason.data] == ["implied"] * 3 + ["score"]
 
 
+def test_a_score_right_at_the_level_is_enough() -> None:
+    scores = np.array([[0.5, 0.0, 0.0, 0.0, 0.0]])
+    decision = mhpc.Threshold(level=0.5).decide(scored(scores, DAG), labels_per_answer=1)
+    assert decision.labels() == {"x0": ["a"]}
+    assert decision.reason.data.tolist() == [1]
+
+
 def test_the_matched_level_gives_as_many_labels_as_sources_do() -> None:
     scores = np.random.default_rng(0).random((40, len(GARDEN)))
     decision = mhpc.Threshold().decide(scored(scores, GARDEN), labels_per_answer=2.5)
