@@ -81,8 +81,7 @@ def alternate(
     for iteration in range(max_iter + 1):
         began = time.perf_counter()
         B = start if anchor == "mean" else latest
-        W = similarity(latest[:, compared], S, sigma=sigma)
-        solved = solve_positive_definite(closed_form_matrix(W, weight, lam=lam), B * root) / root
+        solved = _solved(latest[:, compared], S, B * root, weight, lam=lam, sigma=sigma) / root
         before, Y = latest[:, :K], solved[:, :K]
         step = Step(
             iteration=iteration,
@@ -99,6 +98,14 @@ def alternate(
     # A single solve asked for (max_iter=0) is a closed form: there is nothing to settle.
     converged = max_iter == 0 or trace[-1].change < tol
     return Settled(np.ascontiguousarray(latest[:, :K])[vertex], tuple(trace), converged)
+
+
+def _solved(
+    X: FloatArray, S: FloatArray, B: FloatArray, weight: FloatArray, *, lam: float, sigma: float
+) -> FloatArray:
+    """Solve the closed form on the graph of X; the one N x N matrix lives no longer than this."""
+    W = similarity(X, S, sigma=sigma)
+    return solve_positive_definite(closed_form_matrix(W, weight, lam=lam), B)
 
 
 def _cost(Y: FloatArray, B: FloatArray, Y_bar: FloatArray, weight: FloatArray) -> float:
