@@ -64,7 +64,7 @@ class LazyCommands(click.Group):
 
 @click.group(
     cls=LazyCommands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
 @click.version_option(package_name="mhpc")
 @click.option("--debug", is_flag=True, help="Show where an error arose.")
