@@ -28,7 +28,7 @@ from mhpc.decide.threshold import Threshold
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
 from mhpc.encode.truth import encode_truth
-from mhpc.errors import MhpcWarning
+from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.evaluate.scorecard import score
 from mhpc.explain.inspection import inspection
 from mhpc.explain.sources import source_facts
@@ -93,7 +93,7 @@ def consolidate(
         As `mhpc.read_votes` and `mhpc.read_taxonomy` give them.
     method : str or method, optional
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. Unless given,
-        the paper's method on votes with their ancestors.
+        ``mhpc.MHPC(votes="augmented", lam=1, sigma=0.1, max_iter=0)``.
     rule : Threshold, optional
         How scores become label sets.
     unknown : "error", "drop" or "graft"
@@ -116,6 +116,8 @@ def evaluate(
     unknown: Unknown = "error",
 ) -> Scorecard:
     """Measure scores against a truth; instances without a known truth do not count."""
+    if view not in ("closed", "specific"):
+        raise ParameterError(f"view = {view!r} is not allowed; give closed | specific")
     found = result.consolidation if isinstance(result, Result) else result
     known = encode_truth(truth, found.taxonomy, found.instances, unknown=unknown)
     return score(found, known, view=view)

@@ -139,3 +139,14 @@ def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
         whole_folder(tmp_path / ("x" * 250), force=False),
     ):
         pass
+
+
+def test_force_deletes_nothing_that_a_run_did_not_write(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.mkdir()
+    for name in ("run.json", "my votes.csv"):
+        (target / name).write_text("mine")
+    with pytest.raises(OutputExistsError, match="'my votes.csv', which no run wrote"):
+        refuse_existing(target, force=True)
+    (target / "my votes.csv").unlink()
+    refuse_existing(target, force=True)

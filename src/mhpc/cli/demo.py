@@ -103,6 +103,6 @@ def _compare(garden: "Dataset", result: "Result") -> list[tuple[str, "Scorecard"
     best = min(single, key=lambda source: single[source]["ranking_loss"])
     return [
         (f"best single source ({best})", single[best]),
-        ("sa, simple averaging", evaluate(averaging.consolidate(panel), garden.truth)),
-        ("mhpc", evaluate(result, garden.truth)),
+        ("sa, votes=augmented", evaluate(averaging.consolidate(panel), garden.truth)),
+        ("mhpc, the default", evaluate(result, garden.truth)),
     ]

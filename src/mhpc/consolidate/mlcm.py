@@ -55,9 +55,9 @@ class MLCM(MethodParameters):
             spread = _ratio(u - u.mean(axis=0), update.start - update.start.mean(axis=0))
             trace.append(Step(iteration, change, None, spread, time.perf_counter() - began))
             progress("alternating", iteration + 1, self.max_iter)
-            if change < self.tol:
+            if change <= self.tol:
                 break
-        converged = trace[-1].change < self.tol
+        converged = trace[-1].change <= self.tol
         if not converged:
             warnings.warn(
                 f"mlcm stopped after {self.max_iter} iterations with a relative change of "

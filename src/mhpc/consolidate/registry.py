@@ -26,7 +26,7 @@ DEFAULT: tuple[str, Mapping[str, Any]] = (
     MappingProxyType({"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0}),
 )
 """What consolidates when no method is named: the paper's closed form, solved once, on votes with
-their ancestors and with little smoothing. `docs/methods.md` has the figures."""
+their ancestors and with little smoothing. `docs/methods/mhpc.md` says why."""
 
 
 def method_class(name: str) -> "type[MethodParameters]":

@@ -93,10 +93,10 @@ def alternate(
         trace.append(step)
         latest = solved
         progress("solving", iteration + 1, max_iter + 1)
-        if step.change < tol:
+        if step.change <= tol:
             break
     # A single solve asked for (max_iter=0) is a closed form: there is nothing to settle.
-    converged = max_iter == 0 or trace[-1].change < tol
+    converged = max_iter == 0 or trace[-1].change <= tol
     return Settled(np.ascontiguousarray(latest[:, :K])[vertex], tuple(trace), converged)
 
 

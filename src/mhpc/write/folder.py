@@ -9,6 +9,9 @@ from pathlib import Path
 
 from mhpc.errors import OutputExistsError, UnwritableError
 
+OUTPUTS = {"scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "run.json", "report.html"}
+"""What a run writes; a folder with anything else in it is not replaced."""
+
 MARK = "run.json"
 """The file by which a folder is known as an output of ours, which may be replaced."""
 
@@ -54,6 +57,16 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         raise OutputExistsError(
             f"{target} is not an output of mhpc (it has no {MARK}), so --force leaves it alone; "
             "choose another"
+        )
+    _refuse_losing(target)
+
+
+def _refuse_losing(target: Path) -> None:
+    kept = sorted(path.name for path in target.iterdir() if path.name not in OUTPUTS)
+    if kept:
+        raise OutputExistsError(
+            f"{target} holds {kept[0]!r}, which no run wrote and --force would delete; "
+            "move it away, or choose another folder"
         )
 
 
