@@ -217,5 +217,6 @@ def test_lambda_zero_is_simple_averaging(name: str, parameters: dict[str, object
 def test_a_method_that_did_not_settle_says_so(name: str) -> None:
     method = make_method(name, {"max_iter": 1, "tol": 0})
     with pytest.warns(ConvergenceWarning, match=f"{name} stopped after 1 iterations"):
-        found = method.consolidate(panel_of(ROWS))
+        # cid says monarda of two instances that differ, so that no method is at rest at once.
+        found = method.consolidate(panel_of([*ROWS, ("p2", "cid", "monarda")]))
     assert not found.converged
