@@ -7,9 +7,8 @@ from pydantic import Field
 from mhpc.consolidate.method import PAPER
 from mhpc.consolidate.smoothing import Smoothing
 from mhpc.consolidate.support import label_support
-from mhpc.core.consolidation import Consolidation
+from mhpc.core.arrays import FloatArray
 from mhpc.core.panel import Panel
-from mhpc.core.progress import Progress, silent
 
 
 class MHPC(Smoothing):
@@ -39,6 +38,6 @@ class MHPC(Smoothing):
         paper = {"votes": "raw", "average": "all-sources", "anchor": "previous"}
         return cls(**(paper | values))
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the smoothed mean answers."""
-        return self.smooth(panel, label_support(panel, alpha=self.alpha), progress)
+    def weights(self, panel: Panel) -> FloatArray:
+        """Return the support of the labels."""
+        return label_support(panel, alpha=self.alpha)

@@ -6,9 +6,8 @@ import numpy as np
 
 from mhpc.consolidate.method import PAPER
 from mhpc.consolidate.smoothing import Smoothing
-from mhpc.core.consolidation import Consolidation
+from mhpc.core.arrays import FloatArray
 from mhpc.core.panel import Panel
-from mhpc.core.progress import Progress, silent
 
 
 class MPCU(Smoothing):
@@ -21,6 +20,6 @@ class MPCU(Smoothing):
     summary: ClassVar[str] = "mhpc with a uniform support vector"
     reference: ClassVar[str] = PAPER
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the smoothed mean answers."""
-        return self.smooth(panel, np.ones(len(panel.taxonomy)), progress)
+    def weights(self, panel: Panel) -> FloatArray:
+        """Return ones."""
+        return np.ones(len(panel.taxonomy))

@@ -1,6 +1,7 @@
 """Smoothing over a similarity graph: what MHPC and MPC-U share."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
@@ -8,10 +9,10 @@ from pydantic import Field
 
 from mhpc.consolidate.method import MethodParameters
 from mhpc.core.arrays import BoolArray, FloatArray, dense
-from mhpc.core.consolidation import Consolidation
+from mhpc.core.consolidation import Consolidation, Step
 from mhpc.core.memory import available_memory
 from mhpc.core.panel import Average, Panel, VotesKind
-from mhpc.core.progress import Progress
+from mhpc.core.progress import Progress, silent
 from mhpc.errors import ConvergenceWarning, TooLargeError
 from mhpc.graph.alternate import Anchor, alternate
 
@@ -45,30 +46,44 @@ class Smoothing(MethodParameters):
     max_iter: Annotated[int, Field(ge=0)] = 30
     """Iterations at most after the first solve; 0 is the first closed-form solve alone."""
 
-    def smooth(self, panel: Panel, weights: FloatArray, progress: Progress) -> Consolidation:
-        """Return the panel's mean answers, smoothed in the space that the weights span."""
+    def weights(self, panel: Panel) -> FloatArray:
+        """Return the weight of every label in the distance of eq. 7, (K,)."""
+        raise NotImplementedError
+
+    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+        """Return the smoothed mean answers."""
+        for latest in self.iterations(panel, progress=progress):
+            found = latest
+        if not found.converged:
+            warnings.warn(
+                f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
+                f"{found.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
+                "look at the spread in the trace if instances are becoming alike",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def iterations(self, panel: Panel, *, progress: Progress = silent) -> Iterator[Consolidation]:
+        """Give what would be concluded after each iteration; the last one is the result."""
         answered = panel.answers_per_instance > 0
         _refuse_what_does_not_fit(int(answered.sum()), len(panel.taxonomy))
         Y_bar = _mean(panel, self.votes, self.average, answered)
         graph = None
         if self.graph not in (None, self.votes):
             graph = _mean(panel, self.graph, self.average, answered)
-        settled = alternate(
-            Y_bar, graph, weights, lam=self.lam, sigma=self.sigma, anchor=self.anchor,
+        trace: tuple[Step, ...] = ()
+        for iterate in alternate(
+            Y_bar, graph, self.weights(panel), lam=self.lam, sigma=self.sigma, anchor=self.anchor,
             tol=self.tol, max_iter=self.max_iter, progress=progress,
             disagreement=_disagreement(panel, Y_bar, self.votes, self.average),
-        )  # fmt: skip
-        if not settled.converged:
-            warnings.warn(
-                f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
-                f"{settled.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
-                "look at the spread in the trace if instances are becoming alike",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        scores = np.zeros((len(panel.instances), len(panel.taxonomy)))
-        scores[answered] = settled.Y
-        return self.conclude(panel, scores, trace=settled.trace, converged=settled.converged)
+        ):  # fmt: skip
+            trace = (*trace, iterate.step)
+            scores = np.zeros((len(panel.instances), len(panel.taxonomy)))
+            scores[answered] = iterate.Y
+            # A single solve asked for (max_iter=0) is a closed form: nothing is to settle.
+            converged = self.max_iter == 0 or iterate.step.change <= self.tol
+            yield self.conclude(panel, scores, trace=trace, converged=converged)
 
 
 def _mean(panel: Panel, votes: VotesKind, average: Average, answered: BoolArray) -> FloatArray:

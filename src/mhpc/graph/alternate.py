@@ -5,12 +5,13 @@ from the latest Y (eq. 12) and solves the closed form for a new Y (eq. 13).
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mhpc.core.arrays import FloatArray
+from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.core.consolidation import Step
 from mhpc.core.progress import Progress, silent
 from mhpc.graph.distinct import distinct_rows
@@ -22,12 +23,20 @@ Anchor: TypeAlias = Literal["previous", "mean"]
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
-    """Where the iteration ended: the labels, the way there, and whether it had settled."""
+class Iterate:
+    """Where the iteration stands: the labels after a solve, and what the solve did.
 
-    Y: FloatArray
-    trace: tuple[Step, ...]
-    converged: bool
+    Equal label vectors are one vertex: `labels` has a row a vertex, `vertex` says whose it is.
+    """
+
+    labels: FloatArray
+    vertex: IntArray
+    step: Step
+
+    @property
+    def Y(self) -> FloatArray:  # noqa: N802 - the paper's letter
+        """The consolidated label matrix, (N, K)."""
+        return np.ascontiguousarray(self.labels)[self.vertex]
 
 
 def alternate(
@@ -42,8 +51,8 @@ def alternate(
     max_iter: int,
     disagreement: float = 0.0,
     progress: Progress = silent,
-) -> Settled:
-    """Smooth label vectors over the graph of their own similarities.
+) -> Iterator[Iterate]:
+    """Smooth label vectors over the graph of their own similarities, solve by solve.
 
     Parameters
     ----------
@@ -66,6 +75,11 @@ def alternate(
         The part of the objective that no Y can change: the votes' scatter around Y_bar.
     progress : callable
         Told after every solve.
+
+    Yields
+    ------
+    Iterate
+        After every solve; the last one is the result.
     """
     # Equal rows are one vertex with a weight, which is exact, and spares the distance between
     # them, where cancellation would leave 1e-8 instead of 0.
@@ -77,7 +91,7 @@ def alternate(
     root = np.sqrt(weight)[:, None]
     spread_of_votes = _norm(_centred(start[:, :K], weight), weight)
 
-    latest, trace = start, list[Step]()
+    latest = start
     for iteration in range(max_iter + 1):
         began = time.perf_counter()
         B = start if anchor == "mean" else latest
@@ -90,14 +104,11 @@ def alternate(
             spread=_ratio(_norm(_centred(Y, weight), weight), spread_of_votes),
             seconds=time.perf_counter() - began,
         )
-        trace.append(step)
         latest = solved
         progress("solving", iteration + 1, max_iter + 1)
+        yield Iterate(Y, vertex, step)
         if step.change <= tol:
-            break
-    # A single solve asked for (max_iter=0) is a closed form: there is nothing to settle.
-    converged = max_iter == 0 or trace[-1].change <= tol
-    return Settled(np.ascontiguousarray(latest[:, :K])[vertex], tuple(trace), converged)
+            return
 
 
 def _solved(
