@@ -42,6 +42,16 @@ class TooLargeError(MhpcError, MemoryError):
     """The chosen method would need more memory than there is."""
 
 
+class WorkerError(MhpcError, RuntimeError):
+    """A process that worked for this one died."""
+
+
+class MissingExtraError(MhpcError, ImportError):
+    """Something needs a package that is not installed."""
+
+    exit_code = 2
+
+
 class OutputExistsError(MhpcError, FileExistsError):
     """The output folder is there already, or is not ours to replace."""
 

@@ -6,7 +6,7 @@ from mhpc.core.arrays import IntArray
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.errors import ParameterError, UnknownLabelError
-from mhpc.simulate.sources import _made_vague
+from mhpc.simulate.sources import made_vague
 from tests.build import DAG, GARDEN
 
 
@@ -62,7 +62,7 @@ def test_hopping_all_labels_at_once_agrees_with_the_papers_loop() -> None:
     rng = np.random.default_rng(0)
     labels: IntArray = rng.integers(0, len(GARDEN), 200)
     p, alpha = rng.random(200), rng.random(200)
-    found = _made_vague(labels.copy(), p, alpha, GARDEN, rng)
+    found = made_vague(labels.copy(), p, alpha, GARDEN, rng)
     drawn = zip(labels.tolist(), p.tolist(), alpha.tolist(), strict=True)
     expected = [hops(label, p_V, stay, GARDEN) for label, p_V, stay in drawn]
     assert found.tolist() == expected

@@ -22,6 +22,7 @@ COMMANDS = {
     "consolidate": "mhpc.cli.consolidate:consolidate",
     "evaluate": "mhpc.cli.evaluate:evaluate",
     "simulate": "mhpc.cli.simulate:simulate",
+    "reproduce": "mhpc.cli.reproduce:reproduce",
     "methods": "mhpc.cli.methods:methods",
 }
 """Name and home of every command, in the order of the help."""

@@ -12,7 +12,7 @@ from mhpc.core.truth import Truth
 from mhpc.core.votes import NONE_OF_THESE, Votes
 from mhpc.errors import ParameterError, UnknownLabelError
 
-_ROOT = -1
+ABOVE = -1
 """Above all labels: a label that hops this far is not said at all."""
 
 
@@ -82,13 +82,13 @@ def simulate(
     label = np.broadcast_to(true, (M, R)).ravel().copy()
     specificity = np.repeat(_column(sources, "specificity").ravel(), R)
     accuracy = np.repeat(_column(sources, "accuracy").ravel(), R)
-    label = _made_vague(label, p_V.ravel(), specificity, taxonomy, rng)
-    label = _made_noisy(label, p_N.ravel() > accuracy, taxonomy, rng)
+    label = made_vague(label, p_V.ravel(), specificity, taxonomy, rng)
+    label = made_noisy(label, p_N.ravel() > accuracy, taxonomy, rng)
     source = np.repeat(np.arange(M), R)
     instance = np.tile(truth.instance, M)
     heard = asked[source, instance]
     index = Index(tuple(names) if names is not None else tuple(f"s{m + 1}" for m in range(M)))
-    return _votes(truth, taxonomy, index, instance[heard], source[heard], label[heard])
+    return votes_of(truth, taxonomy, index, instance[heard], source[heard], label[heard])
 
 
 def _positions(truth: Truth, taxonomy: Taxonomy) -> IntArray:
@@ -99,14 +99,14 @@ def _positions(truth: Truth, taxonomy: Taxonomy) -> IntArray:
             f"{truth.origin}: {unknown_label_message(taxonomy, strange)}; "
             "correct it, or add it to the taxonomy"
         )
-    return np.append(position, _ROOT)[truth.label]
+    return np.append(position, ABOVE)[truth.label]
 
 
 def _column(sources: Sequence[Profile], name: str) -> FloatArray:
     return np.array([[getattr(profile, name)] for profile in sources])
 
 
-def _made_vague(
+def made_vague(
     label: IntArray,
     p_V: FloatArray,
     specificity: FloatArray,
@@ -116,26 +116,26 @@ def _made_vague(
     """Hop all labels up at once, a level a round, until no one moves."""
     level = np.append(taxonomy.depth, 0)
     while True:
-        hops = np.flatnonzero((label != _ROOT) & (p_V > specificity ** level[label]))
+        hops = np.flatnonzero((label != ABOVE) & (p_V > specificity ** level[label]))
         if not len(hops):
             return label
         label[hops] = _drawn_parent(label[hops], taxonomy, rng)
 
 
-def _made_noisy(
+def made_noisy(
     label: IntArray, swapped: BoolArray, taxonomy: Taxonomy, rng: np.random.Generator
 ) -> IntArray:
     """Replace swapped labels by a child of one of their parents."""
-    at = np.flatnonzero(swapped & (label != _ROOT))
+    at = np.flatnonzero(swapped & (label != ABOVE))
     parent = _drawn_parent(label[at], taxonomy, rng)
-    top = parent == _ROOT
+    top = parent == ABOVE
     label[at[top]] = rng.choice(taxonomy.roots, size=int(top.sum()))
     label[at[~top]] = _drawn_entry(taxonomy.children, parent[~top], rng)
     return label
 
 
 def _drawn_parent(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
-    parent = np.full(len(label), _ROOT)
+    parent = np.full(len(label), ABOVE)
     below = np.diff(taxonomy.parents.indptr)[label] > 0
     parent[below] = _drawn_entry(taxonomy.parents, label[below], rng)
     return parent
@@ -147,7 +147,7 @@ def _drawn_entry(matrix: Sparse, row: IntArray, rng: np.random.Generator) -> Int
     return np.asarray(matrix.indices[rng.integers(start, stop)], dtype=np.int64)
 
 
-def _votes(
+def votes_of(
     truth: Truth,
     taxonomy: Taxonomy,
     sources: Index,
@@ -159,15 +159,15 @@ def _votes(
     votes = np.unique(np.stack([instance, source, label], axis=1), axis=0)
     instance, source, label = votes.T
     answer = instance * len(sources) + source
-    alone = ~np.isin(answer, answer[label != _ROOT])
-    keep = (label != _ROOT) | alone
+    alone = ~np.isin(answer, answer[label != ABOVE])
+    keep = (label != ABOVE) | alone
     return Votes(
         instances=truth.instances,
         sources=sources,
         labels=taxonomy.labels,
         instance=instance[keep],
         source=source[keep],
-        label=np.where(label[keep] == _ROOT, NONE_OF_THESE, label[keep]),
+        label=np.where(label[keep] == ABOVE, NONE_OF_THESE, label[keep]),
         score=np.ones(int(keep.sum())),
         origin="the simulated votes",
     )

@@ -1,0 +1,72 @@
+"""``mhpc reproduce``: the paper's tables and figures beside the published ones."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mhpc.cli.options import as_json
+from mhpc.cli.output import show
+
+if TYPE_CHECKING:
+    from mhpc.paper.run import Reproduced
+
+
+@click.command(short_help="Run the paper's experiments.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+    help="Folder that holds yeast_funcat/. Unless given, the folder that the environment "
+    "variable MHPC_DATA names, or else a download that is kept.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT/",
+    help="Folder for tables, figures and pages. It also keeps what is finished: the same command "
+    "goes on where it was interrupted.",
+)  # fmt: skip
+@click.option(
+    "--seeds", default=5, show_default=True, type=click.IntRange(min=1),
+    help="How often sources are generated anew; figures are means.",
+)  # fmt: skip
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="The first seed."
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), show_default="one a core",
+    help="Processes. The figures do not depend on it.",
+)  # fmt: skip
+@as_json
+def reproduce(
+    names: tuple[str, ...],
+    data: Path | None,
+    output: Path,
+    seeds: int,
+    seed: int,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Run the paper's experiments and lay the published figures beside ours.
+
+    NAME is sources, convergence, lambda, sensitivity, methods, medical or all, the default. Each
+    writes a tidy table NAME.csv, a figure NAME.svg and NAME.png, and a page NAME.html.
+    """
+    from mhpc.cli.progress import StderrProgress
+    from mhpc.engine.workers import cores
+    from mhpc.paper.run import experiments_named
+    from mhpc.paper.run import reproduce as run
+
+    with StderrProgress() as progress:
+        done = run(
+            experiments_named(names), output, data=data, seeds=range(seed, seed + seeds),
+            jobs=jobs or cores(), progress=progress,
+        )  # fmt: skip
+    show(done, lambda found: _told(found, output), as_json=as_json)
+
+
+def _told(done: "list[Reproduced]", output: Path) -> str:
+    parts = []
+    for each in done:
+        findings = "\n".join(f"- {finding}" for finding in each.account.findings)
+        files = ", ".join(each.files)
+        parts.append(f"{each.title}\n{findings}\n{files} in {output}/\n")
+    return "\n".join(parts)

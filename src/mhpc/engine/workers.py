@@ -1,0 +1,98 @@
+"""Work in processes beside this one.
+
+Each has one thread for linear algebra: cores are kept busy by processes, and a result does not
+depend, to the last bit, on how many there are.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import TypeVar
+
+from mhpc.errors import WorkerError
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+"""What the libraries of linear algebra read when they are loaded."""
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_workers(
+    work: Callable[[Item], Outcome], items: Sequence[Item], *, jobs: int
+) -> Iterator[tuple[int, Outcome]]:
+    """Give the position and the outcome of every item, as they come.
+
+    Parameters
+    ----------
+    work : callable
+        A function that a new process can import, with items and outcomes that can be sent.
+    items : sequence
+        What to work on; the first are begun first.
+    jobs : int
+        How many processes.
+
+    Raises
+    ------
+    WorkerError
+        When a process dies, as it does when memory runs out. An error of `work` itself arrives
+        as it is. Whatever ends the iteration ends the processes, an interrupt included.
+    """
+    if not items:
+        return
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(jobs, len(items)), mp_context=multiprocessing.get_context("spawn")
+    )
+    try:
+        with _as_workers_start():
+            positions = {pool.submit(work, item): at for at, item in enumerate(items)}
+        for done in as_completed(positions):
+            yield positions[done], done.result()
+    except BrokenProcessPool:
+        raise WorkerError(
+            "a worker process died, as happens when memory runs out; what was finished is kept, "
+            "so run the same command again, with fewer --jobs"
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        # What a worker has begun is of no use to anyone any more.
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.kill()
+
+
+@contextmanager
+def _as_workers_start() -> Iterator[None]:
+    """Let new processes inherit one thread each, and leave interrupts to this one."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        if in_main:
+            signal.signal(signal.SIGINT, handler)

@@ -1,0 +1,182 @@
+"""Experiments from data to pages, on small sets."""
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mhpc.errors import OutputExistsError, ParameterError
+from mhpc.paper.cell import Cell, Record, Task, measure
+from mhpc.paper.convergence import Convergence
+from mhpc.paper.experiment import METRIC_ORDER, Experiment
+from mhpc.paper.medical import Medical
+from mhpc.paper.methods import Methods
+from mhpc.paper.run import EXPERIMENTS, experiments_named, reproduce
+from mhpc.paper.sensitivity import Sensitivity
+from mhpc.paper.sources import Sources
+from mhpc.paper.strength import Strength
+from mhpc.paper.table import COLUMNS, Measured
+from tests.paper.yeast import write_small_sets
+
+SMALL: dict[str, Callable[[], Experiment]] = {
+    "sources": lambda: Sources(counts=(1, 3, 10)),
+    "convergence": lambda: Convergence(iterations=2),
+    "lambda": lambda: Strength(lambdas=(1, 10, 15, 25), sigmas=(0.1, 0.3)),
+    "sensitivity": lambda: Sensitivity(alphas=(0.4, 0.7, 1.0)),
+    "methods": Methods,
+    "medical": lambda: Medical(patients=40),
+}
+"""Every experiment, as small as it can be and still say something."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small_sets(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the start of processes, which take longer than these experiments."""
+
+    def here(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Any:
+        return ((at, work(item)) for at, item in enumerate(items))
+
+    monkeypatch.setattr("mhpc.paper.keep.in_workers", here)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_experiment_is_tested_here() -> None:
+    assert list(SMALL) == list(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.usefixtures("in_this_process")
+def test_an_experiment_writes_a_table_a_figure_and_a_page(
+    name: str, data: Path, tmp_path: Path
+) -> None:
+    (done,) = reproduce([SMALL[name]()], tmp_path / "out", data=data, seeds=range(2))
+    out = tmp_path / "out"
+    assert {path.name for path in out.iterdir()} == {*done.files, "cells", "index.html"}
+    rows = table(out / f"{name}.csv")
+    assert tuple(rows[0])[: len(COLUMNS)] == COLUMNS
+    assert {row["metric"] for row in rows} == set(METRIC_ORDER)
+    assert {row["view"] for row in rows} == {"specific", "closed"}
+    assert all(float(row["value"]) >= 0 and float(row["sd"]) >= 0 for row in rows)
+    assert len(
+        {tuple(row[name] for name in row if name not in ("value", "sd")) for row in rows}
+    ) == len(rows)
+    assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / f"{name}.html").read_text()
+    assert all(escape(finding) in page for finding in done.account.findings)
+    # Nothing is asked of the network, whatever opens the page.
+    assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
+    assert f'href="{name}.html"' in (out / "index.html").read_text()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_published_figures_stand_beside_ours_and_are_not_taken_for_them(
+    data: Path, tmp_path: Path
+) -> None:
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(2))
+    rows = table(tmp_path / "out" / "sources.csv")
+    printed = {
+        (row["sources"], row["metric"]): float(row["published"]) for row in rows if row["published"]
+    }
+    assert printed["3", "coverage_error"] == 102.949
+    assert len(printed) == 9
+    assert all(
+        (row["method"], row["view"]) == ("mhpc", "specific") for row in rows if row["published"]
+    )
+    # These thirteen labels cannot give the figures of five hundred.
+    assert all(float(row["value"]) < 14 for row in rows)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_finished_cells_are_kept_and_not_done_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Task] = []
+    patience = 4
+
+    def counted(task: Task) -> list[Record]:
+        if len(done) == patience:
+            raise KeyboardInterrupt
+        done.append(task)
+        return measure(task)
+
+    monkeypatch.setattr("mhpc.paper.keep.measure", counted)
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([SMALL["sources"]()], out, data=data, seeds=range(2))
+    assert [path.name for path in out.iterdir()] == ["cells"]
+    assert len(list((out / "cells").iterdir())) == 4
+    patience = 100
+    reproduce([SMALL["sources"]()], out, data=data, seeds=range(2))
+    assert len(done) == 6
+    whole = tmp_path / "whole"
+    reproduce([SMALL["sources"]()], whole, data=data, seeds=range(2))
+    for name in ("sources.csv", "sources.svg", "sources.png", "sources.html"):
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_cells_of_other_data_are_not_taken(tmp_path: Path) -> None:
+    first = write_small_sets(tmp_path / "first")
+    second = write_small_sets(tmp_path / "second", genes=20)
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=first, seeds=range(1))
+    cells = len(list((tmp_path / "out" / "cells").iterdir()))
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=second, seeds=range(1))
+    assert len(list((tmp_path / "out" / "cells").iterdir())) == 2 * cells
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_cell_that_was_cut_short_is_done_again(data: Path, tmp_path: Path) -> None:
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(1))
+    before = (tmp_path / "out" / "sources.csv").read_bytes()
+    cell = next((tmp_path / "out" / "cells").iterdir())
+    cell.write_bytes(cell.read_bytes()[:20])
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(1))
+    assert (tmp_path / "out" / "sources.csv").read_bytes() == before
+
+
+def test_the_number_of_processes_does_not_change_a_bit(data: Path, tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        reproduce([SMALL["sources"]()], tmp_path / str(jobs), data=data, seeds=[3], jobs=jobs)
+    one, two = (tmp_path / jobs / "sources.csv" for jobs in ("1", "2"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_folder_of_somebody_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("...")
+    with pytest.raises(OutputExistsError, match="not an output of reproduce"):
+        reproduce([SMALL["medical"]()], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_experiments_are_found_by_name() -> None:
+    assert [each.name for each in experiments_named(["lambda", "sources"])] == ["lambda", "sources"]
+    assert [each.name for each in experiments_named([])] == list(EXPERIMENTS)
+    assert [each.name for each in experiments_named(["all"])] == list(EXPERIMENTS)
+    with pytest.raises(ParameterError, match="no experiment 'source' .nearest: 'sources'"):
+        experiments_named(["source"])
+
+
+def test_few_sources_give_the_published_figures(data_folder: Path, tmp_path: Path) -> None:
+    few = Sources(counts=(1, 3, 4, 5))
+    cells = [
+        Cell(cell.votes, tuple(v for v in cell.variants if v.label == "mhpc"))
+        for cell in few.cells([0])
+    ]
+    rows = few.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
+    printed = [row for row in rows if row.published is not None]
+    assert len(printed) == 12
+    for row in printed:
+        assert row.value == pytest.approx(row.published, rel=0.15), row
