@@ -44,3 +44,14 @@ def test_an_unknown_label_in_a_truth_is_refused() -> None:
     truth = read_truth({"instance": ["x"], "label": ["f"]})
     with pytest.raises(UnknownLabelError, match="'f'"):
         encode_truth(truth, DAG, INSTANCES)
+
+
+@pytest.mark.filterwarnings("ignore::mhpc.errors.MhpcWarning")
+def test_an_instance_whose_labels_are_all_left_out_is_left_out() -> None:
+    truth = read_truth({"instance": ["x", "y", "z"], "label": ["f", "e", None]})
+    encoded = encode_truth(truth, DAG, INSTANCES, unknown="drop")
+    assert encoded.rows.tolist() == [1, 2]
+    with pytest.raises(UnknownLabelError, match="nothing can be measured"):
+        encode_truth(
+            read_truth({"instance": ["x"], "label": ["f"]}), DAG, INSTANCES, unknown="drop"
+        )

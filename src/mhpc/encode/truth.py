@@ -11,7 +11,7 @@ from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import EncodedTruth, Truth
 from mhpc.encode.augment import augment
 from mhpc.encode.labels import Unknown, locate_labels
-from mhpc.errors import MhpcWarning, UnknownInstanceError, counted, nearest
+from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError, counted, nearest
 
 
 def encode_truth(
@@ -33,10 +33,16 @@ def encode_truth(
     row = instances.locate(truth.instances)
     _check_instances(truth, instances, strange=np.flatnonzero(row == UNKNOWN), policy=policy)
     located = locate_labels(taxonomy, truth.labels, unknown=policy, origin=truth.origin)
-    rows = np.unique(row[row != UNKNOWN])
     at = row[truth.instance]
     label = np.append(located.position, UNKNOWN)[truth.label]
     known = (at != UNKNOWN) & (label != UNKNOWN)
+    # Who has none of the labels counts; who had some, all of them left out, is not known.
+    told = (at != UNKNOWN) & ((label != UNKNOWN) | (truth.label == UNKNOWN))
+    rows = np.unique(at[told])
+    if not len(rows):
+        raise UnknownLabelError(
+            f"{truth.origin}: no label of it is in the taxonomy, so that nothing can be measured"
+        )
     entries = (np.ones(known.sum()), (np.searchsorted(rows, at[known]), label[known]))
     given = sparse.coo_array(entries, shape=(len(rows), len(taxonomy))).tocsr()
     given.data[:] = 1.0

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from mhpc.core.progress import Progress, silent
-from mhpc.errors import OutputExistsError, ParameterError, UnwritableError, nearest
+from mhpc.errors import OutputExistsError, ParameterError, nearest
 from mhpc.paper.convergence import Convergence
 from mhpc.paper.experiment import Experiment
 from mhpc.paper.figures import as_png, as_svg, drawing
@@ -21,6 +21,7 @@ from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
 from mhpc.paper.strength import Strength
 from mhpc.paper.table import Measured, as_csv
+from mhpc.write.folder import refuse_unwritable
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
     experiment.name: experiment
@@ -103,10 +104,7 @@ def refuse_foreign(output: Path) -> None:
             f"{output} is there already and is not an output of reproduce (it has no folder "
             f"{CELLS!r}); choose another"
         )
-    try:
-        (output / CELLS).mkdir(parents=True)
-    except OSError as error:
-        raise UnwritableError(f"{output} cannot be made: {error.strerror}") from None
+    refuse_unwritable(output)
 
 
 def _written(

@@ -47,7 +47,7 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
 def refuse_existing(target: Path, *, force: bool) -> None:
     """Refuse a target that is there or cannot be made, before any work is done for it."""
     if not target.exists():
-        _refuse_unwritable(target)
+        refuse_unwritable(target)
         return
     if not force:
         raise OutputExistsError(
@@ -70,7 +70,8 @@ def _refuse_losing(target: Path) -> None:
         )
 
 
-def _refuse_unwritable(target: Path) -> None:
+def refuse_unwritable(target: Path) -> None:
+    """Refuse a target whose folder is none or may not be written to."""
     above = next(folder for folder in target.absolute().parents if folder.exists())
     if not above.is_dir():
         raise UnwritableError(f"{target} cannot be made: {above} is a file; choose another")
