@@ -66,7 +66,8 @@ def test_a_folder_without_the_data_is_told(mhpc: Mhpc, garden: Path) -> None:
 
 def test_an_interrupt_ends_it_soon_and_the_same_call_goes_on(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    call = [sys.executable, "-m", "mhpc", "reproduce", "sensitivity", "--data", data, "-o", out]
+    call = [sys.executable, "-m", "mhpc", "reproduce", "sensitivity"]
+    call += ["--data", str(data), "-o", str(out)]
     running = subprocess.Popen(
         call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mhpc.datasets.yeast import YEAST, largest_split
-from mhpc.paper.cell import Cell, Variant, YeastVotes
-from mhpc.paper.experiment import METRIC_ORDER, VIEWS, only, select, shown
+from mhpc.errors import counted
+from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
+from mhpc.paper.experiment import METRIC_ORDER, only, select, shown
 from mhpc.paper.figures import METRIC_NAMES, label_axes, legend_below, new_figure, style
 from mhpc.paper.page import Account, Table
 from mhpc.paper.published import published, published_lambda
@@ -122,7 +123,7 @@ class Convergence:
         setting = (
             f"Eight yeast sets, {self.sources} sources generated with alpha_vague = "
             f"{settings['alpha_vague']:g} and alpha_noise = {settings['alpha_noise']:g}, the "
-            f"paper's lambda for each set, {seeds} seeds; "
+            f"paper's lambda for each set, {counted(seeds, 'seed')}; "
             "iteration 0 is the first closed-form solve. The figure shows the specific view. "
             "The paper shows curves without figures and says that all three metrics keep "
             "improving as the iteration goes on. "

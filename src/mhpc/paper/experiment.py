@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from mhpc.consolidate.registry import METHODS, method_class
-from mhpc.paper.cell import SHOWN, VIEWS, Cell, Variant
+from mhpc.errors import counted
+from mhpc.paper.cell import SHOWN, Cell, Variant
 from mhpc.paper.page import Account
 from mhpc.paper.published import published_lambda
 from mhpc.paper.table import Measured, Row
@@ -65,10 +66,15 @@ def only(rows: Iterable[Row], **wanted: object) -> Row:
 
 
 def shown(metric: str, value: float | None) -> str:
-    """Return a figure with the digits that the paper prints, and one more."""
+    """Return a figure of ours: where it is a share, with one digit more than the paper prints."""
     if value is None:
         return "-"
     return f"{value:.2f}" if metric == "coverage_error" else f"{value:.4f}"
+
+
+def printed(value: float | None) -> str:
+    """Return a published figure with the digits that the paper prints."""
+    return "-" if value is None else f"{value:.3f}"
 
 
 def with_sd(row: Row) -> str:
@@ -99,13 +105,12 @@ def ranks(metric: str, values: Sequence[float]) -> list[int]:
     return [1 + sum(better(metric, other, value) for other in values) for value in values]
 
 
+def seeds_of(rows: Sequence[Row]) -> str:
+    """Return ``5 seeds``."""
+    return counted(len(rows[0].values), "seed")
+
+
 def words(names: Iterable[str]) -> str:
     """Return ``a, b and c``."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
-
-
-__all__ = [
-    "METRIC_ORDER", "PAPERS_METHODS", "VIEWS", "Experiment", "all_methods", "better", "only",
-    "percent", "ranks", "relative", "select", "shown", "with_sd", "words",
-]  # fmt: skip

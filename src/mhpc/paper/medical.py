@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mhpc.consolidate.registry import METHODS
-from mhpc.paper.cell import Cell, DepartmentVotes
+from mhpc.paper.cell import VIEWS, Cell, DepartmentVotes
 from mhpc.paper.experiment import (
     METRIC_ORDER,
     PAPERS_METHODS,
-    VIEWS,
     all_methods,
     only,
+    printed,
     ranks,
+    seeds_of,
     select,
-    shown,
     with_sd,
 )
 from mhpc.paper.figures import label_axes, legend_below, new_figure, plot_side_by_side
@@ -129,7 +129,7 @@ class Medical:
             f"{100 * published()['medical']['share_of_labels_given']:.4f} %); patients have "
             f"{sum(true) / 6:.1f} diseases, more than any doctor names. lambda = "
             f"{published_lambda('medical'):g} as in the paper, sigma = 0.3; means over "
-            f"{len(rows[0].values)} seeds. The last published set is printed as MED.7."
+            f"{seeds_of(rows)}. The last published set is printed as MED.7."
         )
         tables = [self._sizes(facts)]
         tables += [self._ours(rows, view) for view in VIEWS]
@@ -230,14 +230,11 @@ class Medical:
             [
                 name,
                 method,
-                *(
-                    f"{shown(metric, printed[metric])} ({printed['ranks'][metric]})"
-                    for metric in METRIC_ORDER
-                ),
+                *(f"{printed(row[metric])} ({row['ranks'][metric]})" for metric in METRIC_ORDER),
             ]
             for name in self.departments
             for method in PAPERS_METHODS
-            for printed in [_printed(name, method)]
+            for row in [_printed(name, method)]
         ]
         return Table("As published, ranks as printed", ["set", "method", *METRIC_ORDER], lines)
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.consolidate.registry import METHODS
 from mhpc.datasets.yeast import YEAST, largest_split
-from mhpc.paper.cell import Cell, YeastVotes
+from mhpc.paper.cell import VIEWS, Cell, YeastVotes
 from mhpc.paper.experiment import (
     METRIC_ORDER,
-    VIEWS,
     all_methods,
     better,
     only,
     ranks,
+    seeds_of,
     select,
     shown,
     with_sd,
@@ -95,7 +95,7 @@ class Methods:
             f"Eight yeast sets, {self.sources} sources generated with alpha_vague = "
             f"{settings['alpha_vague']:g} and alpha_noise = {settings['alpha_noise']:g}, the "
             f"paper's lambda for each set, sigma = 0.3; mean ± standard deviation over "
-            f"{len(rows[0].values)} seeds, the rank in brackets. The paper prints such a table "
+            f"{seeds_of(rows)}, the rank in brackets. The paper prints such a table "
             "for its medical data only; of these sets it prints mhpc on cellcycle. expr is its "
             "test split, and its genes have the labels of gasch2, so the sets are not eight "
             "independent draws: read the paired test as a summary, not as proof."

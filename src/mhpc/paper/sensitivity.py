@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mhpc.consolidate.registry import METHODS
-from mhpc.paper.cell import Cell, YeastVotes
+from mhpc.paper.cell import VIEWS, Cell, YeastVotes
 from mhpc.paper.experiment import (
     METRIC_ORDER,
     PAPERS_METHODS,
-    VIEWS,
     all_methods,
     better,
     only,
+    seeds_of,
     select,
     shown,
 )
@@ -104,7 +104,7 @@ class Sensitivity:
         setting = (
             f"{self.set}, train split, {self.sources} generated sources, lambda = "
             f"{published_lambda(self.set):g}, alpha_vague and alpha_noise from "
-            f"{self.alphas[0]:g} to {self.alphas[-1]:g}; means over {len(rows[0].values)} seeds. "
+            f"{self.alphas[0]:g} to {self.alphas[-1]:g}; means over {seeds_of(rows)}. "
             "A larger alpha means less vagueness or noise: a label on level l is said as it is "
             "with probability alpha_vague ^ l, and is left alone with probability alpha_noise "
             "(the paper's text says the opposite of its Algorithm 2, which is followed here). "

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.consolidate.registry import METHODS
-from mhpc.paper.cell import Cell, Variant, YeastVotes
+from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
 from mhpc.paper.experiment import (
     METRIC_ORDER,
-    VIEWS,
     all_methods,
     only,
     percent,
+    printed,
     relative,
+    seeds_of,
     select,
     shown,
     with_sd,
@@ -80,11 +81,11 @@ class Sources:
                     [row.sources or 0 for row in line], [row.value for row in line], label=method,
                     **style(method),
                 )  # fmt: skip
-            printed = [row for row in select(rows, view=view, metric=metric) if row.published]
-            if printed:
+            known = [row for row in select(rows, view=view, metric=metric) if row.published]
+            if known:
                 axes.plot(
-                    [row.sources or 0 for row in printed],
-                    [row.published or 0.0 for row in printed],
+                    [row.sources or 0 for row in known],
+                    [row.published or 0.0 for row in known],
                     label="mhpc, published", **PUBLISHED_STYLE,
                 )  # fmt: skip
             axes.set_xscale("log")
@@ -108,7 +109,7 @@ class Sources:
             f"setting of mhpc for every number of sources: lambda = "
             f"{published_lambda(self.set):g} as in the paper, sigma = {variant.get('sigma'):g} "
             "(the paper gives none; this value gives its figures), anchored to the mean answer. "
-            f"Means over {_seeds(rows)}. The paper's figures are in the specific view: the "
+            f"Means over {seeds_of(rows)}. The paper's figures are in the specific view: the "
             "truth is each gene's most specific labels."
         )
         tables = [self._beside(rows, metric) for metric in METRIC_ORDER]
@@ -116,9 +117,9 @@ class Sources:
         return Account(setting, self._findings(rows), tables)
 
     def _findings(self, rows: Sequence[Row]) -> list[str]:
-        printed = [row for row in select(rows, method="mhpc") if row.published is not None]
-        few = [row for row in printed if (row.sources or 0) <= FEW]
-        many = [row for row in printed if (row.sources or 0) > FEW]
+        known = [row for row in select(rows, method="mhpc") if row.published is not None]
+        few = [row for row in known if (row.sources or 0) <= FEW]
+        many = [row for row in known if (row.sources or 0) > FEW]
         findings = []
         if few:
             worst = max(few, key=lambda row: abs(relative(row)))
@@ -127,7 +128,7 @@ class Sources:
                 f"figures are within {abs(relative(worst)):.0%} of the published ones; the "
                 f"farthest is {worst.metric} with {worst.sources}: "
                 f"{shown(worst.metric, worst.value)} here, "
-                f"{shown(worst.metric, worst.published)} published."
+                f"{printed(worst.published)} published."
             )
         if many:
             findings += self._why_many_differ(rows, max(row.sources or 0 for row in many))
@@ -140,17 +141,16 @@ class Sources:
             return only(rows, method=method, sources=count, view="specific", metric="ranking_loss")
 
         def farthest(method: str, counts: Sequence[int]) -> str:
-            of = [loss("mhpc", count).published for count in counts]
-            return percent(
-                max(
-                    (loss(method, count).value / float(printed or 1) - 1
-                     for count, printed in zip(counts, of, strict=True)),
-                    key=abs,
-                )
-            )  # fmt: skip
+            off = [
+                loss(method, count).value / float(loss("mhpc", count).published or 1) - 1
+                for count in counts
+            ]
+            worst = max(off, key=abs)
+            return f"{abs(worst):.0%} {'above' if worst > 0 else 'below'}"
 
         few = [count for count in self.counts if count <= FEW]
         many = [count for count in self.counts if count > FEW]
+        lam = published_lambda(self.set)
         ours, alike = loss("mhpc", most), loss(ALIKE.label, most)
         overtaken = [
             count for count in self.counts if loss("sa", count).value < loss("mhpc", count).value
@@ -166,12 +166,11 @@ class Sources:
             "and a score is the share of votes plus lambda times how popular the label is. A "
             "rare true label stays below popular ones however many sources there are.",
             f"Where the published floor comes from: it is that of a larger lambda. With lambda "
-            f"= 20 the ranking loss is at most {farthest(STRONGER.label, many)} from the "
-            f"published one for {many[0]} to {most} sources (lambda = "
-            f"{published_lambda(self.set):g}: {farthest('mhpc', many)}), but "
-            f"{farthest(STRONGER.label, few)} for {few[0]} to {few[-1]} (lambda = "
-            f"{published_lambda(self.set):g}: {farthest('mhpc', few)}). No one lambda gives both "
-            "halves of the published table.",
+            f"= 20 the ranking loss is never farther from the published one than "
+            f"{farthest(STRONGER.label, many)} it, for {many[0]} to {most} sources (lambda = "
+            f"{lam:g}: {farthest('mhpc', many)}); but for {few[0]} to {few[-1]} it is up to "
+            f"{farthest(STRONGER.label, few)} it (lambda = {lam:g}: {farthest('mhpc', few)}). No "
+            "one lambda gives both halves of the published table.",
             f"Plain averaging (sa) has a lower ranking loss than mhpc from "
             f"{min(overtaken)} sources on."
             if overtaken
@@ -184,11 +183,11 @@ class Sources:
             specific, closed = (
                 only(rows, method="mhpc", sources=count, view=view, metric=metric) for view in VIEWS
             )
-            printed = specific.published
+            known = specific.published
             lines.append(
                 [
-                    str(count), shown(metric, printed), with_sd(specific),
-                    "-" if printed is None else percent(relative(specific)), with_sd(closed),
+                    str(count), printed(known), with_sd(specific),
+                    "-" if known is None else percent(relative(specific)), with_sd(closed),
                 ]
             )  # fmt: skip
         header = ["sources", "published", "ours, specific", "difference", "ours, closed"]
@@ -209,7 +208,3 @@ class Sources:
             for count in self.counts
         ]  # fmt: skip
         return Table(f"All methods, {view} truth, {metric}", ["sources", *methods], lines)
-
-
-def _seeds(rows: Sequence[Row]) -> str:
-    return f"{len(rows[0].values)} seeds"

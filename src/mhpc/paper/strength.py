@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.datasets.yeast import YEAST
-from mhpc.paper.cell import Cell, Variant, YeastVotes
-from mhpc.paper.experiment import METRIC_ORDER, VIEWS, better, only, select, shown, words
+from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
+from mhpc.paper.experiment import METRIC_ORDER, better, only, seeds_of, select, shown, words
 from mhpc.paper.figures import PUBLISHED_STYLE, label_axes, legend_below, new_figure, style
 from mhpc.paper.page import Account, Table
 from mhpc.paper.published import published, published_lambda
@@ -107,7 +107,7 @@ class Strength:
         setting = (
             f"Validation splits of eight yeast sets, {self.sources} sources generated with "
             f"alpha_vague = {settings['alpha_vague']:g} and alpha_noise = "
-            f"{settings['alpha_noise']:g}, {len(rows[0].values)} seeds; the closed form of mhpc, "
+            f"{settings['alpha_noise']:g}, {seeds_of(rows)}; the closed form of mhpc, "
             "solved once, since iterating from the mean changes little. The paper chose lambda "
             "on these splits and prints the choice, but neither the curve's figures nor any "
             f"sigma; it chose {published()['lambda']['medical']} for its medical data, which are "
@@ -127,10 +127,11 @@ class Strength:
         sigmas = sorted({f"{row.axes['sigma']:g}" for row in chosen}, key=float)
         edge = min(row.axes["lam"] for row in chosen) == min(self.lambdas)
         same = sum(row.axes["lam"] == published_lambda(row.set) for row in chosen)
+        as_small = ", lambda as small as was tried" if edge else ""
         return (
             f"{view} truth: the lowest ranking loss is at lambda {words(lams)} and sigma "
-            f"{words(sigmas)}{', lambda as small as was tried' if edge else ''}; {same} of {len(chosen)} sets choose the paper's lambda. Against "
-            f"the paper's lambda at sigma 0.3 the chosen pair lowers the ranking loss by "
+            f"{words(sigmas)}{as_small}; {same} of {len(chosen)} sets choose the paper's lambda. "
+            f"Against the paper's lambda at sigma 0.3 the chosen pair lowers the ranking loss by "
             f"{gain / len(chosen):.0%} in the mean."
         )
 
