@@ -33,6 +33,7 @@ class Convergence:
     sets: tuple[str, ...] = YEAST
     sources: int = 4
     iterations: int = 10
+    most_seeds: int = 3
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every set and seed."""
@@ -43,7 +44,7 @@ class Convergence:
                 every_iteration=True,
             )
             for name in self.sets
-            for seed in seeds
+            for seed in seeds[: self.most_seeds]
         ]
 
     def _updates(self, set_: str) -> tuple[Variant, ...]:

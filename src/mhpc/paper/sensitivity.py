@@ -44,7 +44,6 @@ class Sensitivity:
     sources: int = 4
     alphas: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     most_seeds: int = 2
-    """A hundred panels average out chance by themselves; more seeds cost more than they tell."""
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every pair of alphas and seed."""

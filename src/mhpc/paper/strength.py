@@ -31,6 +31,7 @@ class Strength:
     sources: int = 4
     lambdas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1, 3, 5, 10, 15, 20, 25, 30, 50)
     sigmas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1)
+    most_seeds: int = 3
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every set, sigma and seed."""
@@ -41,7 +42,7 @@ class Strength:
             )
             for sigma in self.sigmas
             for name in self.sets
-            for seed in seeds
+            for seed in seeds[: self.most_seeds]
         ]
 
     def rows(self, measured: Sequence[Measured]) -> list[Row]:
