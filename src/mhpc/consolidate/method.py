@@ -1,9 +1,9 @@
 """What a method is: frozen parameters with one verb."""
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from mhpc.core.arrays import Matrix
-from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
 from mhpc.core.progress import Progress, silent
@@ -34,18 +34,17 @@ class MethodParameters(Parameters):
     reference: ClassVar[str]
 
     def conclude(
-        self, panel: Panel, scores: Matrix, *, trace: tuple[Step, ...] = (), converged: bool = True
+        self, panel: Panel, score: Matrix, specific: Matrix | None = None, **more: Any
     ) -> Consolidation:
-        """Return a consolidation with one raw number, unaltered, in both views."""
+        """Return a consolidation; with one number only, it stands in both views, unaltered."""
         return Consolidation(
             taxonomy=panel.taxonomy,
             instances=panel.instances,
-            score=scores,
-            specific=scores,
+            score=score,
+            specific=score if specific is None else specific,
             method=self.name,
             parameters=self.model_dump(),
-            trace=trace,
-            converged=converged,
+            **more,
         )
 
 

@@ -64,6 +64,13 @@ class Consolidation:
         The iterations, empty for methods without any.
     converged : bool
         False when an iteration stopped at its limit.
+    level : float or None
+        The score from which on a label is decided to apply, where the method knows one.
+    one_truth : bool
+        Whether the method takes it that an instance has one true label, with its ancestors.
+    said : pair of matrices or None
+        What a source not heard yet would say, as (specific, closed), where that is not what the
+        method holds true: the truth, made vague and noisy again. The judge looks at this.
     """
 
     taxonomy: Taxonomy
@@ -74,10 +81,19 @@ class Consolidation:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     trace: tuple[Step, ...] = ()
     converged: bool = True
+    level: float | None = None
+    one_truth: bool = False
+    said: tuple[Matrix, Matrix] | None = None
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""
         return self.score if name == "closed" else self.specific
+
+    def foretold(self, name: str) -> Matrix:
+        """Return what a source not heard yet would say, in a view."""
+        if self.said is None:
+            return self.view(name)
+        return self.said[1] if name == "closed" else self.said[0]
 
     def __repr__(self) -> str:
         return (

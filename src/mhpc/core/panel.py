@@ -37,6 +37,8 @@ class Panel:
         The same with all ancestors (Algorithm 1), each with the largest score below it.
     scope : csr_array, (M, K), or None
         Ones where a source can speak about a label; None when all can about all.
+    weight : float array, (A,), or None
+        How much each answer counts in a mean; None when all count alike.
     """
 
     taxonomy: Taxonomy
@@ -47,6 +49,7 @@ class Panel:
     raw: Sparse
     augmented: Sparse
     scope: Sparse | None = None
+    weight: FloatArray | None = None
 
     def votes(self, kind: VotesKind) -> Sparse:
         """Return the answers as said, or with their ancestors."""
@@ -56,6 +59,11 @@ class Panel:
     def answers_per_instance(self) -> IntArray:
         """How many sources answered each instance, (N,)."""
         return np.bincount(self.instance, minlength=len(self.instances))
+
+    @cached_property
+    def evidence(self) -> FloatArray:
+        """How many answers each instance has, every one counted by its weight, (N,)."""
+        return np.bincount(self.instance, self.weight, minlength=len(self.instances)).astype(float)
 
     @cached_property
     def answers_per_source(self) -> IntArray:
@@ -91,6 +99,7 @@ class Panel:
             source=self.source[answers],
             raw=self.raw[answers],
             augmented=self.augmented[answers],
+            weight=None if self.weight is None else self.weight[answers],
         )
 
     def mean(self, kind: VotesKind, average: Average) -> Sparse:
@@ -102,33 +111,41 @@ class Panel:
             Which votes to average.
         average : "answers" or "all-sources"
             ``"answers"`` divides by the answers an instance got from sources that can speak
-            about the label: who was not asked did not say no. ``"all-sources"`` divides by M,
-            as the paper writes. An instance without answers has an empty row.
+            about the label, each by its weight: who was not asked did not say no.
+            ``"all-sources"`` divides by M, as the paper writes. An instance without answers
+            has an empty row.
         """
         return self.averaged(self.votes(kind), average)
 
     def averaged(self, values: Sparse, average: Average) -> Sparse:
         """Return the mean of any (A, K) values over the answers of every instance, (N, K)."""
-        total = (self._instances_by_answers @ values).tocsr()
+        total = self.summed(values)
         if average == "all-sources":
             return total / len(self.sources)
         if self.scope is None:
-            divisor = np.maximum(self.answers_per_instance, 1).astype(float)
+            divisor = np.where(self.evidence > 0, self.evidence, 1.0)
             return sparse.diags_array(1.0 / divisor, format="csr") @ total
         asked = (self._asked @ self.scope).tocsr()
         asked.data = 1.0 / asked.data
         return total.multiply(asked).tocsr()
 
+    def summed(self, values: Sparse) -> Sparse:
+        """Return the sum of any (A, K) values over the answers of every instance, (N, K)."""
+        return (self._instances_by_answers @ values).tocsr()
+
     @cached_property
     def _instances_by_answers(self) -> Sparse:
-        answers = len(self.instance)
-        entries = (np.ones(answers), (self.instance, np.arange(answers)))
-        return sparse.csr_array(entries, shape=(len(self.instances), answers))
+        entries = (self._weights, (self.instance, np.arange(len(self.instance))))
+        return sparse.csr_array(entries, shape=(len(self.instances), len(self.instance)))
 
     @cached_property
     def _asked(self) -> Sparse:
-        entries = (np.ones(len(self.instance)), (self.instance, self.source))
+        entries = (self._weights, (self.instance, self.source))
         return sparse.csr_array(entries, shape=(len(self.instances), len(self.sources)))
+
+    @property
+    def _weights(self) -> FloatArray:
+        return np.ones(len(self.instance)) if self.weight is None else self.weight
 
     def __repr__(self) -> str:
         return (

@@ -24,7 +24,8 @@ class Threshold(Parameters):
     name: ClassVar[str] = "threshold"
 
     level: Annotated[float, Field(gt=0)] | None = None
-    """The lowest score that is enough; none: as many labels as sources give."""
+    """The lowest score that is enough; none: the method's own level, or else as many labels as
+    sources give."""
 
     def decide(self, consolidation: Consolidation, *, labels_per_answer: float) -> Decision:
         """Return the label sets.
@@ -36,7 +37,8 @@ class Threshold(Parameters):
         labels_per_answer : float
             Mean size of the sources' answers, ancestors included.
         """
-        level = self.level
+        level = self.level or consolidation.level
+        matched = level is None
         if level is None:
             level = _level_for(consolidation, wanted=labels_per_answer)
         return Decision(
@@ -44,7 +46,7 @@ class Threshold(Parameters):
             instances=consolidation.instances,
             reason=_chosen(consolidation, level),
             rule=self.name,
-            parameters={"level": level, "matched": self.level is None},
+            parameters={"level": level, "matched": matched},
         )
 
 
