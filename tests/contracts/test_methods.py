@@ -22,6 +22,7 @@ from tests.build import DAG, GARDEN, Row, panel_of
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
     "wa": [{}, {"votes": "augmented"}],
+    "one-truth": [{}],
     "mlcm": [{}],
     "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],
     "mhpc": [{}, dict(DEFAULT[1]), {"graph": "augmented"}],

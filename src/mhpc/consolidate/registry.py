@@ -14,6 +14,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
     {
         "sa": "mhpc.consolidate.sa:SA",
         "wa": "mhpc.consolidate.wa:WA",
+        "one-truth": "mhpc.consolidate.one_truth:OneTruth",
         "mlcm": "mhpc.consolidate.mlcm:MLCM",
         "mpc-u": "mhpc.consolidate.mpc_u:MPCU",
         "mhpc": "mhpc.consolidate.mhpc:MHPC",

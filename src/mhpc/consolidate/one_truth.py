@@ -1,0 +1,84 @@
+"""OneTruth: every instance has one true label, and every answer is a kind of it."""
+
+import warnings
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from mhpc.consolidate.inference import infer
+from mhpc.consolidate.method import MethodParameters
+from mhpc.consolidate.statements import deepest
+from mhpc.core.arrays import FloatArray, Sparse
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.panel import Panel
+from mhpc.core.progress import Progress, silent
+from mhpc.errors import ConvergenceWarning
+
+
+def fits(panel: Panel) -> bool:
+    """Tell whether no answer holds two labels of which neither implies the other."""
+    return bool((np.diff(deepest(panel.augmented, panel.taxonomy).indptr) <= 1).all())
+
+
+class OneTruth(MethodParameters):
+    """The probability of each label to be the one most specific truth of an instance.
+
+    If z is true, a source m says z (exact), an ancestor (vague), a sibling or descendant (near)
+    or any other label (far), each with its own probability theta_m. Which wrong label it says
+    goes by how often the label is said in error, and, as far as its answers show them, by the
+    source's habits. Truths, profiles, errors and habits are learnt in turn,
+
+        log P(z) = log popularity(z) + sum over answers of log P_m(v | z) + constant,
+
+    where no answer testifies for itself. Candidates are the labels said of an instance and
+    their ancestors. Each round costs answers x candidates of an instance. Ignores scopes.
+    """
+
+    name: ClassVar[str] = "one-truth"
+    summary: ClassVar[str] = "one true label an instance; exact, vague, near and far answers"
+    reference: ClassVar[str] = (
+        "own, after Dawid, Skene (Applied Statistics 1979) and Jung, Kim, Shim (EDBT 2019)"
+    )
+
+    jeffreys: Annotated[float, Field(gt=0)] = 0.5
+    """Answers per label ever said that a source's habits must outweigh to be believed."""
+
+    shrink: Annotated[float, Field(gt=0)] = 10.0
+    """Answers that a source's profile must outweigh to differ from the mean profile."""
+
+    tol: Annotated[float, Field(ge=0)] = 1e-3
+    """Stop once a round moves less than this share of the probability."""
+
+    max_iter: Annotated[int, Field(ge=1)] = 100
+    """Rounds at most."""
+
+    def consolidate(
+        self,
+        panel: Panel,
+        *,
+        kinship: FloatArray | None = None,
+        known: Sparse | None = None,
+        progress: Progress = silent,
+    ) -> Consolidation:
+        """Return the probabilities, given the kinship of sources and some truths if known."""
+        found = infer(panel, kinship=kinship, known=known, progress=progress, **self.model_dump())
+        last = found.trace[-1].change
+        if last > self.tol:
+            warnings.warn(
+                f"one-truth stopped after {self.max_iter} iterations with a relative change of "
+                f"{last:.2g}, above tol = {self.tol:g}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        score = (found.specific @ panel.taxonomy.closure).tocsr()
+        np.clip(score.data, 0.0, 1.0, out=score.data)
+        return self.conclude(
+            panel,
+            score,
+            found.specific,
+            trace=found.trace,
+            converged=last <= self.tol,
+            level=0.5,
+            one_truth=True,
+        )
