@@ -22,6 +22,9 @@ from tests.build import DAG, GARDEN, Row, panel_of
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
     "wa": [{}, {"votes": "augmented"}],
+    "majority": [{}],
+    "inat": [{}, {"least": 1}],
+    "dawid-skene": [{}],
     "one-truth": [{}],
     "mlcm": [{}],
     "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],

@@ -14,6 +14,9 @@ METHODS: Mapping[str, str] = MappingProxyType(
     {
         "sa": "mhpc.consolidate.sa:SA",
         "wa": "mhpc.consolidate.wa:WA",
+        "majority": "mhpc.consolidate.majority:Majority",
+        "inat": "mhpc.consolidate.inat:INat",
+        "dawid-skene": "mhpc.consolidate.dawid_skene:DawidSkene",
         "one-truth": "mhpc.consolidate.one_truth:OneTruth",
         "mlcm": "mhpc.consolidate.mlcm:MLCM",
         "mpc-u": "mhpc.consolidate.mpc_u:MPCU",

@@ -1,0 +1,61 @@
+"""Scores along the hierarchy: a parent never below its children, and what lies beyond them."""
+
+import numpy as np
+from scipy import sparse
+
+from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse
+from mhpc.core.taxonomy import Taxonomy
+
+
+def raised(scores: Matrix, taxonomy: Taxonomy) -> Matrix:
+    """Return the scores, each label with the highest of it and all labels below it, (N, K).
+
+    Sparse scores stay sparse and cost their number times the depth; dense ones N times the
+    number of edges. Scores must not be negative.
+    """
+    if sparse.issparse(scores):
+        return _largest_along(scores, taxonomy.closure)
+    best = np.array(scores, order="F")
+    for labels in reversed(taxonomy.levels):
+        for label in labels:
+            for parent in taxonomy.parents_of(label):
+                np.maximum(best[:, parent], best[:, label], out=best[:, parent])
+    return best
+
+
+def most_specific(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
+    """Return what each label has beyond its best child: who said it and nothing below it.
+
+    For votes of 0 and 1 with their ancestors these are the deepest labels of each answer. A
+    vote of 0.4 for a label leaves 0.6 of a sure parent with the parent.
+
+    Parameters
+    ----------
+    votes : csr_array, (rows, K)
+        No label below any of its children, as augmented votes and raised scores are.
+    """
+    beyond = (votes - _largest_along(votes, taxonomy.parents)).tocsr()
+    beyond.eliminate_zeros()
+    return beyond
+
+
+def spread(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
+    """List every entry once for each label that its label relates to: (row, label, value).
+
+    That is the product of the two before terms are summed.
+    """
+    fan = np.diff(relation.indptr)[matrix.indices]
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    within = np.arange(fan.sum()) - np.repeat(np.cumsum(fan) - fan, fan)
+    related = relation.indices[np.repeat(relation.indptr[matrix.indices], fan) + within]
+    return np.repeat(row, fan), related.astype(np.int64), np.repeat(matrix.data, fan)
+
+
+def _largest_along(matrix: Sparse, relation: Sparse) -> Sparse:
+    """Return, where several entries lead to one label of a row, the largest of them."""
+    row, label, value = spread(matrix, relation)
+    cells, place = np.unique(row * matrix.shape[1] + label, return_inverse=True)
+    largest = np.zeros(len(cells))
+    np.maximum.at(largest, place, value)
+    where = np.divmod(cells, matrix.shape[1])
+    return sparse.csr_array((largest, where), shape=matrix.shape)

@@ -1,0 +1,40 @@
+"""Majority: a label applies if more than half of those who could say so do."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from mhpc.consolidate.hierarchy import most_specific, raised
+from mhpc.consolidate.method import MethodParameters
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.panel import Panel
+from mhpc.core.progress import Progress, silent
+
+
+class Majority(MethodParameters):
+    """The share of the answers that affirm a label, by itself or through one below it.
+
+    Only answers whose sources can speak about the label count, each by its weight. A label is
+    decided where the share is above a half: of two sources that disagree, neither wins, and
+    what they have in common stays. Costs one pass over the votes.
+    """
+
+    name: ClassVar[str] = "majority"
+    summary: ClassVar[str] = "labels that more than half of the sources affirm"
+    reference: ClassVar[str] = (
+        "find_majority_vote of taxopy, https://github.com/apcamargo/taxopy, for sets of labels"
+    )
+
+    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+        """Return the shares, and of which the label is the most specific one said."""
+        score = panel.mean("augmented", "answers")
+        if panel.scope is not None:
+            # Fewer may be able to speak about a label than about its parent, and all agree.
+            score = raised(score, panel.taxonomy)
+        stopped = most_specific(panel.augmented, panel.taxonomy)
+        return self.conclude(
+            panel,
+            score,
+            panel.averaged(stopped, "answers"),
+            level=float(np.nextafter(0.5, 1)),
+        )
