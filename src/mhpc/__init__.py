@@ -22,6 +22,8 @@ import mhpc.simulate
 del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.simulate
 
 if TYPE_CHECKING:
+    from mhpc.consolidate.channel import Channel
+    from mhpc.consolidate.cross_source import CrossSource
     from mhpc.consolidate.mhpc import MHPC
     from mhpc.consolidate.mlcm import MLCM
     from mhpc.consolidate.mpc_u import MPCU
@@ -74,7 +76,9 @@ __all__ = [
     "MPCU",
     "SA",
     "WA",
+    "Channel",
     "Consolidation",
+    "CrossSource",
     "Decision",
     "MhpcError",
     "MhpcWarning",

@@ -13,7 +13,8 @@ def test_json_is_all_that_is_on_standard_output(mhpc: Mhpc) -> None:
     found = json.loads(done.stdout)
     assert [method["name"] for method in found] == list(METHODS)
     assert all(method["summary"] and method["reference"] for method in found)
-    parameters = {entry["name"]: entry for entry in found[-1]["parameters"]}
+    paper = next(method for method in found if method["name"] == "mhpc")
+    parameters = {entry["name"]: entry for entry in paper["parameters"]}
     assert parameters["lam"]["default"] == 10.0
     assert parameters["lam"]["range"] == "number >= 0"
 

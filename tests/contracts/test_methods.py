@@ -19,6 +19,12 @@ from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ConvergenceWarning
 from tests.build import DAG, GARDEN, Row, panel_of
 
+BEYOND: dict[str, Any] = {
+    "votes": "each", "neighbours": 3, "shrink": "answers", "sigma": None, "fill": 0.3,
+    "lam": 1.0, "max_iter": 0, "sources": "independent",
+}  # fmt: skip
+"""MHPC with every parameter past the paper."""
+
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
     "wa": [{}, {"votes": "augmented"}],
@@ -28,7 +34,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "one-truth": [{}],
     "mlcm": [{}],
     "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],
-    "mhpc": [{}, dict(DEFAULT[1]), {"graph": "augmented"}],
+    "mhpc": [{}, dict(DEFAULT[1]), {"graph": "augmented"}, BEYOND],
+    "cross-source": [{}, {"sources": "independent"}],
+    "channel": [{}, {"sources": "independent"}],
 }
 
 ALL = [

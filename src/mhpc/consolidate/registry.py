@@ -21,6 +21,8 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "mlcm": "mhpc.consolidate.mlcm:MLCM",
         "mpc-u": "mhpc.consolidate.mpc_u:MPCU",
         "mhpc": "mhpc.consolidate.mhpc:MHPC",
+        "cross-source": "mhpc.consolidate.cross_source:CrossSource",
+        "channel": "mhpc.consolidate.channel:Channel",
     }
 )
 """Name and home of every method, in the order in which they are shown."""

@@ -83,6 +83,11 @@ class Panel:
         return np.asarray(self.augmented.sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
+    def popularity(self) -> FloatArray:
+        """How often each label is said, as C, every answer counted by its weight, (K,)."""
+        return np.asarray(self._weights @ self.augmented, dtype=np.float64).ravel()
+
+    @cached_property
     def labels_per_answer(self) -> float:
         """How many labels an answer holds, ancestors included, if all could speak about all.
 

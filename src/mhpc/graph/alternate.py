@@ -16,6 +16,7 @@ from mhpc.core.consolidation import Step
 from mhpc.core.progress import Progress, silent
 from mhpc.graph.distinct import distinct_rows
 from mhpc.graph.laplacian import closed_form_matrix
+from mhpc.graph.local import local_similarity, reach, solve_local
 from mhpc.graph.similarity import similarity
 from mhpc.graph.solve import solve_positive_definite
 
@@ -30,6 +31,7 @@ class Iterate:
     """
 
     labels: FloatArray
+    alongside: FloatArray
     vertex: IntArray
     step: Step
 
@@ -38,17 +40,22 @@ class Iterate:
         """The consolidated label matrix, (N, K)."""
         return np.ascontiguousarray(self.labels)[self.vertex]
 
+    @property
+    def graph(self) -> FloatArray:
+        """What similarity is estimated on, smoothed alongside; Y itself where that is the same."""
+        return np.ascontiguousarray(self.alongside)[self.vertex]
+
 
 def alternate(
     Y_bar: FloatArray,
     graph: FloatArray | None,
     S: FloatArray,
     *,
-    lam: float,
-    sigma: float,
+    smoother: "Smoother",
     anchor: Anchor,
     tol: float,
     max_iter: int,
+    evidence: FloatArray | None = None,
     disagreement: float = 0.0,
     progress: Progress = silent,
 ) -> Iterator[Iterate]:
@@ -62,8 +69,8 @@ def alternate(
         What similarity is estimated on when that is not `Y_bar`; it is smoothed alongside.
     S : float array, (K,)
         Weight of each column in the distance.
-    lam, sigma : float
-        Strength and reach of the smoothing.
+    smoother : Smoother
+        Strength and reach of the smoothing, over all instances or the nearest.
     anchor : "previous" or "mean"
         The right-hand side of each solve: the latest result, as the paper writes (which
         smooths again what was smoothed), or Y_bar (which settles).
@@ -71,6 +78,8 @@ def alternate(
         Stop once the relative change ``|Y - Y_before| / |Y_before|`` is below it.
     max_iter : int
         Iterations after the first closed-form solve.
+    evidence : float array, (N,), or None
+        How much each row holds on to its own value; None: 1, as in the paper.
     disagreement : float
         The part of the objective that no Y can change: the votes' scatter around Y_bar.
     progress : callable
@@ -85,8 +94,9 @@ def alternate(
     # them, where cancellation would leave 1e-8 instead of 0.
     K = Y_bar.shape[1]
     both = Y_bar if graph is None else np.hstack([Y_bar, graph])
-    first, vertex, weight = distinct_rows(both)
-    start = np.asfortranarray(both[first])
+    held = np.ones(len(Y_bar)) if evidence is None else evidence
+    first, vertex, weight = distinct_rows(np.hstack([both, held[:, None]]))
+    start, n = np.asfortranarray(both[first]), held[first]
     compared = slice(0, K) if graph is None else slice(K, None)
     root = np.sqrt(weight)[:, None]
     spread_of_votes = _norm(_centred(start[:, :K], weight), weight)
@@ -95,34 +105,68 @@ def alternate(
     for iteration in range(max_iter + 1):
         began = time.perf_counter()
         B = start if anchor == "mean" else latest
-        solved = _solved(latest[:, compared], S, B * root, weight, lam=lam, sigma=sigma) / root
+        solved = smoother.solve(latest[:, compared], S, B * root, counts=weight, evidence=n) / root
         before, Y = latest[:, :K], solved[:, :K]
         step = Step(
             iteration=iteration,
             change=_ratio(_norm(Y - before, weight), _norm(before, weight)),
-            objective=disagreement + _cost(Y, B[:, :K], start[:, :K], weight),
+            objective=disagreement + _cost(Y, B[:, :K], start[:, :K], weight * n),
             spread=_ratio(_norm(_centred(Y, weight), weight), spread_of_votes),
             seconds=time.perf_counter() - began,
         )
         latest = solved
         progress("solving", iteration + 1, max_iter + 1)
-        yield Iterate(Y, vertex, step)
+        yield Iterate(Y, solved[:, compared], vertex, step)
         if step.change <= tol:
             return
 
 
-def _solved(
-    X: FloatArray, S: FloatArray, B: FloatArray, weight: FloatArray, *, lam: float, sigma: float
-) -> FloatArray:
-    """Solve the closed form on the graph of X; the one N x N matrix lives no longer than this."""
-    W = similarity(X, S, sigma=sigma)
-    return solve_positive_definite(closed_form_matrix(W, weight, lam=lam), B)
+@dataclass(frozen=True)
+class Smoother:
+    """One solve: similarity of label vectors, and the closed form over its graph.
+
+    Attributes
+    ----------
+    lam : float
+        Strength.
+    sigma : float or None
+        Reach; None: the mean distance to the nearest vertices.
+    neighbours : int or None
+        Join every vertex to so many nearest ones; None: to all, as the paper does.
+    """
+
+    lam: float
+    sigma: float | None
+    neighbours: int | None = None
+
+    def solve(
+        self,
+        X: FloatArray,
+        S: FloatArray,
+        B: FloatArray,
+        *,
+        counts: FloatArray,
+        evidence: FloatArray,
+    ) -> FloatArray:
+        """Return the solution for scaled right-hand sides B on the graph of X."""
+        used = S > 0
+        weighted = np.ascontiguousarray(X[:, used] * np.sqrt(S[used]))
+        if self.neighbours is None:
+            sigma = reach(weighted) if self.sigma is None else self.sigma
+            # The one N x N matrix lives no longer than this.
+            W = similarity(X, S, sigma=sigma)
+            A = closed_form_matrix(W, counts, lam=self.lam)
+            A[np.diag_indices_from(A)] += evidence - 1.0
+            return solve_positive_definite(A, evidence[:, None] * B)
+        W = local_similarity(weighted, neighbours=self.neighbours, sigma=self.sigma)
+        return solve_local(W, B, counts=counts, evidence=evidence, lam=self.lam)
 
 
 def _cost(Y: FloatArray, B: FloatArray, Y_bar: FloatArray, weight: FloatArray) -> float:
     """Return |Y - Y_bar|^2 + lambda tr(Y' L Y), eq. 2 less a constant.
 
-    Y solves (I + lambda L) Y = B, so lambda L Y is B - Y and the trace needs no product with L.
+    Y solves (n + lambda L) Y = n B, so lambda L Y is n (B - Y) and the trace needs no product
+    with L; `weight` counts rows and holds n.
     """
     return _norm(Y - Y_bar, weight) ** 2 + float(weight @ np.einsum("ij,ij->i", Y, B - Y))
 

@@ -1,0 +1,156 @@
+"""A local graph: every vertex is joined to its nearest ones only.
+
+W_ij = exp(-d_ij / sigma) where i is among the k nearest of j or j among those of i; W_ii = 1.
+Sparse, and better than the dense graph wherever distant instances have nothing to tell.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+
+from mhpc.core.arrays import FloatArray, IntArray, Sparse
+from mhpc.graph.solve import solve_positive_definite
+
+REACH = 15
+"""How many nearest vertices the reach of similarity is measured on, unless sigma is given."""
+
+_CELLS = 1 << 22
+_SOLVED = 1e-10
+"""Squared residual, relative to the right-hand side, at which a column is solved."""
+
+_STEPS = 500
+_FACTORED = 3000
+"""Up to so many vertices a factor is faster than steps, and fits."""
+
+
+def nearest(X: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    """Return the nearest other rows of every row and how far they are, (V, count) each.
+
+    Exact; V * V * K multiplications, V * V comparisons, a block of distances at a time. Of rows
+    equally far the earlier is nearer.
+    """
+    V = len(X)
+    count = max(min(count, V - 1), 0)
+    near = np.empty((V, count), dtype=np.int64)
+    far = np.empty((V, count))
+    for span, distance in _distances(X):
+        distance[np.arange(len(distance)), np.arange(span.start, span.stop)] = np.inf
+        found = _smallest(distance, count)
+        order = np.argsort(np.take_along_axis(distance, found, axis=1), axis=1, kind="stable")
+        near[span] = np.take_along_axis(found, order, axis=1)
+        far[span] = np.take_along_axis(distance, near[span], axis=1)
+    return near, far
+
+
+def reach(X: FloatArray) -> float:
+    """Return the mean distance of a row to its nearest others: the sigma that fits the data."""
+    return _reach(nearest(X, REACH)[1])
+
+
+def local_similarity(X: FloatArray, *, neighbours: int, sigma: float | None) -> Sparse:
+    """Return W, symmetric, with ones on the diagonal."""
+    near, weight = _weighed(X, neighbours, sigma)
+    one_way = _rows(near, weight)
+    return (one_way.maximum(one_way.T) + sparse.eye_array(len(X))).tocsr()
+
+
+def local_means(X: FloatArray, *, neighbours: int, sigma: float | None = None) -> Sparse:
+    """Return weights by which rows average their nearest others; each row sums to 1, or to 0."""
+    near, weight = _weighed(X, neighbours, sigma)
+    return _rows(near, weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _weighed(X: FloatArray, neighbours: int, sigma: float | None) -> tuple[IntArray, FloatArray]:
+    near, far = nearest(X, max(neighbours, REACH if sigma is None else 1))
+    sigma = _reach(far[:, :REACH]) if sigma is None else sigma
+    return near[:, :neighbours], np.exp(-far[:, :neighbours] / sigma)
+
+
+def _reach(far: FloatArray) -> float:
+    # All alike, or alone: any reach will do.
+    return float(far.mean()) if far.size and far.any() else 1.0
+
+
+def _rows(near: IntArray, values: FloatArray) -> Sparse:
+    V = len(near)
+    row = np.repeat(np.arange(V), near.shape[1])
+    return sparse.csr_array((values.ravel(), (row, near.ravel())), shape=(V, V))
+
+
+def solve_local(
+    W: Sparse, B: FloatArray, *, counts: FloatArray, evidence: FloatArray, lam: float
+) -> FloatArray:
+    """Return Z with (diag(n) + lambda L) Z = diag(n) B, L the normalised Laplacian of W.
+
+    Up to a few thousand vertices by Cholesky. Beyond, by conjugate gradients on all columns at
+    once: the eigenvalues lie between n and n + 2 lambda, so that few steps are enough whatever
+    the size.
+
+    Parameters
+    ----------
+    W : csr_array, (V, V)
+        Similarities of vertices.
+    B : float array, (V, K)
+        Scaled right-hand sides, sqrt(counts) times the values of a vertex.
+    counts : float array, (V,)
+        How many instances a vertex stands for.
+    evidence : float array, (V,)
+        n, how much a vertex holds on to its own value.
+    lam : float
+        Strength of the smoothing.
+    """
+    degree = W @ counts
+    scale = sparse.diags_array(np.sqrt(counts / degree), format="csr")
+    A = (
+        sparse.diags_array(evidence + lam, format="csr") - lam * (scale @ W @ scale).tocsr()
+    ).tocsr()
+    if len(B) <= _FACTORED:
+        return solve_positive_definite(A.toarray(), evidence[:, None] * B)
+    return _conjugate_gradients(A, evidence[:, None] * B, start=B)
+
+
+def _distances(X: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    norms = np.einsum("ij,ij->i", X, X)
+    step = max(1, _CELLS // max(len(X), 1))
+    for begin in range(0, len(X), step):
+        span = slice(begin, min(begin + step, len(X)))
+        square = norms[span, None] + norms - 2.0 * (X[span] @ X.T)
+        yield span, np.sqrt(np.maximum(square, 0.0))
+
+
+def _smallest(distance: FloatArray, count: int) -> IntArray:
+    """Return the columns of the smallest values of each row, in order; the earlier of equal ones.
+
+    Partitioning alone takes any of those that are equally far at the border.
+    """
+    if not count:
+        return np.empty((len(distance), 0), dtype=np.int64)
+    border = np.partition(distance, count - 1, axis=1)[:, count - 1 : count]
+    taken, tied = distance < border, distance == border
+    room = count - taken.sum(axis=1)
+    crowded = np.flatnonzero(tied.sum(axis=1) > room)
+    tied[crowded] &= np.cumsum(tied[crowded], axis=1) <= room[crowded, None]
+    return np.nonzero(taken | tied)[1].reshape(-1, count)
+
+
+def _conjugate_gradients(A: Sparse, B: FloatArray, *, start: FloatArray) -> FloatArray:
+    inverse = 1.0 / A.diagonal()[:, None]
+    Z = np.ascontiguousarray(start)
+    residual = B - A @ Z
+    direction = inverse * residual
+    size = np.einsum("ij,ij->j", residual, direction)
+    goal = _SOLVED * np.maximum(np.einsum("ij,ij->j", B, inverse * B), 1e-300)
+    for _ in range(_STEPS):
+        if (size <= goal).all():
+            break
+        image = A @ direction
+        along = np.einsum("ij,ij->j", direction, image)
+        step = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
+        Z = Z + step * direction
+        residual -= step * image
+        scaled = inverse * residual
+        before, size = size, np.einsum("ij,ij->j", residual, scaled)
+        turn = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+        direction = scaled + turn * direction
+    return np.asarray(Z)
