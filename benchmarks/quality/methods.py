@@ -60,7 +60,7 @@ def methods() -> dict[str, Method]:
     its lead the ancestors alone account for.
     """
     chosen = {name: make_method(name) for name in METHODS}
-    return chosen | {"sa augmented": mhpc.SA(votes="augmented"), "default": make_method()}
+    return chosen | {"sa augmented": mhpc.SA(votes="augmented")}
 
 
 def sets() -> Iterator[tuple[str, Dataset]]:

@@ -22,6 +22,7 @@ import mhpc.simulate
 del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.simulate
 
 if TYPE_CHECKING:
+    from mhpc.choose.auto import Auto
     from mhpc.consolidate.channel import Channel
     from mhpc.consolidate.cross_source import CrossSource
     from mhpc.consolidate.mhpc import MHPC
@@ -71,6 +72,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Auto",
     "MHPC",
     "MLCM",
     "MPCU",

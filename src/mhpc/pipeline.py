@@ -3,16 +3,19 @@
 import json
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from mhpc.choose.judge import judge
 from mhpc.consolidate.method import Method
-from mhpc.consolidate.registry import make_method
+from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.core.arrays import FloatArray
+from mhpc.core.choice import Compared
 from mhpc.core.consolidation import Consolidation, Step, scored_cells
 from mhpc.core.decision import Decision
 from mhpc.core.inspection import Inspection
@@ -24,6 +27,7 @@ from mhpc.core.summary import Summary
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.core.votes import Votes
+from mhpc.decide.one_path import OnePath
 from mhpc.decide.threshold import Threshold
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
@@ -41,6 +45,9 @@ from mhpc.settings import RunSettings
 from mhpc.write.folder import refuse_existing, whole_folder
 from mhpc.write.scores import write_scores
 from mhpc.write.tables import write_labels, write_sources, write_taxonomy
+
+Rule: TypeAlias = Threshold | OnePath
+"""How scores become label sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +87,7 @@ def consolidate(
     taxonomy: Taxonomy,
     *,
     method: str | Method | None = None,
-    rule: Threshold | None = None,
+    rule: Rule | None = None,
     unknown: Unknown = "error",
     instances: Iterable[str] = (),
     progress: Progress = silent,
@@ -93,9 +100,10 @@ def consolidate(
         As `mhpc.read_votes` and `mhpc.read_taxonomy` give them.
     method : str or method, optional
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. Unless given,
-        ``mhpc.MHPC(votes="augmented", lam=1, sigma=0.1, max_iter=0)``.
-    rule : Threshold, optional
-        How scores become label sets.
+        ``mhpc.Auto()``, which chooses by foretelling hidden answers.
+    rule : Threshold or OnePath, optional
+        How scores become label sets; unless given, one path where the method takes it that
+        instances have one true label, else a threshold.
     unknown : "error", "drop" or "graft"
         What to do with labels that the taxonomy lacks.
     instances : iterable of str, optional
@@ -105,7 +113,7 @@ def consolidate(
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
-    return _consolidate_panel(panel, chosen, rule or Threshold(), progress)
+    return _consolidate_panel(panel, chosen, rule, progress)
 
 
 def evaluate(
@@ -132,6 +140,49 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
     return inspection(votes, taxonomy, panel)
 
 
+def compare(
+    settings: RunSettings,
+    methods: Sequence[str] = (),
+    *,
+    folds: int = 4,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> tuple[Compared, ...]:
+    """Judge methods, as they come, by hidden answers; measure them where a truth is given.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        Where votes, taxonomy and truth are; the method it names is not looked at.
+    methods : sequence of str
+        Registered names; none: all.
+    folds, seed
+        As `mhpc.choose.judge.judge` takes them.
+    progress : callable
+        Told how far the work is.
+    """
+    candidates = {name: make_method(name) for name in methods or METHODS}
+    panel = encode(
+        read_votes(settings.votes, columns=settings.columns, scope=settings.scope),
+        read_taxonomy(settings.taxonomy),
+        unknown=settings.unknown,
+    )
+    truth = read_truth(settings.truth) if settings.truth else None
+    judged = {
+        each.name: each
+        for each in judge(panel, candidates, count=folds, seed=seed, progress=progress)
+    }
+    found: list[Compared] = []
+    for name, method in candidates.items():
+        progress(f"consolidating by {name}", len(found), len(candidates))
+        began = time.perf_counter()
+        result = method.consolidate(panel)
+        seconds = time.perf_counter() - began
+        cards = _scorecards(result, truth, settings.unknown) if truth else ()
+        found.append(Compared(name, judged.get(name), cards, seconds))
+    return tuple(found)
+
+
 def run(
     settings: RunSettings, *, output: Path, force: bool = False, progress: Progress = silent
 ) -> Summary:
@@ -146,7 +197,8 @@ def run(
     with _stage("encoding", seconds, progress):
         panel = encode(votes, taxonomy, unknown=settings.unknown)
     with _stage("consolidating", seconds, progress):
-        result = _consolidate_panel(panel, method, Threshold(level=settings.threshold), progress)
+        rule = Threshold(level=settings.threshold) if settings.threshold else None
+        result = _consolidate_panel(panel, method, rule, progress)
     with _stage("evaluating", seconds, progress):
         cards = _scorecards(result.consolidation, truth, settings.unknown) if truth else ()
     with whole_folder(output, force=force) as folder, _stage("writing", seconds, progress):
@@ -162,8 +214,11 @@ def run(
     return summary
 
 
-def _consolidate_panel(panel: Panel, method: Method, rule: Threshold, progress: Progress) -> Result:
+def _consolidate_panel(
+    panel: Panel, method: Method, rule: Rule | None, progress: Progress
+) -> Result:
     consolidation = method.consolidate(panel, progress=progress)
+    rule = rule or (OnePath() if consolidation.one_truth else Threshold())
     decision = rule.decide(consolidation, labels_per_answer=panel.labels_per_answer)
     return Result(panel, consolidation, decision, source_facts(panel, decision))
 

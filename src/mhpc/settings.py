@@ -26,8 +26,8 @@ class RunSettings(Parameters):
     """Table label, parent; or path codes; or a Clus HMC ARFF file."""
 
     method: str | None = None
-    """The method, as `mhpc methods` lists them. Unless given: mhpc with votes=augmented, lam=1,
-    sigma=0.1, max_iter=0."""
+    """The method, as `mhpc methods` lists them. Unless given: auto, which chooses by foretelling
+    answers that were hidden."""
 
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameters of the method, as `mhpc methods` lists them."""

@@ -241,8 +241,8 @@ def test_copies_of_a_wrong_source_are_one_voice() -> None:
     liar = np.array([source.startswith("liar") for source in panel.sources])
     kinship = np.outer(liar, liar).astype(float)
     monarda, oak = GARDEN.labels.locate(["monarda", "oak"])
-    fooled = dense(OneTruth().consolidate(panel).specific)[0]
-    aware = dense(OneTruth().consolidate(panel, kinship=kinship).specific)[0]
+    fooled = dense(infer(panel).specific)[0]
+    aware = dense(infer(panel, kinship=kinship).specific)[0]
     assert fooled[oak] > fooled[monarda]
     assert aware[monarda] > aware[oak]
 

@@ -40,7 +40,7 @@ def test_the_matched_level_gives_as_many_labels_as_sources_do() -> None:
     assert decision.reason.nnz >= 100
     # Ties between a label and the ancestors that it lifts can only add a few.
     assert decision.reason.nnz <= 102
-    assert decision.parameters["matched"]
+    assert decision.parameters["level_from"] == "matched"
 
 
 def test_nothing_scored_is_nothing_decided() -> None:

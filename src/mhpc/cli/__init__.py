@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "mhpc.cli.demo:demo",
     "inspect": "mhpc.cli.inspect:inspect",
     "consolidate": "mhpc.cli.consolidate:consolidate",
+    "compare": "mhpc.cli.compare:compare",
     "evaluate": "mhpc.cli.evaluate:evaluate",
     "simulate": "mhpc.cli.simulate:simulate",
     "reproduce": "mhpc.cli.reproduce:reproduce",

@@ -104,5 +104,5 @@ def _compare(garden: "Dataset", result: "Result") -> list[tuple[str, "Scorecard"
     return [
         (f"best single source ({best})", single[best]),
         ("sa, votes=augmented", evaluate(averaging.consolidate(panel), garden.truth)),
-        ("mhpc, the default", evaluate(result, garden.truth)),
+        ("auto, the default", evaluate(result, garden.truth)),
     ]

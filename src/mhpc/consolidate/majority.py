@@ -6,6 +6,7 @@ import numpy as np
 
 from mhpc.consolidate.hierarchy import most_specific, raised
 from mhpc.consolidate.method import MethodParameters
+from mhpc.consolidate.voices import Sources, heard
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
@@ -25,8 +26,12 @@ class Majority(MethodParameters):
         "find_majority_vote of taxopy, https://github.com/apcamargo/taxopy, for sets of labels"
     )
 
+    sources: Sources = "equal"
+    """Count all sources alike, or by skill, kin sharing a voice."""
+
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the shares, and of which the label is the most specific one said."""
+        panel = heard(panel) if self.sources == "independent" else panel
         score = panel.mean("augmented", "answers")
         if panel.scope is not None:
             # Fewer may be able to speak about a label than about its parent, and all agree.

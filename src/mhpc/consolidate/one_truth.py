@@ -9,7 +9,8 @@ from pydantic import Field
 from mhpc.consolidate.inference import infer
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.statements import deepest
-from mhpc.core.arrays import FloatArray, Sparse
+from mhpc.consolidate.voices import Sources, kinship_of
+from mhpc.core.arrays import Sparse
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
@@ -47,6 +48,9 @@ class OneTruth(MethodParameters):
     shrink: Annotated[float, Field(gt=0)] = 10.0
     """Answers that a source's profile must outweigh to differ from the mean profile."""
 
+    sources: Sources = "independent"
+    """Hear all sources alike, or kin as one voice."""
+
     tol: Annotated[float, Field(ge=0)] = 1e-3
     """Stop once a round moves less than this share of the probability."""
 
@@ -57,12 +61,15 @@ class OneTruth(MethodParameters):
         self,
         panel: Panel,
         *,
-        kinship: FloatArray | None = None,
         known: Sparse | None = None,
         progress: Progress = silent,
     ) -> Consolidation:
-        """Return the probabilities, given the kinship of sources and some truths if known."""
-        found = infer(panel, kinship=kinship, known=known, progress=progress, **self.model_dump())
+        """Return the probabilities, given some truths if they are known."""
+        kinship = kinship_of(panel).alike if self.sources == "independent" else None
+        found = infer(
+            panel, kinship=kinship, known=known, progress=progress,
+            **self.model_dump(exclude={"sources"}),
+        )  # fmt: skip
         last = found.trace[-1].change
         if last > self.tol:
             warnings.warn(

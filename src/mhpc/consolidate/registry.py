@@ -23,16 +23,13 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "mhpc": "mhpc.consolidate.mhpc:MHPC",
         "cross-source": "mhpc.consolidate.cross_source:CrossSource",
         "channel": "mhpc.consolidate.channel:Channel",
+        "auto": "mhpc.choose.auto:Auto",
     }
 )
 """Name and home of every method, in the order in which they are shown."""
 
-DEFAULT: tuple[str, Mapping[str, Any]] = (
-    "mhpc",
-    MappingProxyType({"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0}),
-)
-"""What consolidates when no method is named: the paper's closed form, solved once, on votes with
-their ancestors and with little smoothing. `docs/methods/mhpc.md` says why."""
+DEFAULT = "auto"
+"""What consolidates when no method is named."""
 
 
 def method_class(name: str) -> "type[MethodParameters]":
@@ -48,7 +45,4 @@ def method_class(name: str) -> "type[MethodParameters]":
 
 def make_method(name: str | None = None, parameters: Mapping[str, Any] | None = None) -> "Method":
     """Return a method by name, or the default one, with some of its parameters set."""
-    given = dict(parameters or {})
-    if name is None:
-        name, given = DEFAULT[0], {**DEFAULT[1], **given}
-    return cast("Method", method_class(name)(**given))
+    return cast("Method", method_class(name or DEFAULT)(**dict(parameters or {})))

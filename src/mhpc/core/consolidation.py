@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
+from mhpc.core.choice import Choice
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
 
@@ -71,6 +72,8 @@ class Consolidation:
     said : pair of matrices or None
         What a source not heard yet would say, as (specific, closed), where that is not what the
         method holds true: the truth, made vague and noisy again. The judge looks at this.
+    choice : Choice or None
+        What was judged and chosen, where the method chooses.
     """
 
     taxonomy: Taxonomy
@@ -84,6 +87,7 @@ class Consolidation:
     level: float | None = None
     one_truth: bool = False
     said: tuple[Matrix, Matrix] | None = None
+    choice: Choice | None = None
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mhpc.core.choice import Choice
 from mhpc.core.consolidation import Step
 from mhpc.core.scorecard import Scorecard
 from mhpc.core.sources import SourceFacts
@@ -19,6 +20,8 @@ class Summary:
         As in `Consolidation`.
     counts : mapping of str to int
         Instances, sources, answers, labels, levels.
+    choice : Choice or None
+        What was judged and chosen, where the method chooses.
     decision : mapping
         The rule, its parameters, mean labels an instance, instances without a label.
     sources : tuple of SourceFacts
@@ -33,6 +36,7 @@ class Summary:
     parameters: Mapping[str, Any]
     converged: bool
     trace: tuple[Step, ...]
+    choice: Choice | None
     counts: Mapping[str, int]
     decision: Mapping[str, Any]
     sources: tuple[SourceFacts, ...]

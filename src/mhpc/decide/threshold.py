@@ -38,7 +38,7 @@ class Threshold(Parameters):
             Mean size of the sources' answers, ancestors included.
         """
         level = self.level or consolidation.level
-        matched = level is None
+        origin = "given" if self.level else "method" if level else "matched"
         if level is None:
             level = _level_for(consolidation, wanted=labels_per_answer)
         return Decision(
@@ -46,7 +46,7 @@ class Threshold(Parameters):
             instances=consolidation.instances,
             reason=_chosen(consolidation, level),
             rule=self.name,
-            parameters={"level": level, "matched": matched},
+            parameters={"level": level, "level_from": origin},
         )
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 METRIC_ORDER = tuple(metric.name for metric in SHOWN)
 PAPERS_METHODS = ("sa", "wa", "mlcm", "mpc-u", "mhpc")
+COMPARED = tuple(name for name in METHODS if name != "auto")
+"""Methods of which each stands for itself; auto is one or some of them each time."""
 
 
 class Experiment(Protocol):
@@ -46,7 +48,7 @@ def all_methods(set_: str) -> tuple[Variant, ...]:
     lam = ("lam", published_lambda(set_))
     return tuple(
         Variant(name, name, (lam,) if "lam" in method_class(name).model_fields else ())
-        for name in METHODS
+        for name in COMPARED
     )
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mhpc.consolidate.registry import METHODS
 from mhpc.paper.cell import VIEWS, Cell, DepartmentVotes
 from mhpc.paper.experiment import (
+    COMPARED,
     METRIC_ORDER,
     PAPERS_METHODS,
     all_methods,
@@ -103,7 +103,7 @@ class Medical:
                         for name in self.stand_ins.values()
                         for row in select(rows, set=name, method=method, view=view, metric=metric)
                     ]
-                    for method in METHODS
+                    for method in COMPARED
                 }
                 plot_side_by_side(axes, list(self.stand_ins.values()), series)
                 label_axes(axes, x="", metric=metric)
@@ -214,10 +214,10 @@ class Medical:
         lines = []
         for name in self.stand_ins.values():
             by_metric = {
-                metric: self._ranks(rows, name, view, metric, list(METHODS))
+                metric: self._ranks(rows, name, view, metric, list(COMPARED))
                 for metric in METRIC_ORDER
             }
-            for method in METHODS:
+            for method in COMPARED:
                 cells = [name, method]
                 for metric in METRIC_ORDER:
                     row = only(rows, set=name, method=method, view=view, metric=metric)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mhpc.consolidate.registry import METHODS
 from mhpc.datasets.yeast import YEAST, largest_split
 from mhpc.paper.cell import VIEWS, Cell, YeastVotes
 from mhpc.paper.experiment import (
+    COMPARED,
     METRIC_ORDER,
     all_methods,
     better,
@@ -71,7 +71,7 @@ class Methods:
                     for name in self.sets
                     for row in select(rows, set=name, method=method, view=view, metric=metric)
                 ]
-                for method in METHODS
+                for method in COMPARED
             }
             plot_side_by_side(axes, self.sets, series)
             printed = [
@@ -111,7 +111,7 @@ class Methods:
                 method: sum(self._rank(rows, name, view, metric)[method]
                             for name in self.sets for metric in METRIC_ORDER)
                 / (len(self.sets) * len(METRIC_ORDER))
-                for method in METHODS
+                for method in COMPARED
             }  # fmt: skip
             order = sorted(mean, key=mean.__getitem__)
             findings.append(
@@ -129,30 +129,30 @@ class Methods:
     def _rank(self, rows: Sequence[Row], set_: str, view: str, metric: str) -> dict[str, int]:
         values = [
             only(rows, set=set_, method=method, view=view, metric=metric).value
-            for method in METHODS
+            for method in COMPARED
         ]
-        return dict(zip(METHODS, ranks(metric, values), strict=True))
+        return dict(zip(COMPARED, ranks(metric, values), strict=True))
 
     def _table(self, rows: Sequence[Row], view: str, metric: str) -> Table:
         lines = []
-        total = dict.fromkeys(METHODS, 0)
+        total = dict.fromkeys(COMPARED, 0)
         for name in self.sets:
             rank = self._rank(rows, name, view, metric)
             cells = [name]
-            for method in METHODS:
+            for method in COMPARED:
                 row = only(rows, set=name, method=method, view=view, metric=metric)
                 cells.append(f"{with_sd(row)} ({rank[method]})")
                 total[method] += rank[method]
             lines.append(cells)
-        means = [f"({total[method] / len(self.sets):.1f})" for method in METHODS]
-        return Table(f"{metric}, {view} truth", ["set", *METHODS], [*lines, ["mean rank", *means]])
+        means = [f"({total[method] / len(self.sets):.1f})" for method in COMPARED]
+        return Table(f"{metric}, {view} truth", ["set", *COMPARED], [*lines, ["mean rank", *means]])
 
     def _tests(self, rows: Sequence[Row]) -> Table:
         """Compare mhpc with every other method, set by set."""
         from scipy.stats import wilcoxon
 
         lines = []
-        for other in [method for method in METHODS if method != "mhpc"]:
+        for other in [method for method in COMPARED if method != "mhpc"]:
             for view in VIEWS:
                 for metric in METRIC_ORDER:
                     ours, theirs = (

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mhpc.consolidate.registry import METHODS
 from mhpc.paper.cell import VIEWS, Cell, YeastVotes
 from mhpc.paper.experiment import (
     METRIC_ORDER,
@@ -52,7 +51,7 @@ class Sensitivity:
                 YeastVotes(
                     self.set, "train", self.sources, seed, specificity=vague, accuracy=noise
                 ),
-                all_methods(self.set),
+                tuple(v for v in all_methods(self.set) if v.method in PAPERS_METHODS),
             )
             for vague in self.alphas
             for noise in self.alphas
@@ -71,7 +70,7 @@ class Sensitivity:
 
     def draw(self, rows: Sequence[Row]) -> "Figure":
         """Draw a map for every metric and method; one scale a metric, lighter is better."""
-        methods = list(METHODS)
+        methods = list(PAPERS_METHODS)
         figure = new_figure(len(METRIC_ORDER), len(methods), width=2.1 * len(methods), height=6.4)
         for line, metric in enumerate(METRIC_ORDER):
             maps = {method: self._map(rows, method, "specific", metric) for method in methods}
@@ -170,11 +169,11 @@ class Sensitivity:
     def _best(self, rows: Sequence[Row], view: str) -> Table:
         lines = []
         for metric in METRIC_ORDER:
-            wins = self._wins(rows, list(METHODS), view, metric)
+            wins = self._wins(rows, list(PAPERS_METHODS), view, metric)
             lines.append([metric, *(str(count) for count in wins.values())])
         return Table(
             f"In how many of {len(self.alphas) ** 2} cells a method is best, {view} truth",
-            ["metric", *METHODS],
+            ["metric", *PAPERS_METHODS],
             lines,
         )
 
@@ -190,13 +189,13 @@ class Sensitivity:
                         rows, method=method, view=view, metric=metric, alpha_vague=vague,
                         alpha_noise=noise,
                     ).value)
-                    for method in METHODS
+                    for method in PAPERS_METHODS
                 ),
             ]
             for vague, noise in pairs
         ]  # fmt: skip
         return Table(
             f"{metric}, {view} truth, corners and middle",
-            ["alpha_vague, alpha_noise", *METHODS],
+            ["alpha_vague, alpha_noise", *PAPERS_METHODS],
             lines,
         )

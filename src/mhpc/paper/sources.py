@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mhpc.consolidate.registry import METHODS
 from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
 from mhpc.paper.experiment import (
+    COMPARED,
     METRIC_ORDER,
     all_methods,
     only,
@@ -75,7 +75,7 @@ class Sources:
         figure = new_figure(len(VIEWS), len(METRIC_ORDER), height=5.6)
         for at, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
             axes = figure.axes[at]
-            for method in METHODS:
+            for method in COMPARED:
                 line = select(rows, method=method, view=view, metric=metric)
                 axes.plot(
                     [row.sources or 0 for row in line], [row.value for row in line], label=method,
@@ -102,7 +102,7 @@ class Sources:
     def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
         """Say where the figures agree, and where not and why."""
         settings = published()["settings"]
-        variant = all_methods(self.set)[list(METHODS).index("mhpc")]
+        variant = all_methods(self.set)[list(COMPARED).index("mhpc")]
         setting = (
             f"{self.set}, train split; sources generated with alpha_vague = "
             f"{settings['alpha_vague']:g} and alpha_noise = {settings['alpha_noise']:g}. One "
@@ -194,7 +194,7 @@ class Sources:
         return Table(f"mhpc, {metric}", header, lines)
 
     def _all(self, rows: Sequence[Row], view: str, metric: str) -> Table:
-        methods = [*METHODS, STRONGER.label, ALIKE.label]
+        methods = [*COMPARED, STRONGER.label, ALIKE.label]
         lines = [
             [
                 str(count),

@@ -27,6 +27,7 @@ def summarise(
         parameters=consolidation.parameters,
         converged=consolidation.converged,
         trace=consolidation.trace,
+        choice=consolidation.choice,
         counts={
             "instances": len(panel.instances),
             "sources": len(panel.sources),

@@ -7,8 +7,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from mhpc.core.choice import Choice, Compared, Judged
 from mhpc.core.inspection import Inspection
-from mhpc.core.scorecard import Scorecard
+from mhpc.core.scorecard import Score, Scorecard, View
 from mhpc.core.summary import Summary
 
 _MOST_SOURCES = 12
@@ -17,15 +18,16 @@ _MOST_SOURCES = 12
 def render_summary(summary: Summary) -> RenderableType:
     """Return the end of a run in a few lines and a table of its sources."""
     counts, decision = summary.counts, summary.decision
-    how = "matched to the size of the answers" if decision.get("matched") else "as given"
     lines = [
         f"{counts['instances']:,} instances, {counts['sources']:,} sources, "
         f"{counts['answers']:,} answers; {counts['labels']:,} labels in {counts['levels']} levels",
         f"method {summary.method}: {_parameters(summary.parameters)}{_settled(summary)}",
-        f"labels: {decision['labels_per_instance']:.2f} an instance at score "
-        f">= {decision['level']:.3g} ({how}); {decision['instances_without_label']:,} without any",
+        f"labels: {decision['labels_per_instance']:.2f} an instance {_rule(decision)}; "
+        f"{decision['instances_without_label']:,} without any",
     ]
     parts: list[RenderableType] = [escape(line) for line in lines]
+    if summary.choice is not None:
+        parts.append(_choice(summary.choice))
     parts.append(_sources(summary))
     if summary.scorecards:
         rows = [(f"{card.view} view", card) for card in summary.scorecards]
@@ -41,8 +43,7 @@ def render_scorecards(
     table.add_column("")
     cards = [card for _, card in rows]
     for score in cards[0]:
-        arrow = "↓" if score.better == "lower" else "↑"
-        table.add_column(f"{score.metric.replace('_', ' ')} {arrow}", justify="right")
+        table.add_column(_head(score), justify="right")
     table.add_column("instances", justify="right")
     comparable = len({card.view for card in cards}) == 1 and len(cards) > 1
     for name, card in rows:
@@ -100,6 +101,73 @@ def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
             table.add_row(escape(default), escape(entry["range"]), escape(entry["meaning"]))
         parts += [table, ""]
     return Group(*parts[:-1])
+
+
+def render_comparison(methods: Sequence[Compared]) -> RenderableType:
+    """Return the table of `mhpc compare`, the least surprised first."""
+    table = Table(box=None, pad_edge=False, header_style="")
+    table.add_column("method")
+    heads = ["surprise, closed ↓", "surprise, specific ↓"]
+    for card in methods[0].scorecards:
+        heads += [f"{_head(score)}, {card.view}" for score in _usual(card)]
+    for head in [*heads, "seconds"]:
+        table.add_column(head, justify="right")
+    for each in sorted(methods, key=_surprise):
+        cells = [_judged(each.judged, "closed"), _judged(each.judged, "specific")]
+        cells += [f"{score.value:.4f}" for card in each.scorecards for score in _usual(card)]
+        table.add_row(escape(each.name), *cells, f"{each.seconds:.2f}")
+    if all(each.judged is None for each in methods):
+        return Group(table, "no answer could be hidden and foretold from another: not judged")
+    return table
+
+
+def _usual(card: Scorecard) -> list[Score]:
+    """Return one micro-AUC of the two."""
+    return [score for score in card if score.metric != "micro_auc_strict"]
+
+
+def _head(score: Score) -> str:
+    return f"{score.metric.replace('_', ' ')} {'↓' if score.better == 'lower' else '↑'}"
+
+
+def _surprise(compared: Compared) -> float:
+    return float("inf") if compared.judged is None else compared.judged.loss("closed")
+
+
+def _judged(judged: Judged | None, view: View) -> str:
+    if judged is None:
+        return "-"
+    error = judged.error(view)
+    return f"{judged.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
+
+
+def _choice(choice: Choice) -> RenderableType:
+    lines = [
+        f"chosen for score: {' + '.join(choice.closed)}; for specific: "
+        f"{' + '.join(choice.specific)}; {choice.reason}, {choice.seconds:.1f} s"
+    ]
+    if not choice.candidates:
+        return escape(lines[0])
+    table = Table(box=None, pad_edge=False, header_style="")
+    for head in ("candidate", "surprise, closed ↓", "specific ↓", "folds", "seconds"):
+        table.add_column(head, justify="left" if head == "candidate" else "right")
+    for each in choice.candidates:
+        table.add_row(
+            escape(each.name), _judged(each, "closed"), _judged(each, "specific"),
+            str(len(each.closed)), f"{each.seconds:.1f}",
+        )  # fmt: skip
+    return Group(escape(lines[0]), table)
+
+
+def _rule(decision: Mapping[str, Any]) -> str:
+    if "level" not in decision:
+        return f"by the rule {decision['rule']}"
+    how = {
+        "matched": "matched to the size of the answers",
+        "method": "the method's own level",
+        "given": "as given",
+    }
+    return f"at score >= {decision['level']:.3g} ({how[decision['level_from']]})"
 
 
 def _sources(summary: Summary) -> RenderableType:

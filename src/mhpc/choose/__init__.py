@@ -1,0 +1,1 @@
+"""Choosing without truth: methods judged by how well they foretell answers that were hidden."""

@@ -1,0 +1,71 @@
+"""Which answers to hide: whole sources with their kin, or single answers where sources are many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mhpc.core.arrays import BoolArray
+from mhpc.core.panel import Panel
+from mhpc.graph.kinship import Kinship
+
+FEW_SOURCES = 12
+"""Up to so many sources whole sources are hidden; of more, single answers."""
+
+KIN = 0.3
+"""From this kinship on a source is taken away together with a hidden one: a copy that stays would
+reward methods for repeating it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A panel without some answers, and the answers that were hidden from it."""
+
+    rest: Panel
+    hidden: Panel
+
+
+def folds(panel: Panel, kin: Kinship, *, count: int, seed: int) -> list[Fold]:
+    """Return at most `count` ways to hide a part of the panel; none where nothing can be told.
+
+    That is so with one source: what it says of an instance is all there is to foretell it from.
+    """
+    sources = np.unique(panel.source)
+    rng = np.random.default_rng(seed)
+    if len(sources) < 2:
+        return []
+    if len(sources) > FEW_SOURCES:
+        hides = _by_answer(panel, count, rng)
+    else:
+        hides = _by_source(panel, kin, sources, count, rng)
+    return [fold for hidden, away in hides for fold in _fold(panel, hidden, away)]
+
+
+def _by_answer(
+    panel: Panel, count: int, rng: np.random.Generator
+) -> Iterator[tuple[BoolArray, BoolArray]]:
+    part = rng.integers(count, size=len(panel.source))
+    for at in range(count):
+        yield part == at, part == at
+
+
+def _by_source(
+    panel: Panel, kin: Kinship, sources: np.ndarray, count: int, rng: np.random.Generator
+) -> Iterator[tuple[BoolArray, BoolArray]]:
+    """Give the answers to hide and those to take away with them."""
+    group = rng.permutation(len(sources)) % min(count, len(sources))
+    for at in range(int(group.max()) + 1):
+        some = sources[group == at]
+        hidden = np.isin(panel.source, some)
+        family = (kin.alike[some] > KIN).any(axis=0)
+        away = hidden | family[panel.source]
+        # Where all are kin, nobody would be left to foretell from.
+        yield hidden, away if not away.all() else hidden
+
+
+def _fold(panel: Panel, hidden: BoolArray, away: BoolArray) -> Iterator[Fold]:
+    """Give the fold, if any hidden answer is to an instance that others answered."""
+    rest = panel.only(~away)
+    useful = hidden & (rest.answers_per_instance[panel.instance] > 0)
+    if useful.any():
+        yield Fold(rest, panel.only(useful))

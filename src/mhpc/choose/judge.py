@@ -1,0 +1,149 @@
+"""The judge: hide answers, consolidate the rest, see how surprising the hidden ones are."""
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mhpc.choose.folds import Fold, folds
+from mhpc.choose.foretell import surprise
+from mhpc.consolidate.learn_channel import claims
+from mhpc.consolidate.method import Method
+from mhpc.consolidate.voices import heard, kinship_of
+from mhpc.core.arrays import FloatArray, Matrix, Sparse
+from mhpc.core.choice import Judged
+from mhpc.core.panel import Panel
+from mhpc.core.progress import Progress, silent
+from mhpc.core.scorecard import View
+from mhpc.errors import MhpcWarning
+
+VIEWS: tuple[View, ...] = ("specific", "closed")
+
+_CELLS = 4_000_000
+"""Instances x labels that are judged on at most; more instances would tell little more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Court:
+    """Folds of a panel, and what is to be foretold in each."""
+
+    folds: Sequence[Fold]
+    said: Sequence[Mapping[View, Sparse]]
+    weight: Sequence[FloatArray]
+
+    def hear(self, at: int, view: View, foretold: Matrix) -> float:
+        """Return the mean surprise of a fold's hidden answers, each by its weight."""
+        hidden = self.folds[at].hidden
+        scope = None if hidden.scope is None else hidden.scope[hidden.source]
+        values = surprise(foretold, hidden.instance, self.said[at][view], scope)
+        told = ~np.isnan(values)
+        return float(np.average(values[told], weights=self.weight[at][told])) if told.any() else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a candidate made of one fold: what it foretells, and what it holds true."""
+
+    foretold: Mapping[View, Matrix]
+    score: Matrix
+    surprise: tuple[float, float]
+    seconds: float
+
+
+def summon(panel: Panel, *, count: int, seed: int) -> Court:
+    """Return the folds to judge on; of many instances a sample."""
+    panel = _sample(panel, seed)
+    kin = kinship_of(panel)
+    parts = folds(heard(panel, kin), kin, count=count, seed=seed)
+    return Court(
+        folds=[Fold(_unweighted(part.rest), part.hidden) for part in parts],
+        said=[{"specific": claims(part.hidden), "closed": part.hidden.augmented} for part in parts],
+        # A fresh competent source is to be foretold: by skill, and kin together as one.
+        weight=[np.asarray(part.hidden.weight) for part in parts],
+    )
+
+
+def attempt(method: Method, court: Court, at: int) -> Trial:
+    """Let a method foretell the hidden answers of one fold."""
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        # Whether it settles is told when it is run for good.
+        warnings.simplefilter("ignore", MhpcWarning)
+        found = method.consolidate(court.folds[at].rest)
+    foretold = {view: found.foretold(view) for view in VIEWS}
+    seconds = time.perf_counter() - began
+    specific, closed = (court.hear(at, view, foretold[view]) for view in VIEWS)
+    return Trial(foretold, found.score, (specific, closed), seconds)
+
+
+def judge(
+    panel: Panel,
+    candidates: Mapping[str, Method],
+    *,
+    count: int = 4,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> tuple[Judged, ...]:
+    """Return how well every candidate foretells hidden answers; nothing where none can be hidden.
+
+    Parameters
+    ----------
+    panel : Panel
+        What sources said.
+    candidates : mapping of str to method
+        Methods with any parameters, by the names they are to have.
+    count : int
+        Folds at most.
+    seed : int
+        Which answers are hidden together.
+    progress : callable
+        Told after every trial.
+    """
+    court = summon(panel, count=count, seed=seed)
+    most = len(candidates) * len(court.folds)
+    judged = []
+    for done, (name, method) in enumerate(candidates.items()):
+        trials = []
+        for at in range(len(court.folds)):
+            progress("judging", done * len(court.folds) + at, most)
+            trials.append(attempt(method, court, at))
+        if trials:
+            judged.append(verdict(name, method, trials))
+    return tuple(judged)
+
+
+def verdict(name: str, method: Method, trials: Sequence[Trial]) -> Judged:
+    """Sum up the trials of a candidate."""
+    specific, closed = zip(*(trial.surprise for trial in trials), strict=True)
+    parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
+    seconds = sum(trial.seconds for trial in trials)
+    return Judged(name, method.name, parameters, specific, closed, seconds)
+
+
+def mean_of(matrices: Sequence[Matrix]) -> Matrix:
+    """Return the mean of scores, sparse where all are."""
+    total = matrices[0]
+    for other in matrices[1:]:
+        total = total + other
+        if not sparse.issparse(total):
+            total = np.asarray(total)
+    return total / len(matrices)
+
+
+def _sample(panel: Panel, seed: int) -> Panel:
+    answered = np.flatnonzero(panel.answers_per_instance > 0)
+    most = max(100, _CELLS // max(len(panel.taxonomy), 1))
+    if len(answered) <= most:
+        return panel
+    chosen = np.zeros(len(panel.instances), dtype=bool)
+    chosen[np.random.default_rng(seed).choice(answered, size=most, replace=False)] = True
+    return panel.only(chosen[panel.instance])
+
+
+def _unweighted(panel: Panel) -> Panel:
+    """Leave it to each method whether it weighs answers."""
+    return replace(panel, weight=None)

@@ -1,0 +1,47 @@
+"""``mhpc compare``: methods side by side, judged without truth, and with it where it is given."""
+
+from typing import Any
+
+import click
+
+from mhpc.cli.options import as_json, given, setting
+from mhpc.cli.output import show
+
+
+@click.command(short_help="Compare methods without truth.")
+@click.argument("votes")
+@setting("taxonomy")
+@setting("columns")
+@setting("scope")
+@setting("unknown")
+@setting("truth")
+@click.option(
+    "--method", "methods", multiple=True, metavar="NAME",
+    help="Compare this one; may be given several times. Unless given, every method.",
+)  # fmt: skip
+@click.option(
+    "--folds", default=4, show_default=True, type=click.IntRange(min=2),
+    help="How many times a part of the answers is hidden.",
+)  # fmt: skip
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For folds.")
+@as_json
+def compare(
+    votes: str, methods: tuple[str, ...], folds: int, seed: int, as_json: bool, **values: Any
+) -> None:
+    """Judge methods on VOTES by how well they foretell answers that were hidden from them.
+
+    A surprise of 0 means that the labels which hidden sources gave stand on top of what a method
+    foretells, 1 that they stand last. With --truth the usual metrics stand beside.
+    """
+    from mhpc.cli.progress import StderrProgress
+    from mhpc.pipeline import compare as run
+    from mhpc.report.terminal import render_comparison
+    from mhpc.settings import RunSettings
+
+    chosen = given(values)
+    if "taxonomy" not in chosen:
+        raise click.UsageError("--taxonomy FILE is missing")
+    settings = RunSettings(votes=votes, **chosen)
+    with StderrProgress() as progress:
+        found = run(settings, methods, folds=folds, seed=seed, progress=progress)
+    show(found, render_comparison, as_json=as_json)

@@ -1,0 +1,33 @@
+"""Silence on a label that others keep saying is not a no."""
+
+from mhpc.consolidate.silence import within_scope
+from mhpc.core.arrays import dense
+from tests.build import GARDEN, panel_of
+
+
+def rows(count: int) -> list[tuple[str, str, str]]:
+    """ann and bob say oak and finch in turn; cid never says finch."""
+    return [
+        (f"i{i}", who, "oak" if i % 2 or who == "cid" else "finch")
+        for i in range(count)
+        for who in ("ann", "bob", "cid")
+    ]
+
+
+def test_a_label_that_a_source_never_says_though_it_would_often_have_is_out_of_its_scope() -> None:
+    panel = within_scope(panel_of(rows(40)))
+    assert panel.scope is not None
+    scope = dense(panel.scope)
+    cid, finch = panel.sources.positions["cid"], GARDEN.labels.positions["finch"]
+    assert scope[cid, finch] == 0
+    assert scope[panel.sources.positions["ann"]].all()
+    assert scope[cid, GARDEN.labels.positions["oak"]] == 1
+
+
+def test_a_few_answers_prove_nothing() -> None:
+    assert within_scope(panel_of(rows(6))).scope is None
+
+
+def test_a_scope_that_was_given_stays() -> None:
+    panel = panel_of(rows(40), scope="used")
+    assert within_scope(panel) is panel

@@ -1,0 +1,43 @@
+"""One label, with its ancestors."""
+
+import numpy as np
+from scipy import sparse
+
+from mhpc.core.arrays import Matrix
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.index import Index
+from mhpc.decide.one_path import OnePath
+from tests.build import DAG, GARDEN
+
+
+def consolidation(specific: Matrix, taxonomy: object = GARDEN) -> Consolidation:
+    instances = Index(tuple("xyz"[: specific.shape[0]]))
+    return Consolidation(taxonomy, instances, specific, specific, "test")  # type: ignore[arg-type]
+
+
+def test_the_most_likely_label_comes_with_its_ancestors() -> None:
+    specific = np.zeros((2, len(GARDEN)))
+    specific[0, GARDEN.labels.positions["monarda"]] = 0.6
+    specific[0, GARDEN.labels.positions["flower"]] = 0.4
+    specific[1, GARDEN.labels.positions["bird"]] = 0.1
+    for matrix in (specific, sparse.csr_array(specific)):
+        decision = OnePath().decide(consolidation(matrix), labels_per_answer=1.0)
+        assert decision.labels() == {"x": ["plant", "flower", "monarda"], "y": ["animal", "bird"]}
+
+
+def test_reasons_tell_the_label_from_what_it_implies() -> None:
+    specific = np.zeros((1, len(DAG)))
+    specific[0, DAG.labels.positions["d"]] = 1.0
+    reason = OnePath().decide(consolidation(specific, DAG), labels_per_answer=1.0).reason
+    assert reason.toarray().tolist() == [[2, 2, 2, 1, 0]]
+
+
+def test_of_what_nothing_is_known_nothing_is_decided() -> None:
+    decision = OnePath().decide(consolidation(np.zeros((1, len(GARDEN)))), labels_per_answer=1.0)
+    assert decision.labels() == {"x": []}
+
+
+def test_in_a_tie_the_earlier_label_wins() -> None:
+    specific = np.full((1, len(GARDEN)), 0.5)
+    decision = OnePath().decide(consolidation(specific), labels_per_answer=1.0)
+    assert decision.labels() == {"x": ["plant"]}
