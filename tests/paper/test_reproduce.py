@@ -12,7 +12,7 @@ import pytest
 from mhpc.errors import OutputExistsError, ParameterError
 from mhpc.paper.cell import Cell, Record, Task, measure
 from mhpc.paper.convergence import Convergence
-from mhpc.paper.experiment import METRIC_ORDER, Experiment
+from mhpc.paper.experiment import METRIC_ORDER, Experiment, printed, select, shown
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
 from mhpc.paper.run import EXPERIMENTS, experiments_named, reproduce
@@ -180,3 +180,20 @@ def test_few_sources_give_the_published_figures(data_folder: Path, tmp_path: Pat
     assert len(printed) == 12
     for row in printed:
         assert row.value == pytest.approx(row.published, rel=0.15), row
+
+
+def test_the_page_of_the_docs_shows_what_the_command_gives(data_folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    ours = Sources(counts=(5,))
+    cells = [
+        Cell(cell.votes, tuple(v for v in cell.variants if v.label == "mhpc"))
+        for cell in ours.cells(range(5))
+    ]
+    rows = ours.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
+    row = [
+        text
+        for metric in METRIC_ORDER
+        for found in select(rows, view="specific", metric=metric)
+        for text in (printed(found.published), shown(metric, found.value))
+    ]
+    assert f"| 5 | {' | '.join(row)} |" in page
