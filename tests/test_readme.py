@@ -41,7 +41,7 @@ def test_the_shell_example_runs(tmp_path: Path) -> None:
 def test_the_table_of_figures_is_what_the_demo_prints(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "mhpc", "demo"]
     done = subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, text=True)
-    row = r"^\| (best single[^|]*|sa,[^|]*|mhpc,[^|]*) \| (.*) \|$"
+    row = r"^\| (best single[^|]*|sa,[^|]*|auto,[^|]*) \| (.*) \|$"
     rows = re.findall(row, README, flags=re.MULTILINE)
     assert len(rows) == 3
     for name, figures in rows:

@@ -72,12 +72,12 @@ _HOMES = {
 }
 
 __all__ = [
-    "Auto",
     "MHPC",
     "MLCM",
     "MPCU",
     "SA",
     "WA",
+    "Auto",
     "Channel",
     "Consolidation",
     "CrossSource",

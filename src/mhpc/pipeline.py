@@ -14,6 +14,7 @@ import numpy as np
 from mhpc.choose.judge import judge
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import METHODS, make_method
+from mhpc.consolidate.voices import kinship_of
 from mhpc.core.arrays import FloatArray
 from mhpc.core.choice import Compared
 from mhpc.core.consolidation import Consolidation, Step, scored_cells
@@ -220,7 +221,8 @@ def _consolidate_panel(
     consolidation = method.consolidate(panel, progress=progress)
     rule = rule or (OnePath() if consolidation.one_truth else Threshold())
     decision = rule.decide(consolidation, labels_per_answer=panel.labels_per_answer)
-    return Result(panel, consolidation, decision, source_facts(panel, decision))
+    facts = source_facts(panel, decision, kinship_of(panel))
+    return Result(panel, consolidation, decision, facts)
 
 
 def _scorecards(found: Consolidation, truth: Truth, unknown: Unknown) -> tuple[Scorecard, ...]:

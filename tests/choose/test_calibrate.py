@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from mhpc.choose.calibrate import Calibration, Heard, calibrate
+from mhpc.core.arrays import dense as to_dense
 
 
 def heard(scores: np.ndarray, said: np.ndarray, weight: np.ndarray | None = None) -> Heard:
@@ -38,7 +39,7 @@ def test_sparse_and_dense_scores_are_mapped_alike() -> None:
     calibration = Calibration(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 0.9]))
     dense = np.array([[0.0, 0.5], [0.25, 1.0]])
     mapped = calibration(sparse.csr_array(dense))
-    np.testing.assert_allclose(mapped.toarray(), calibration(dense))
+    np.testing.assert_allclose(to_dense(mapped), to_dense(calibration(dense)))
     assert calibration.at(0.25) == pytest.approx(0.1, abs=1e-6)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mhpc.choose.folds import FEW_SOURCES, folds
-from mhpc.graph.kinship import Kinship, strangers
+from mhpc.core.kinship import Kinship, strangers
 from tests.build import panel_of
 
 ROWS = [(f"i{i}", f"s{m}", "oak") for i in range(6) for m in range(4)]

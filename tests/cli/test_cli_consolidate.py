@@ -45,7 +45,9 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     ]  # fmt: skip
     assert header(out / "labels.csv") == ["instance", "label", "score"]
     assert header(out / "sources.csv") == [
-        "source", "answers", "coverage", "mean_depth", "agreement",
+        "source", "answers", "coverage", "mean_depth",
+        "reliability", "reliability_low", "reliability_high",
+        "vagueness", "vagueness_low", "vagueness_high", "voice", "kin", "kinship",
     ]  # fmt: skip
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 
@@ -96,6 +98,8 @@ def test_a_run_can_be_repeated_from_anywhere(
     mhpc(
         *CONSOLIDATE,
         "OUT",
+        "--method",
+        "mhpc",
         "--set",
         "lam=3",
         "--set",

@@ -28,7 +28,7 @@ def test_a_person_gets_a_table(run: Mhpc) -> None:
     done = run("evaluate", "OUT", "--truth", "truth.csv")
     head, row = done.stdout.splitlines()
     assert head.split("  ")[-1].strip() == "instances"
-    assert row.split()[0] == "mhpc"
+    assert row.split()[0] == "auto"
 
 
 def test_scores_that_were_left_out_are_warned_of(mhpc: Mhpc) -> None:

@@ -195,10 +195,14 @@ CASES = {
         ("no method 'mhcp' (nearest: 'mhpc'", "'sa'"), args=("--method", "mhcp"), code=2
     ),
     "unknown parameter": Case(
-        ("no parameter 'lamb' (nearest: 'lam')",), args=("--set", "lamb=1"), code=2
+        ("no parameter 'lamb' (nearest: 'lam')",),
+        args=("--method", "mhpc", "--set", "lamb=1"),
+        code=2,
     ),
     "parameter out of range": Case(
-        ("lam = '-1' is not allowed; give number >= 0",), args=("--set", "lam=-1"), code=2
+        ("lam = '-1' is not allowed; give number >= 0",),
+        args=("--method", "mhpc", "--set", "lam=-1"),
+        code=2,
     ),
     "unknown column role": Case(
         ("no column role 'lable'", "'instance', 'source', 'label', 'score'"),

@@ -8,9 +8,9 @@ from mhpc.consolidate import voices as weighing
 from mhpc.consolidate.voices import agreement, heard, kinship_of, voices
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.index import Index
+from mhpc.core.kinship import Kinship, strangers
 from mhpc.core.panel import Panel
 from mhpc.core.votes import Scope
-from mhpc.graph.kinship import Kinship, strangers
 from tests.build import DAG, GARDEN, Row, panel_of
 
 ROWS: list[Row] = [

@@ -35,9 +35,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "mlcm": [{}],
     "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],
     "mhpc": [
-        {}, {"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0},
-        {"graph": "augmented"}, BEYOND,
-    ],  # fmt: skip
+        {},
+        {"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0},
+        {"graph": "augmented"},
+        BEYOND,
+    ],
     "cross-source": [{}, {"sources": "independent"}],
     "auto": [{}],
     "channel": [{}, {"sources": "independent"}],

@@ -1,36 +1,74 @@
 import math
 
+import numpy as np
 import pytest
 
 import mhpc
-from mhpc.explain.sources import source_facts
+from mhpc.core.kinship import Kinship, strangers
+from mhpc.explain.sources import share, source_facts
 from tests.build import GARDEN, panel_of
 
 
-def test_source_facts_tell_coverage_depth_and_agreement() -> None:
+def test_source_facts_tell_coverage_depth_reliability_and_vagueness() -> None:
     rows = [
         ("p1", "ann", "monarda"),
         ("p1", "bob", "flower"),
         ("p1", "cid", "oak"),
         ("p2", "ann", "finch"),
+        ("p2", "bob", "bird"),
         ("p2", "dee", None),
     ]
     panel = panel_of(rows)
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=0.5).decide(averaged, labels_per_answer=2)
+    decision = mhpc.Threshold(level=0.3).decide(averaged, labels_per_answer=2)
     assert decision.labels() == {
-        "p1": ["plant", "flower"],
+        "p1": ["plant", "flower", "monarda", "tree", "oak"],
         "p2": ["animal", "bird", "finch"],
     }
-    ann, bob, cid, dee = source_facts(panel, decision)
+    ann, bob, cid, dee = source_facts(panel, decision, strangers(4))
     assert (ann.answers, ann.coverage, ann.mean_depth) == (2, 1.0, 3.0)
-    # plant and flower of three labels, and animal, bird and finch of three.
-    assert ann.agreement == pytest.approx(5 / 6)
-    assert (bob.mean_depth, bob.agreement) == (2.0, 1.0)
-    assert cid.agreement == pytest.approx(1 / 3)
+    assert (ann.reliability.value, ann.vagueness.value) == (1.0, 0.0)
+    # Both its labels are upheld, and the result knows both more precisely.
+    assert (bob.mean_depth, bob.reliability.value, bob.vagueness.value) == (2.0, 1.0, 1.0)
+    assert (cid.voice, cid.kin, cid.kinship) == (1.0, "", 0.0)
     assert dee.answers == 1
     assert math.isnan(dee.mean_depth)
-    assert math.isnan(dee.agreement)
+    assert math.isnan(dee.reliability.value)
+
+
+def test_what_the_result_does_not_uphold_is_unreliable() -> None:
+    rows = [("p", who, "oak") for who in ("ann", "bob", "cid")]
+    panel = panel_of([*rows, ("p", "dee", "finch")])
+    decision = mhpc.Threshold(level=0.5).decide(
+        mhpc.SA(votes="augmented").consolidate(panel), labels_per_answer=2
+    )
+    *_, dee = source_facts(panel, decision, strangers(4))
+    assert dee.reliability.value == 0.0
+    assert math.isnan(dee.vagueness.value)
+
+
+def test_the_nearest_kin_is_named() -> None:
+    panel = panel_of([("p", who, "oak") for who in ("ann", "bob", "cid")])
+    alike = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    decision = mhpc.Threshold(level=0.5).decide(mhpc.SA().consolidate(panel), labels_per_answer=1)
+    ann, bob, _ = source_facts(panel, decision, Kinship(np.ones(3), alike))
+    assert (ann.kin, ann.kinship, bob.kin) == ("bob", 0.9, "ann")
+    assert bob.voice == pytest.approx(1 / 1.9)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "low", "high"),
+    [
+        (0, 10, 0.0, 0.2775),
+        (5, 10, 0.2366, 0.7634),
+        (10, 10, 0.7225, 1.0),
+        (81, 263, 0.2553, 0.3662),
+    ],
+)
+def test_intervals_are_wilsons(part: int, whole: int, low: float, high: float) -> None:
+    found = share(part, whole)
+    assert found.value == part / whole
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_inspection_counts_conflict_depth_silence_and_unknown_labels() -> None:

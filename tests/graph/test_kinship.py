@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mhpc.core.arrays import FloatArray
-from mhpc.graph.kinship import kinship, strangers
+from mhpc.core.kinship import strangers
+from mhpc.graph.kinship import kinship
 
 SKILLS = np.array([0.9, 0.7, 0.5, 0.8, 0.6, 0.7])
 

@@ -28,9 +28,9 @@ def summary_of(*sources: str, method: str | None = None) -> str:
 
 
 def test_a_summary_tells_what_was_done_and_how_sources_fare() -> None:
-    shown = summary_of("ann", "bob")
+    shown = summary_of("ann", "bob", method="mhpc")
     assert "1 instances, 2 sources, 2 answers; 9 labels in 3 levels" in shown
-    assert "method mhpc: lam=1.0" in shown
+    assert "method mhpc: lam=10.0" in shown
     assert "100.0%" in shown
 
 

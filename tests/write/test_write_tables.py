@@ -12,7 +12,7 @@ from scipy import sparse
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.decision import Decision
 from mhpc.core.index import Index
-from mhpc.core.sources import SourceFacts
+from mhpc.core.sources import Share, SourceFacts
 from mhpc.core.taxonomy import build_taxonomy
 from mhpc.core.votes import Votes
 from mhpc.errors import UnwritableError
@@ -125,13 +125,19 @@ def test_labels_hold_the_decision_with_scores(tmp_path: Path) -> None:
 
 
 def test_sources_are_a_row_each(tmp_path: Path) -> None:
-    silent = SourceFacts("ann, silent", 0, 0.0, float("nan"), float("nan"))
-    write_sources(tmp_path / "sources.csv", [silent, SourceFacts("bob", 3, 0.75, 1.5, 1.0)])
+    unknown = Share(float("nan"), float("nan"), float("nan"))
+    silent = SourceFacts("ann, silent", 0, 0.0, float("nan"), unknown, unknown, 1.0, "", 0.0)
+    bob = SourceFacts("bob", 3, 0.75, 1.5, Share(1, 0.4, 1), Share(0, 0, 0.6), 0.5, "cid", 1.0)
+    write_sources(tmp_path / "sources.csv", [silent, bob])
     assert table(tmp_path / "sources.csv") == [
-        ["source", "answers", "coverage", "mean_depth", "agreement"],
-        ["ann, silent", "0", "0.0", "", ""],
-        ["bob", "3", "0.75", "1.5", "1.0"],
-    ]
+        [
+            "source", "answers", "coverage", "mean_depth",
+            "reliability", "reliability_low", "reliability_high",
+            "vagueness", "vagueness_low", "vagueness_high", "voice", "kin", "kinship",
+        ],
+        ["ann, silent", "0", "0.0", "", "", "", "", "", "", "", "1.0", "", "0.0"],
+        ["bob", "3", "0.75", "1.5", "1", "0.4", "1", "0", "0", "0.6", "0.5", "cid", "1.0"],
+    ]  # fmt: skip
 
 
 def test_a_taxonomy_survives_being_written(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mhpc.core.arrays import BoolArray
+from mhpc.core.kinship import Kinship
 from mhpc.core.panel import Panel
-from mhpc.graph.kinship import Kinship
 
 FEW_SOURCES = 12
 """Up to so many sources whole sources are hidden; of more, single answers."""

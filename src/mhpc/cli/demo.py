@@ -75,7 +75,7 @@ def _tell_one_case(garden: "Dataset", result: "Result") -> None:
     true = garden.truth.label[
         garden.truth.instances.locate([photograph])[0] == garden.truth.instance
     ]
-    click.echo(f"  {'mhpc':16} {', '.join(_deepest(result, case))}")
+    click.echo(f"  {'result':16} {', '.join(_deepest(result, case))}")
     click.echo(f"  {'truth':16} {', '.join(garden.truth.labels[k] for k in true)}")
 
 
@@ -87,7 +87,7 @@ def _deepest(result: "Result", case: int) -> list[str]:
 
 
 def _compare(garden: "Dataset", result: "Result") -> list[tuple[str, "Scorecard"]]:
-    """Return scorecards of the best single person, simple averaging and MHPC."""
+    """Return scorecards of the best single person, simple averaging and the default."""
     from mhpc.consolidate.sa import SA
     from mhpc.pipeline import evaluate
 

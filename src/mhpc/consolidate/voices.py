@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import FloatArray, Sparse
+from mhpc.core.kinship import Kinship, strangers
 from mhpc.core.panel import Panel
-from mhpc.graph.kinship import Kinship, kinship, strangers
+from mhpc.graph.kinship import kinship
 
 Sources: TypeAlias = Literal["equal", "independent"]
 """Whether all sources count alike, or by skill, kin sharing a voice."""

@@ -1,33 +1,73 @@
 """How each source answered, and how far the result upholds it."""
 
 import numpy as np
+from scipy import sparse
 
 from mhpc.core.arrays import FloatArray, Sparse
 from mhpc.core.decision import Decision
+from mhpc.core.kinship import Kinship
 from mhpc.core.panel import Panel
-from mhpc.core.sources import SourceFacts
+from mhpc.core.sources import Share, SourceFacts
+
+_NINETY_FIVE = 1.959964
+"""The normal quantile of a 95 % interval."""
 
 
-def source_facts(panel: Panel, decision: Decision) -> tuple[SourceFacts, ...]:
+def source_facts(panel: Panel, decision: Decision, kin: Kinship) -> tuple[SourceFacts, ...]:
     """Return the facts of every source, in the panel's order."""
     votes = np.diff(panel.raw.indptr)
     depths = _row_sums(panel.raw.astype(bool) * panel.taxonomy.depth.astype(float))
-    chosen = decision.reason[panel.instance].astype(bool)
-    said = _row_sums(panel.augmented)
-    upheld = _row_sums(panel.augmented.multiply(chosen).tocsr())
-    answers = panel.answers_per_source
     mean_depth = _ratio(_by_source(panel, depths), _by_source(panel, votes))
-    agreement = _ratio(_by_source(panel, upheld), _by_source(panel, said))
+    said, upheld, vague = (_by_source(panel, count) for count in _held(panel, decision))
+    answers, nearest = panel.answers_per_source, kin.alike.argmax(axis=1)
     return tuple(
         SourceFacts(
             source=source,
             answers=int(answers[m]),
             coverage=float(answers[m] / len(panel.instances)),
             mean_depth=float(mean_depth[m]),
-            agreement=float(agreement[m]),
+            reliability=share(upheld[m], said[m]),
+            vagueness=share(vague[m], upheld[m]),
+            voice=float(kin.voice[m]),
+            kin=panel.sources[nearest[m]] if kin.alike[m, nearest[m]] > 0 else "",
+            kinship=float(kin.alike[m, nearest[m]]),
         )
         for m, source in enumerate(panel.sources)
     )
+
+
+def share(part: float, whole: float) -> Share:
+    """Return a share with its Wilson interval, which stays within 0 and 1 and off their edges."""
+    if whole <= 0:
+        return Share(np.nan, np.nan, np.nan)
+    p, z = part / whole, _NINETY_FIVE**2 / whole
+    middle = (p + z / 2) / (1 + z)
+    reach = np.sqrt(z * (p * (1 - p) + z / 4)) / (1 + z)
+    return Share(float(p), float(max(middle - reach, 0.0)), float(min(middle + reach, 1.0)))
+
+
+def _held(panel: Panel, decision: Decision) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return, for every answer, how many most specific labels it has, upheld, and refined.
+
+    Upheld are those that the result has too, refined those of them below which it has others.
+    """
+    said = _without_children(panel.augmented.astype(bool).astype(float), panel.taxonomy.parents)
+    chosen = decision.reason.astype(bool).astype(float).tocsr()
+    refined = (chosen - _without_children(chosen, panel.taxonomy.parents)).tocsr()
+    rows = panel.instance
+    return (
+        _row_sums(said),
+        _row_sums(said.multiply(chosen[rows]).tocsr()),
+        _row_sums(said.multiply(refined[rows]).tocsr()),
+    )
+
+
+def _without_children(sets: Sparse, parents: Sparse) -> Sparse:
+    """Keep the labels of each set none of whose children is in it."""
+    above = (sets @ parents).tocsr().astype(bool).astype(float)
+    deepest = (sets - sets.multiply(above)).tocsr()
+    deepest.eliminate_zeros()
+    return sparse.csr_array(deepest)
 
 
 def _row_sums(matrix: Sparse) -> FloatArray:
@@ -40,6 +80,6 @@ def _by_source(panel: Panel, values: FloatArray) -> FloatArray:
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    share = np.full(len(part), np.nan)
-    np.divide(part, whole, out=share, where=whole > 0)
-    return share
+    found = np.full(len(part), np.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found

@@ -5,43 +5,16 @@ R_mn = a_m a_n; what they agree beyond that, as a share of what is left to agree
 1 for copies, 0 for strangers. No truth is needed.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mhpc.core.arrays import FloatArray
+from mhpc.core.kinship import Kinship, strangers
 
 _LEAST, _MOST = 0.01, 0.99
 """Skills are kept off 0 and 1, where correlations say nothing."""
 
 _ROUNDS = 200
 _SETTLED = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class Kinship:
-    """How skilled sources are and how far they are the same voice.
-
-    Attributes
-    ----------
-    skill : float array, (M,)
-        a, the correlation of a source's answers with what is common to all.
-    alike : float array, (M, M)
-        Kinship in [0, 1], 0 on the diagonal.
-    """
-
-    skill: FloatArray
-    alike: FloatArray
-
-    @property
-    def voice(self) -> FloatArray:
-        """1 / (1 + kinship with all others), (M,): two copies have half a voice each."""
-        return np.asarray(1.0 / (1.0 + self.alike.sum(axis=1)))
-
-
-def strangers(sources: int) -> Kinship:
-    """Return that nothing is known: all of one skill, nobody's kin."""
-    return Kinship(np.ones(sources), np.zeros((sources, sources)))
 
 
 def kinship(R: FloatArray, common: FloatArray) -> Kinship:

@@ -10,9 +10,12 @@ from rich.table import Table
 from mhpc.core.choice import Choice, Compared, Judged
 from mhpc.core.inspection import Inspection
 from mhpc.core.scorecard import Score, Scorecard, View
+from mhpc.core.sources import Share
 from mhpc.core.summary import Summary
 
 _MOST_SOURCES = 12
+_KIN = 0.3
+"""From this kinship on a source's nearest kin is worth a word."""
 
 
 def render_summary(summary: Summary) -> RenderableType:
@@ -173,17 +176,19 @@ def _rule(decision: Mapping[str, Any]) -> str:
 def _sources(summary: Summary) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("source")
-    for name in ("answers", "coverage", "mean depth", "agreement"):
+    for name in ("answers", "coverage", "mean depth", "reliability", "vagueness", "voice"):
         table.add_column(name, justify="right")
+    table.add_column("kin")
     by_answers = sorted(summary.sources, key=lambda s: -s.answers)
     for facts in by_answers[:_MOST_SOURCES]:
         depth = "" if facts.mean_depth != facts.mean_depth else f"{facts.mean_depth:.2f}"
         table.add_row(
             escape(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth,
-            _share(facts.agreement),
+            _interval(facts.reliability), _interval(facts.vagueness), f"{facts.voice:.2f}",
+            escape(f"{facts.kin} ({facts.kinship:.2f})") if facts.kinship > _KIN else "",
         )  # fmt: skip
     if len(by_answers) > _MOST_SOURCES:
-        table.add_row(f"… {len(by_answers) - _MOST_SOURCES:,} more", "", "", "", "")
+        table.add_row(f"… {len(by_answers) - _MOST_SOURCES:,} more")
     return table
 
 
@@ -199,6 +204,12 @@ def _settled(summary: Summary) -> str:
         return f"; one solve, spread {last.spread:.2f}"
     state = "settled" if summary.converged else "NOT settled"
     return f"; {state} after {solves} solves, change {last.change:.1e}, spread {last.spread:.2f}"
+
+
+def _interval(share: Share) -> str:
+    if share.value != share.value:
+        return "-"
+    return f"{share.value:.1%} ({share.low:.0%} to {share.high:.0%})"
 
 
 def _share(value: float) -> str:

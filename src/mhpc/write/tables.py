@@ -25,8 +25,20 @@ def write_labels(path: Path, decision: Decision, consolidation: Consolidation) -
 
 def write_sources(path: Path, sources: Sequence[SourceFacts]) -> None:
     """Write ``sources.csv``, a row a source."""
-    rows = ((s.source, s.answers, s.coverage, s.mean_depth, s.agreement) for s in sources)
-    write_csv(path, ("source", "answers", "coverage", "mean_depth", "agreement"), rows)
+    header = (
+        "source", "answers", "coverage", "mean_depth",
+        "reliability", "reliability_low", "reliability_high",
+        "vagueness", "vagueness_low", "vagueness_high",
+        "voice", "kin", "kinship",
+    )  # fmt: skip
+    rows = (
+        (
+            s.source, s.answers, s.coverage, s.mean_depth, *s.reliability, *s.vagueness, s.voice,
+            s.kin, s.kinship,
+        )
+        for s in sources
+    )  # fmt: skip
+    write_csv(path, header, rows)
 
 
 def write_taxonomy(path: Path, taxonomy: Taxonomy) -> None:
