@@ -24,6 +24,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.speed.solve
 	$(BIN)/python -m benchmarks.speed.metrics
 	$(BIN)/python -m benchmarks.quality.methods
+	$(BIN)/python -m benchmarks.quality.auto
 
 clean:
 	rm -rf $(VENV) mhpc-demo

@@ -12,6 +12,7 @@ from typing import Any
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
+from mhpc.choose.judge import judge
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.core.panel import Panel
@@ -30,7 +31,7 @@ VIEWS: tuple[View, ...] = ("closed", "specific")
 SHOWN = tuple(
     metric for metric in METRICS if metric.name in ("ranking_loss", "micro_auc", "coverage_error")
 )
-PATIENCE = 60.0
+PATIENCE = 90.0
 """Seconds after which a method is given up on a set."""
 
 
@@ -45,6 +46,8 @@ def main() -> None:
     runs = [run for name, data in sets() for run in measure(name, data, chosen)]
     rows = summarise(runs)
     for view in VIEWS:
+        print(f"\nSurprise at hidden answers, {view} view: judged without truth\n")
+        print_table([row for row in rows if row["view"] == view], list(chosen), "surprise")
         print(f"\nRanking loss, {view} view (mean ± sd where votes are simulated)\n")
         print_table([row for row in rows if row["view"] == view], list(chosen))
     print("\nSeconds\n")
@@ -54,11 +57,7 @@ def main() -> None:
 
 
 def methods() -> dict[str, Method]:
-    """Return the registered methods as they come, and two that get votes with ancestors.
-
-    What runs when no method is named is one of the two; the other, averaging, tells how much of
-    its lead the ancestors alone account for.
-    """
+    """Return the registered methods as they come, and averaging of votes with their ancestors."""
     chosen = {name: make_method(name) for name in METHODS}
     return chosen | {"sa augmented": mhpc.SA(votes="augmented")}
 
@@ -83,11 +82,27 @@ def measure(name: str, data: Dataset, chosen: Mapping[str, Method]) -> Iterator[
     truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
     for label, method in chosen.items():
         try:
+            surprise = judged(method, panel)
             yield from (
-                {"set": name, "method": label, **found} for found in outcome(method, panel, truth)
+                {"set": name, "method": label, "surprise": surprise.get(found["view"]), **found}
+                for found in outcome(method, panel, truth)
             )
         except (OutOfPatienceError, TooLargeError) as error:
             print(f"Left out: {label} on {name}: {error}")
+
+
+def judged(method: Method, panel: Panel) -> dict[str, float]:
+    """Return the judge's loss in both views; auto is judged by its candidates, not itself."""
+    if method.name == "auto":
+        return {}
+    began = time.perf_counter()
+
+    def watch(stage: str, done: int, most: int) -> None:
+        if time.perf_counter() - began > PATIENCE:
+            raise OutOfPatienceError(f"over {PATIENCE:g} s, at {stage} {done} of {most}")
+
+    found = judge(panel, {method.name: method}, progress=watch)
+    return {view: found[0].loss(view) for view in VIEWS} if found else {}
 
 
 def outcome(method: Method, panel: Panel, truth: EncodedTruth) -> Iterator[dict[str, Any]]:
@@ -137,10 +152,13 @@ def print_table(
 
 
 def _figures() -> list[str]:
-    return ["seconds", *(metric.name for metric in SHOWN)]
+    return ["seconds", "surprise", *(metric.name for metric in SHOWN)]
 
 
-def _mean_and_sd(values: list[float]) -> dict[str, float | None]:
+def _mean_and_sd(given: list[float | None]) -> dict[str, float | None]:
+    values = [value for value in given if value is not None]
+    if not values:
+        return {"mean": None, "sd": None}
     sd = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "sd": sd}
 

@@ -30,6 +30,7 @@ from mhpc.core.truth import Truth
 from mhpc.core.votes import Votes
 from mhpc.decide.one_path import OnePath
 from mhpc.decide.threshold import Threshold
+from mhpc.encode.gold import clamped, with_gold
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
 from mhpc.encode.truth import encode_truth
@@ -91,6 +92,7 @@ def consolidate(
     rule: Rule | None = None,
     unknown: Unknown = "error",
     instances: Iterable[str] = (),
+    gold: Truth | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Consolidate what sources said into scores, label sets and facts about the sources.
@@ -109,10 +111,14 @@ def consolidate(
         What to do with labels that the taxonomy lacks.
     instances : iterable of str, optional
         Further instances that nobody answered.
+    gold : Truth, optional
+        Instances whose labels are known: they are taken as they are, and teach what is learnt of
+        the others.
     progress : callable, optional
         Told how far the work is.
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
+    panel = _taught(panel, gold, unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     return _consolidate_panel(panel, chosen, rule, progress)
 
@@ -195,8 +201,10 @@ def run(
         taxonomy = read_taxonomy(settings.taxonomy)
         votes = read_votes(settings.votes, columns=settings.columns, scope=settings.scope)
         truth = read_truth(settings.truth) if settings.truth else None
+        gold = read_truth(settings.gold) if settings.gold else None
     with _stage("encoding", seconds, progress):
         panel = encode(votes, taxonomy, unknown=settings.unknown)
+        panel = _taught(panel, gold, settings.unknown)
     with _stage("consolidating", seconds, progress):
         rule = Threshold(level=settings.threshold) if settings.threshold else None
         result = _consolidate_panel(panel, method, rule, progress)
@@ -218,11 +226,17 @@ def run(
 def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
-    consolidation = method.consolidate(panel, progress=progress)
+    consolidation = clamped(method.consolidate(panel, progress=progress), panel.gold)
     rule = rule or (OnePath() if consolidation.one_truth else Threshold())
     decision = rule.decide(consolidation, labels_per_answer=panel.labels_per_answer)
     facts = source_facts(panel, decision, kinship_of(panel))
-    return Result(panel, consolidation, decision, facts)
+    return Result(panel, consolidation, decision, facts if panel.gold is None else facts[:-1])
+
+
+def _taught(panel: Panel, gold: Truth | None, unknown: Unknown) -> Panel:
+    if gold is None:
+        return panel
+    return with_gold(panel, encode_truth(gold, panel.taxonomy, panel.instances, unknown=unknown))
 
 
 def _scorecards(found: Consolidation, truth: Truth, unknown: Unknown) -> tuple[Scorecard, ...]:

@@ -43,6 +43,10 @@ class RunSettings(Parameters):
     unknown: Literal["error", "drop", "graft"] = "error"
     """Labels that the taxonomy lacks: refuse them, leave them out, or add them to it."""
 
+    gold: str | None = None
+    """Table instance, label: instances whose labels are known. They are taken as they are, and
+    teach what is learnt of the others."""
+
     threshold: Annotated[float, Field(gt=0)] | None = None
     """Score from which a label is in labels.csv; without one, sets are as large as the sources'
     answers are on average."""

@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from mhpc.choose.calibrate import Calibration, Heard, calibrate
+from mhpc.choose.calibrate import Calibration
 from mhpc.choose.candidates import candidates_for, unjudged
+from mhpc.choose.gold import calibrated
 from mhpc.choose.judge import VIEWS, Court, Trial, attempt, mean_of, summon, verdict
 from mhpc.consolidate.method import Method, MethodParameters
 from mhpc.consolidate.one_truth import fits
 from mhpc.consolidate.silence import within_scope
-from mhpc.core.arrays import FloatArray, Matrix
+from mhpc.core.arrays import FloatArray
 from mhpc.core.choice import Choice, Judged
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
@@ -32,8 +33,9 @@ class Auto(MethodParameters):
     the first fold is given up. For each view the candidate is taken that is not worse than the
     best by more than a standard error of their difference, the preferred one if there are
     several; others are added to its mean as long as each makes hidden answers less surprising by
-    two. `score` is calibrated: the share of fresh, competent sources that would affirm the label.
-    With one source nothing can be hidden, and nothing is judged or calibrated.
+    two. `score` is calibrated: the share of fresh, competent sources that would affirm the label,
+    or, where enough instances are known, the share of instances that have it. With one source
+    nothing can be hidden, and nothing is judged or calibrated.
 
     Sources that never say a label which others keep saying are not held to deny it. Costs about
     ten consolidations.
@@ -62,7 +64,8 @@ class Auto(MethodParameters):
             return self._unjudged(panel, candidates, time.perf_counter() - began)
         trials = _tried(candidates, court, progress)
         chosen = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
-        calibration = _calibration(court, [trials[name] for name in chosen["closed"]])
+        members = [trials[name] for name in chosen["closed"]]
+        calibration, gain = calibrated(court, members)
         choice = Choice(
             candidates=_ranked(candidates, trials),
             specific=chosen["specific"],
@@ -70,6 +73,7 @@ class Auto(MethodParameters):
             folds=len(court.folds),
             reason=f"least surprised by hidden answers in {len(court.folds)} folds",
             seconds=time.perf_counter() - began,
+            gold=gain,
         )
         found = {
             name: candidates[name].consolidate(panel, progress=progress)
@@ -174,16 +178,6 @@ def _less(losses: FloatArray, before: FloatArray, *, errors: float) -> bool:
     gain = before - losses
     spread = float(gain.std(ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
     return float(gain.mean()) > errors * spread
-
-
-def _calibration(court: Court, members: Sequence[Sequence[Trial]]) -> Calibration:
-    def heard(at: int) -> Heard:
-        hidden = court.folds[at].hidden
-        scores: Matrix = mean_of([tried[at].score for tried in members])
-        scope = None if hidden.scope is None else hidden.scope[hidden.source]
-        return Heard(scores, hidden.instance, hidden.augmented, court.weight[at], scope)
-
-    return calibrate(heard(at) for at in range(len(court.folds)))
 
 
 def _ranked(

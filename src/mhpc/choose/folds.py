@@ -30,21 +30,27 @@ def folds(panel: Panel, kin: Kinship, *, count: int, seed: int) -> list[Fold]:
 
     That is so with one source: what it says of an instance is all there is to foretell it from.
     """
-    sources = np.unique(panel.source)
+    sources = np.unique(panel.source[~panel.by_gold])
     rng = np.random.default_rng(seed)
-    if len(sources) < 2:
-        return []
+    found: list[Fold] = []
     if len(sources) > FEW_SOURCES:
         hides = _by_answer(panel, count, rng)
     else:
-        hides = _by_source(panel, kin, sources, count, rng)
-    return [fold for hidden, away in hides for fold in _fold(panel, hidden, away)]
+        hides = _by_source(panel, kin, sources, count if len(sources) > 1 else 0, rng)
+    for hidden, away in hides:
+        found += _fold(panel, hidden, away)
+    return found
+
+
+def gold_fold(panel: Panel) -> list[Fold]:
+    """Return the fold in which what is known is hidden, if anything is known."""
+    return list(_fold(panel, panel.by_gold, panel.by_gold))
 
 
 def _by_answer(
     panel: Panel, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[BoolArray, BoolArray]]:
-    part = rng.integers(count, size=len(panel.source))
+    part = np.where(panel.by_gold, -1, rng.integers(count, size=len(panel.source)))
     for at in range(count):
         yield part == at, part == at
 
@@ -53,14 +59,15 @@ def _by_source(
     panel: Panel, kin: Kinship, sources: np.ndarray, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[BoolArray, BoolArray]]:
     """Give the answers to hide and those to take away with them."""
-    group = rng.permutation(len(sources)) % min(count, len(sources))
-    for at in range(int(group.max()) + 1):
+    group = rng.permutation(len(sources)) % max(1, min(count, len(sources)))
+    for at in range(int(group.max()) + 1 if count else 0):
         some = sources[group == at]
         hidden = np.isin(panel.source, some)
         family = (kin.alike[some] > KIN).any(axis=0)
         away = hidden | family[panel.source]
         # Where all are kin, nobody would be left to foretell from.
-        yield hidden, away if not away.all() else hidden
+        away &= ~panel.by_gold
+        yield hidden, away if not (away | panel.by_gold).all() else hidden
 
 
 def _fold(panel: Panel, hidden: BoolArray, away: BoolArray) -> Iterator[Fold]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mhpc.choose.folds import Fold, folds
+from mhpc.choose.folds import Fold, folds, gold_fold
 from mhpc.choose.foretell import surprise
 from mhpc.consolidate.learn_channel import claims
 from mhpc.consolidate.method import Method
@@ -29,11 +29,12 @@ _CELLS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Court:
-    """Folds of a panel, and what is to be foretold in each."""
+    """Folds of a panel, and what is to be foretold in each; `gold` is where what is known is."""
 
     folds: Sequence[Fold]
     said: Sequence[Mapping[View, Sparse]]
     weight: Sequence[FloatArray]
+    gold: int | None = None
 
     def hear(self, at: int, view: View, foretold: Matrix) -> float:
         """Return the mean surprise of a fold's hidden answers, each by its weight."""
@@ -58,8 +59,12 @@ def summon(panel: Panel, *, count: int, seed: int) -> Court:
     """Return the folds to judge on; of many instances a sample."""
     panel = _sample(panel, seed)
     kin = kinship_of(panel)
-    parts = folds(heard(panel, kin), kin, count=count, seed=seed)
+    weighted = heard(panel, kin)
+    parts = folds(weighted, kin, count=count, seed=seed)
+    known = gold_fold(weighted)
+    parts += known
     return Court(
+        gold=len(parts) - 1 if known else None,
         folds=[Fold(_unweighted(part.rest), part.hidden) for part in parts],
         said=[{"specific": claims(part.hidden), "closed": part.hidden.augmented} for part in parts],
         # A fresh competent source is to be foretold: by skill, and kin together as one.
@@ -140,6 +145,7 @@ def _sample(panel: Panel, seed: int) -> Panel:
     if len(answered) <= most:
         return panel
     chosen = np.zeros(len(panel.instances), dtype=bool)
+    chosen[panel.gold.rows if panel.gold is not None else []] = True
     chosen[np.random.default_rng(seed).choice(answered, size=most, replace=False)] = True
     return panel.only(chosen[panel.instance])
 

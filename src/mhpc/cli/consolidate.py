@@ -9,7 +9,7 @@ from mhpc.cli.options import as_json, given, setting
 from mhpc.cli.output import show
 from mhpc.settings import RunSettings, read_settings
 
-_FILES = ("votes", "taxonomy", "truth", "scope")
+_FILES = ("votes", "taxonomy", "truth", "gold", "scope")
 """The settings that name files."""
 
 
@@ -27,6 +27,7 @@ _FILES = ("votes", "taxonomy", "truth", "scope")
 @setting("unknown")
 @setting("threshold")
 @setting("top")
+@setting("gold")
 @setting("truth")
 @click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE",
@@ -53,7 +54,7 @@ def consolidate(
             raise click.UsageError(f"{spelt} is missing; see mhpc consolidate --help")
     if [values.get(name) for name in _FILES].count("-") > 1:
         raise click.UsageError(
-            "only one of VOTES, --taxonomy, --truth and --scope can be standard input"
+            "only one of VOTES, --taxonomy, --truth, --gold and --scope can be standard input"
         )
     settings = _absolute(RunSettings(**values))
     with StderrProgress() as progress:

@@ -38,6 +38,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "threshold": {"metavar": "SCORE"},
     "top": {"metavar": "COUNT|all"},
     "truth": {"metavar": "FILE"},
+    "gold": {"metavar": "FILE"},
 }
 """What the command line adds to a setting's declaration: how it is spelt."""
 

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
+from scipy import sparse
 
 from mhpc.consolidate.inference import infer
 from mhpc.consolidate.method import MethodParameters
@@ -61,13 +62,12 @@ class OneTruth(MethodParameters):
         self,
         panel: Panel,
         *,
-        known: Sparse | None = None,
         progress: Progress = silent,
     ) -> Consolidation:
-        """Return the probabilities, given some truths if they are known."""
+        """Return the probabilities; what is known is taken as it is."""
         kinship = kinship_of(panel).alike if self.sources == "independent" else None
         found = infer(
-            panel, kinship=kinship, known=known, progress=progress,
+            panel, kinship=kinship, known=_known(panel), progress=progress,
             **self.model_dump(exclude={"sources"}),
         )  # fmt: skip
         last = found.trace[-1].change
@@ -89,3 +89,15 @@ class OneTruth(MethodParameters):
             level=0.5,
             one_truth=True,
         )
+
+
+def _known(panel: Panel) -> Sparse | None:
+    """Return what is known, at the panel's instances, (N, K); None where nothing is told."""
+    told = np.flatnonzero(panel.by_gold)
+    if panel.gold is None or not len(told):
+        return None
+    N = len(panel.instances)
+    rows = sparse.csr_array(
+        (np.ones(len(told)), (panel.instance[told], np.arange(len(told)))), shape=(N, len(told))
+    )
+    return (rows @ panel.augmented[told]).tocsr()

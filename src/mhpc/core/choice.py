@@ -62,6 +62,19 @@ class Compared:
 
 
 @dataclass(frozen=True)
+class GoldGain:
+    """What knowing some instances was worth: how far scores are off, before and after.
+
+    `before` is the mean distance, over bins of scores, between score and share of true labels when
+    scores are calibrated on answers; `after` when they are on gold, each half on the other.
+    """
+
+    instances: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
 class Choice:
     """What was chosen for each view, and from what.
 
@@ -77,6 +90,8 @@ class Choice:
         Why, in words.
     seconds : float
         What choosing took.
+    gold : GoldGain or None
+        What known instances were worth, where there are enough.
     """
 
     candidates: tuple[Judged, ...]
@@ -85,3 +100,4 @@ class Choice:
     folds: int
     reason: str
     seconds: float
+    gold: GoldGain | None = None

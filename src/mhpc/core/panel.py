@@ -10,6 +10,7 @@ from scipy import sparse
 from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
+from mhpc.core.truth import EncodedTruth
 
 VotesKind: TypeAlias = Literal["raw", "augmented"]
 Average: TypeAlias = Literal["answers", "all-sources"]
@@ -39,6 +40,8 @@ class Panel:
         Ones where a source can speak about a label; None when all can about all.
     weight : float array, (A,), or None
         How much each answer counts in a mean; None when all count alike.
+    gold : EncodedTruth or None
+        What is known; it is also what the last source says.
     """
 
     taxonomy: Taxonomy
@@ -50,6 +53,7 @@ class Panel:
     augmented: Sparse
     scope: Sparse | None = None
     weight: FloatArray | None = None
+    gold: EncodedTruth | None = None
 
     def votes(self, kind: VotesKind) -> Sparse:
         """Return the answers as said, or with their ancestors."""
@@ -95,6 +99,13 @@ class Panel:
         that is the mean size of an answer.
         """
         return float((self.occurrences / np.maximum(self.answers_per_label, 1.0)).sum())
+
+    @property
+    def by_gold(self) -> BoolArray:
+        """Which answers are not a source's but known to be right, (A,)."""
+        if self.gold is None:
+            return np.zeros(len(self.source), dtype=bool)
+        return np.asarray(self.source == len(self.sources) - 1)
 
     def only(self, answers: BoolArray) -> "Panel":
         """Return the panel with some of its answers, instances and sources staying as they are."""

@@ -19,7 +19,7 @@ def run_document(settings: dict[str, Any], summary: Summary) -> dict[str, Any]:
         "settings": settings,
         "inputs": {
             name: _fingerprint(Path(settings[name]))
-            for name in ("votes", "taxonomy", "truth")
+            for name in ("votes", "taxonomy", "truth", "gold")
             if settings.get(name) and Path(settings[name]).is_file()
         },
         "versions": {

@@ -149,6 +149,11 @@ def _choice(choice: Choice) -> RenderableType:
         f"chosen for score: {' + '.join(choice.closed)}; for specific: "
         f"{' + '.join(choice.specific)}; {choice.reason}, {choice.seconds:.1f} s"
     ]
+    if choice.gold is not None:
+        lines.append(
+            f"gold: {choice.gold.instances:,} instances; scores were off the truth by "
+            f"{choice.gold.before:.3f} in the mean, and are by {choice.gold.after:.3f}"
+        )
     if not choice.candidates:
         return escape(lines[0])
     table = Table(box=None, pad_edge=False, header_style="")
@@ -159,7 +164,7 @@ def _choice(choice: Choice) -> RenderableType:
             escape(each.name), _judged(each, "closed"), _judged(each, "specific"),
             str(len(each.closed)), f"{each.seconds:.1f}",
         )  # fmt: skip
-    return Group(escape(lines[0]), table)
+    return Group(*(escape(line) for line in lines), table)
 
 
 def _rule(decision: Mapping[str, Any]) -> str:
