@@ -211,3 +211,32 @@ def test_an_output_may_be_deep_and_end_with_a_slash(garden: Path, mhpc: Mhpc) ->
     done = mhpc(*CONSOLIDATE, f"a{os.sep}b{os.sep}")
     assert done.stderr == "written to a/b/\n"
     assert (garden / "a" / "b" / "run.json").exists()
+
+
+def test_known_instances_come_out_as_they_are_known(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "gold.csv").write_text("instance,label\n1,bee\n")
+    done = mhpc(*CONSOLIDATE, "OUT", "--gold", "gold.csv")
+    assert done.returncode == 0
+    with (garden / "OUT" / "labels.csv").open() as file:
+        labels = [line.split(",")[1] for line in file if line.startswith("1,")]
+    assert labels == ["animal", "bee"]
+    assert document(garden / "OUT")["inputs"]["gold"]["bytes"] > 0
+    sources = (garden / "OUT" / "sources.csv").read_text()
+    assert "gold" not in sources
+
+
+def test_what_was_judged_and_chosen_is_in_the_run_document(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc(*CONSOLIDATE, "OUT")
+    choice = document(garden / "OUT")["choice"]
+    assert choice["closed"]
+    assert choice["reason"]
+    assert {"name", "closed", "specific", "seconds"} <= choice["candidates"][0].keys()
+    assert "chosen for score:" in done.stdout
+
+
+def test_gold_of_an_unknown_instance_is_refused(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "gold.csv").write_text("instance,label\n1,bee\n9,bee\n")
+    done = mhpc(*CONSOLIDATE, "OUT", "--gold", "gold.csv")
+    assert done.returncode == 1
+    assert "gold.csv: instance '9' has no votes" in done.stderr
+    assert not (garden / "OUT").exists()

@@ -16,7 +16,10 @@ from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.encode.gold import clamped, with_gold
+from mhpc.encode.truth import encode_truth
 from mhpc.errors import ConvergenceWarning
+from mhpc.read.truth import read_truth
 from tests.build import DAG, GARDEN, Row, panel_of
 
 BEYOND: dict[str, Any] = {
@@ -170,6 +173,23 @@ def test_scores_as_input_lie_between_silence_and_certainty(method: Method) -> No
 
     none, half, full = with_finch(0.0), with_finch(0.5), with_finch(1.0)
     assert none < half < full
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_gold_is_accepted_and_stays_as_it_is(method: Method) -> None:
+    panel = panel_of(ROWS)
+    known = read_truth({"instance": ["p1", "p3"], "label": ["fuchsia", "finch"]})
+    taught = with_gold(panel, encode_truth(known, GARDEN, panel.instances))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = clamped(method.consolidate(taught), taught.gold)
+    scores = dense(found.score)
+    assert np.isfinite(scores).all()
+    assert (
+        scores[0].nonzero()[0].tolist()
+        == GARDEN.labels.locate(["plant", "flower", "fuchsia"]).tolist()
+    )
+    assert dense(found.specific)[2].sum() == 1
 
 
 @pytest.mark.parametrize("method", ALL)
