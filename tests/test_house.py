@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "read": {"core"},
     "encode": {"core"},
     "consolidate": {"core", "graph"},
-    "choose": {"core", "consolidate", "graph"},
+    "choose": {"core", "consolidate", "engine", "graph"},
     "decide": {"core"},
     "evaluate": {"core"},
     "explain": {"core"},

@@ -153,6 +153,7 @@ def compare(
     *,
     folds: int = 4,
     seed: int = 0,
+    jobs: int = 1,
     progress: Progress = silent,
 ) -> tuple[Compared, ...]:
     """Judge methods, as they come, by hidden answers; measure them where a truth is given.
@@ -163,7 +164,7 @@ def compare(
         Where votes, taxonomy and truth are; the method it names is not looked at.
     methods : sequence of str
         Registered names; none: all.
-    folds, seed
+    folds, seed, jobs
         As `mhpc.choose.judge.judge` takes them.
     progress : callable
         Told how far the work is.
@@ -177,7 +178,7 @@ def compare(
     truth = read_truth(settings.truth) if settings.truth else None
     judged = {
         each.name: each
-        for each in judge(panel, candidates, count=folds, seed=seed, progress=progress)
+        for each in judge(panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress)
     }
     found: list[Compared] = []
     for name, method in candidates.items():

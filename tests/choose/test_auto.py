@@ -115,6 +115,13 @@ def test_another_seed_hides_other_answers_and_the_same_the_same(
     assert first.closed != other.closed
 
 
+def test_several_processes_judge_as_one_does(garden: tuple[Panel, EncodedTruth]) -> None:
+    methods = {name: make_method(name) for name in ("sa", "majority")}
+    one, two = (judge(garden[0], methods, count=2, jobs=jobs) for jobs in (1, 2))
+    for here, there in zip(one, two, strict=True):
+        assert here.closed == pytest.approx(there.closed, abs=1e-12)
+
+
 def test_nothing_is_warned_of_while_judging(garden: tuple[Panel, EncodedTruth]) -> None:
     method = make_method("mhpc", {"max_iter": 1, "tol": 0.0})
     with warnings.catch_warnings():

@@ -333,3 +333,14 @@ def test_a_first_guess_for_nobodys_answer_is_popularity() -> None:
     votes, C = tally(panel, panel.raw), habits.matrix(hops)
     often = popular(votes, habits, hops)
     np.testing.assert_allclose(first_guess(votes, C, often)[4], LOST * often)
+
+
+def test_habits_can_be_read_by_source() -> None:
+    data = mhpc.load_garden()
+    profiles = [mhpc.Profile(0.95, 0.9)] * 2 + [mhpc.Profile(0.6, 0.3)] * 2
+    votes = mhpc.simulate(data.truth, data.taxonomy, profiles, seed=0)
+    habits = mhpc.Channel().habits(mhpc.encode(votes, data.taxonomy))
+    assert list(habits) == ["s1", "s2", "s3", "s4"]
+    assert max(habits[s].noise for s in ("s1", "s2")) < min(habits[s].noise for s in ("s3", "s4"))
+    # Of the deepest labels the vague ones are said as they are less often.
+    assert habits["s3"].vagueness[-1, 0] < habits["s1"].vagueness[-1, 0]

@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ from mhpc.core.choice import Judged
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
 from mhpc.core.scorecard import View
+from mhpc.engine.workers import in_workers
 from mhpc.errors import MhpcWarning
 
 VIEWS: tuple[View, ...] = ("specific", "closed")
@@ -35,6 +36,10 @@ class Court:
     said: Sequence[Mapping[View, Sparse]]
     weight: Sequence[FloatArray]
     gold: int | None = None
+
+    def only(self, at: int) -> "Court":
+        """Return the court with one of its folds, which is what a worker needs."""
+        return Court([self.folds[at]], [self.said[at]], [self.weight[at]])
 
     def hear(self, at: int, view: View, foretold: Matrix) -> float:
         """Return the mean surprise of a fold's hidden answers, each by its weight."""
@@ -91,6 +96,7 @@ def judge(
     *,
     count: int = 4,
     seed: int = 0,
+    jobs: int = 1,
     progress: Progress = silent,
 ) -> tuple[Judged, ...]:
     """Return how well every candidate foretells hidden answers; nothing where none can be hidden.
@@ -105,28 +111,47 @@ def judge(
         Folds at most.
     seed : int
         Which answers are hidden together.
+    jobs : int
+        Processes; 1 works in this one.
     progress : callable
         Told after every trial.
     """
     court = summon(panel, count=count, seed=seed)
-    most = len(candidates) * len(court.folds)
-    judged = []
-    for done, (name, method) in enumerate(candidates.items()):
-        trials = []
-        for at in range(len(court.folds)):
-            progress("judging", done * len(court.folds) + at, most)
-            trials.append(attempt(method, court, at))
-        if trials:
-            judged.append(verdict(name, method, trials))
-    return tuple(judged)
+    tasks = [
+        (method, court.only(at)) for method in candidates.values() for at in range(len(court.folds))
+    ]
+    found: dict[int, _Outcome] = {}
+    outcomes = in_workers(_tried, tasks, jobs=jobs) if jobs > 1 else enumerate(map(_tried, tasks))
+    for at, outcome in outcomes:
+        found[at] = outcome
+        progress("judging", len(found), len(tasks))
+    folds_each = len(court.folds)
+    return tuple(
+        _summed(name, method, [found[n * folds_each + at] for at in range(folds_each)])
+        for n, (name, method) in enumerate(candidates.items())
+        if folds_each
+    )
+
+
+_Outcome: TypeAlias = tuple[tuple[float, float], float]
+"""Surprise in both views, and seconds."""
+
+
+def _tried(task: tuple[Method, Court]) -> _Outcome:
+    trial = attempt(task[0], task[1], 0)
+    return trial.surprise, trial.seconds
+
+
+def _summed(name: str, method: Method, outcomes: Sequence[_Outcome]) -> Judged:
+    specific, closed = zip(*(surprise for surprise, _ in outcomes), strict=True)
+    parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
+    seconds = sum(seconds for _, seconds in outcomes)
+    return Judged(name, method.name, parameters, specific, closed, seconds)
 
 
 def verdict(name: str, method: Method, trials: Sequence[Trial]) -> Judged:
     """Sum up the trials of a candidate."""
-    specific, closed = zip(*(trial.surprise for trial in trials), strict=True)
-    parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
-    seconds = sum(trial.seconds for trial in trials)
-    return Judged(name, method.name, parameters, specific, closed, seconds)
+    return _summed(name, method, [(trial.surprise, trial.seconds) for trial in trials])
 
 
 def mean_of(matrices: Sequence[Matrix]) -> Matrix:

@@ -24,9 +24,19 @@ from mhpc.cli.output import show
     help="How many times a part of the answers is hidden.",
 )  # fmt: skip
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For folds.")
+@click.option(
+    "--jobs", default=1, show_default=True, type=click.IntRange(min=1),
+    help="Processes that try methods side by side.",
+)  # fmt: skip
 @as_json
 def compare(
-    votes: str, methods: tuple[str, ...], folds: int, seed: int, as_json: bool, **values: Any
+    votes: str,
+    methods: tuple[str, ...],
+    folds: int,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+    **values: Any,
 ) -> None:
     """Judge methods on VOTES by how well they foretell answers that were hidden from them.
 
@@ -43,5 +53,5 @@ def compare(
         raise click.UsageError("--taxonomy FILE is missing")
     settings = RunSettings(votes=votes, **chosen)
     with StderrProgress() as progress:
-        found = run(settings, methods, folds=folds, seed=seed, progress=progress)
+        found = run(settings, methods, folds=folds, seed=seed, jobs=jobs, progress=progress)
     show(found, render_comparison, as_json=as_json)

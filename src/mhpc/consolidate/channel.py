@@ -6,11 +6,12 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.consolidate.hops import hops_of
+from mhpc.consolidate.hops import Habits, hops_of
 from mhpc.consolidate.learn_channel import (
     Tally,
     claims,
     first_guess,
+    habits_of_sources,
     learn,
     lost_share,
     popular,
@@ -85,6 +86,16 @@ class Channel(MethodParameters):
         return self.conclude(
             panel, _at_least_one(x, closure), x, said=(said, _at_least_one(said, closure))
         )
+
+    def habits(self, panel: Panel) -> dict[str, Habits]:
+        """Return how vague, level by level, and how noisy each source is found to be.
+
+        Each source is explained by the others, its own votes weighed against what all have in
+        common; so a source with few votes looks like the rest.
+        """
+        panel = heard(panel) if self.sources == "independent" else panel
+        found = habits_of_sources(panel, claims(panel), hops_of(panel.taxonomy))
+        return dict(zip(panel.sources, found, strict=True))
 
     def _step(
         self, votes: Tally, x: FloatArray, C: Sparse, often: FloatArray, means: Sparse
