@@ -25,6 +25,8 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.speed.metrics
 	$(BIN)/python -m benchmarks.quality.methods
 	$(BIN)/python -m benchmarks.quality.auto
+	$(BIN)/python -m benchmarks.quality.ablation
+	$(BIN)/python -m benchmarks.quality.reliability
 
 clean:
 	rm -rf $(VENV) mhpc-demo

@@ -1,0 +1,77 @@
+"""What each step past the paper is worth: judged without truth, and against it.
+
+python -m benchmarks.quality.ablation
+"""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import mhpc
+from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
+from benchmarks.environment import write_result
+from mhpc.choose.judge import judge
+from mhpc.consolidate.method import Method
+from mhpc.datasets.garden import Dataset
+from mhpc.encode.truth import encode_truth
+from mhpc.evaluate.ranking import ranking_loss
+
+BASE = {"max_iter": 0}
+STEPS = {
+    "the paper, solved once": {},
+    "ancestors smoothed too": {"votes": "each"},
+    "reach of the data": {"sigma": None},
+    "local graph": {"neighbours": 30},
+    "gives way to evidence": {"shrink": "answers", "lam": 5.0},
+    "filled in below": {"fill": 0.3},
+    "kin as one voice": {"sources": "independent"},
+}
+"""Each on top of the one before."""
+
+
+def main() -> None:
+    """Measure, print and write."""
+    warnings.simplefilter("ignore", mhpc.MhpcWarning)
+    rows = []
+    for name, data in sets():
+        panel = mhpc.encode(data.votes, data.taxonomy, unknown="drop")
+        truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
+        judged = {each.name: each for each in judge(panel, variants())}
+        print(f"\n{name}\n\n| | judged, closed | specific | true, closed | specific |")
+        print("|---|---:|---:|---:|---:|")
+        for step, method in variants().items():
+            found = method.consolidate(panel)
+            true = [
+                ranking_loss(truth.closed, found.score[truth.rows]),
+                ranking_loss(truth.specific, found.specific[truth.rows]),
+            ]
+            told = [judged[step].loss("closed"), judged[step].loss("specific")]
+            rows.append({"set": name, "step": step, "judged": told, "ranking_loss": true})
+            print(f"| {step} | {' | '.join(f'{value:.4f}' for value in (*told, *true))} |")
+    write_result("quality_ablation", {"rows": rows})
+
+
+def variants() -> dict[str, Method]:
+    """Return mhpc with more and more of what goes past the paper."""
+    given: dict[str, Any] = dict(BASE)
+    found: dict[str, Method] = {}
+    for step, change in STEPS.items():
+        given |= change
+        found[step] = mhpc.MHPC(**given)
+    return found
+
+
+def sets() -> Iterator[tuple[str, Dataset]]:
+    """Yield the bundled example, and where the data are at hand, generated and real votes."""
+    yield "garden", mhpc.load_garden()
+    folder = data_folder()
+    if folder is None:
+        print(f"Left out, since {NO_DATA}: cellcycle, cellcycle_models, chexpert")
+        return
+    yield "cellcycle, M = 4", cellcycle(4, seed=0)[0]
+    for name in ("cellcycle_models", "chexpert"):
+        yield name, read_set(folder / name)
+
+
+if __name__ == "__main__":
+    main()
