@@ -16,8 +16,8 @@ from mhpc.datasets.garden import Dataset
 from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.ranking import ranking_loss
 
-BASE = {"max_iter": 0}
-STEPS = {
+BASE: dict[str, Any] = {"max_iter": 0}
+STEPS: dict[str, dict[str, Any]] = {
     "the paper, solved once": {},
     "ancestors smoothed too": {"votes": "each"},
     "reach of the data": {"sigma": None},
