@@ -31,3 +31,8 @@ def test_a_few_answers_prove_nothing() -> None:
 def test_a_scope_that_was_given_stays() -> None:
     panel = panel_of(rows(40), scope="used")
     assert within_scope(panel) is panel
+
+
+def test_who_gives_scores_has_spoken() -> None:
+    scored = [(*row, 0.9) for row in rows(40)]
+    assert within_scope(panel_of(scored)).scope is None

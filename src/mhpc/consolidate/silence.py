@@ -17,9 +17,11 @@ def within_scope(panel: Panel) -> Panel:
 
     A label is outside a source's scope if it never said it, nor anything below it, though sources
     that use the label would have said it, in as many answers, more than log(M K) + 3 times.
-    A panel that has a scope keeps it.
+    A panel that has a scope keeps it, and one of scores needs none: who gives every label a score
+    has spoken about all of them.
     """
-    if panel.scope is not None or not panel.augmented.nnz:
+    sets = bool(np.all(panel.raw.data == 1.0))
+    if panel.scope is not None or not panel.augmented.nnz or not sets:
         return panel
     M, K = len(panel.sources), len(panel.taxonomy)
     A = len(panel.source)
