@@ -196,7 +196,7 @@ def run(
 ) -> Summary:
     """Do the main job, from files to a folder that appears whole or not at all."""
     refuse_existing(output, force=force)
-    method = make_method(settings.method, settings.parameters)
+    method = make_method(settings.method, settings.parameters, seed=settings.seed)
     seconds: dict[str, float] = {}
     with _stage("reading", seconds, progress):
         taxonomy = read_taxonomy(settings.taxonomy)

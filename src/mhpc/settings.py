@@ -32,6 +32,9 @@ class RunSettings(Parameters):
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameters of the method, as `mhpc methods` lists them."""
 
+    seed: Annotated[int, Field(ge=0)] = 0
+    """For what is drawn at random: which answers auto hides together."""
+
     columns: dict[str, str] = Field(default_factory=dict)
     """Which column of the votes is the instance, source, label or score, where the names do not
     tell."""

@@ -240,3 +240,12 @@ def test_gold_of_an_unknown_instance_is_refused(garden: Path, mhpc: Mhpc) -> Non
     assert done.returncode == 1
     assert "gold.csv: instance '9' has no votes" in done.stderr
     assert not (garden / "OUT").exists()
+
+
+def test_the_seed_reaches_what_is_drawn_at_random(garden: Path, mhpc: Mhpc) -> None:
+    mhpc(*CONSOLIDATE, "OUT", "--seed", "7")
+    found = document(garden / "OUT")
+    assert (found["settings"]["seed"], found["parameters"]["seed"]) == (7, 7)
+    done = mhpc(*CONSOLIDATE, "OUT2", "--seed", "-1")
+    assert done.returncode == 2
+    assert "seed = '-1' is not allowed; give" in done.stderr

@@ -22,6 +22,7 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope")
 )  # fmt: skip
 @setting("method")
 @setting("parameters")
+@setting("seed")
 @setting("columns")
 @setting("scope")
 @setting("unknown")

@@ -43,6 +43,14 @@ def method_class(name: str) -> "type[MethodParameters]":
     return found
 
 
-def make_method(name: str | None = None, parameters: Mapping[str, Any] | None = None) -> "Method":
-    """Return a method by name, or the default one, with some of its parameters set."""
-    return cast("Method", method_class(name or DEFAULT)(**dict(parameters or {})))
+def make_method(
+    name: str | None = None, parameters: Mapping[str, Any] | None = None, *, seed: int | None = None
+) -> "Method":
+    """Return a method by name, or the default one, with some of its parameters set.
+
+    The seed goes to a method that draws at random, unless its parameters name another.
+    """
+    kind, given = method_class(name or DEFAULT), dict(parameters or {})
+    if seed is not None and "seed" in kind.model_fields:
+        given = {"seed": seed, **given}
+    return cast("Method", kind(**given))
