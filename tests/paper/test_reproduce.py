@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from mhpc.consolidate.registry import METHODS
 from mhpc.errors import OutputExistsError, ParameterError
 from mhpc.paper.cell import Cell, Record, Task, measure
 from mhpc.paper.convergence import Convergence
 from mhpc.paper.experiment import METRIC_ORDER, Experiment, printed, select, shown
+from mhpc.paper.figures import style
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
 from mhpc.paper.run import EXPERIMENTS, experiments_named, reproduce
@@ -197,3 +199,8 @@ def test_the_page_of_the_docs_shows_what_the_command_gives(data_folder: Path) ->
         for text in (printed(found.published), shown(metric, found.value))
     ]
     assert f"| 5 | {' | '.join(row)} |" in page
+
+
+def test_no_two_methods_look_alike_in_a_figure() -> None:
+    looks = [tuple(sorted(style(name).items())) for name in METHODS]
+    assert len({(dict(look)["color"], dict(look)["marker"]) for look in looks}) == len(METHODS)

@@ -29,7 +29,7 @@ PUBLISHED_STYLE: dict[str, Any] = {
 
 # Colours from dark to light, so that they stay apart in greyscale; marks and dashes tell as well.
 _COLOURS = ("#00204c", "#7a1f3d", "#2a6f4e", "#b0521b", "#3f6fb5", "#8a8a00", "#9a6fb0", "#4fb0a5")
-_MARKS = "osD^vP*X"
+_MARKS = "osD^vP*X<>hd"
 _HOLLOW = ("sa", "mpc-u")
 """Methods that often lie below another: a larger, hollow mark still shows."""
 _DASHES = ("-", "--", "-.", ":")
