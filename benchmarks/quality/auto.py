@@ -3,6 +3,7 @@
 python -m benchmarks.quality.auto [SET ...]
 """
 
+import statistics
 import sys
 import time
 import warnings
@@ -46,7 +47,35 @@ def main(wanted: list[str]) -> None:
         row = {"set": name, **measure(), "seconds": time.perf_counter() - began}
         rows.append(row)
         print(_line(row), flush=True)
-    write_result("quality_auto", {"rows": rows})
+    means = summary(rows)
+    print(
+        "\nMeans over seeds; cost: all the time taken, over that of the last consolidation alone\n"
+    )
+    for row in means:
+        print(_line(row))
+    write_result("quality_auto", {"rows": rows, "means": means})
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the means of the runs that differ in their seed alone."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["set"].split(", seed")[0], []).append(row)
+    return [
+        {
+            **group[0],
+            "set": f"{name}, {len(group)} seeds" if "seed" in group[0]["set"] else name,
+            **{
+                key: statistics.fmean(row[key] for row in group)
+                for key, value in group[0].items()
+                if isinstance(value, float)
+            },
+            "cost": statistics.fmean(
+                row["seconds"] / max(row["seconds"] - row["choosing"], 1e-3) for row in group
+            ),
+        }
+        for name, group in groups.items()
+    ]
 
 
 def cases(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:

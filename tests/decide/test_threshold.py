@@ -10,7 +10,6 @@ from mhpc.core.consolidation import Consolidation
 from mhpc.core.decision import REASONS
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
-from mhpc.decide.threshold import best_below
 from mhpc.errors import ParameterError
 from tests.build import DAG, GARDEN
 
@@ -61,12 +60,6 @@ def test_no_set_has_a_child_without_its_ancestors(
     chosen = dense(decision.reason.astype(bool))
     missing = (chosen @ dense(DAG.closure) > 0) & (chosen == 0)
     assert not missing.any()
-
-
-def test_the_best_below_is_the_largest_over_all_descendants() -> None:
-    scores = np.random.default_rng(1).random((6, 5))
-    expected = np.stack([np.where(dense(DAG.closure).T > 0, row, 0).max(axis=1) for row in scores])
-    np.testing.assert_array_equal(best_below(scores, DAG), expected)
 
 
 def test_a_level_of_zero_is_refused() -> None:

@@ -37,8 +37,8 @@ class Auto(MethodParameters):
     or, where enough instances are known, the share of instances that have it. With one source
     nothing can be hidden, and nothing is judged or calibrated.
 
-    Sources that never say a label which others keep saying are not held to deny it. Costs about
-    ten consolidations.
+    Sources that never say a label which others keep saying are not held to deny it. Costs every
+    candidate once, and those in reach of the best once a fold.
     """
 
     name: ClassVar[str] = "auto"

@@ -48,7 +48,7 @@ def _surprise(foretold: FloatArray, said: Sparse, allowed: BoolArray | None) -> 
     value = foretold[owner, said.indices]
     above, level = np.empty(len(owner)), np.empty(len(owner))
     for row in range(rows):
-        mine = owner == row if rows < 2 else slice(said.indptr[row], said.indptr[row + 1])
+        mine = slice(said.indptr[row], said.indptr[row + 1])
         right = np.searchsorted(order[row], value[mine], side="right")
         left = np.searchsorted(order[row], value[mine], side="left")
         above[mine], level[mine] = K - right, right - left

@@ -9,11 +9,11 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.consolidate.hierarchy import most_specific, raised
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.skills import Trials, believe, source_skills, trials_of
 from mhpc.core.arrays import FloatArray
 from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.hierarchy import most_specific, raised
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
 from mhpc.errors import ConvergenceWarning

@@ -6,11 +6,11 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.consolidate.hierarchy import most_specific, raised, spread
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.pairs import Pairs, affirmed_pairs, answer_weights
 from mhpc.core.arrays import FloatArray, Sparse
 from mhpc.core.consolidation import Consolidation
+from mhpc.core.hierarchy import most_specific, raised, spread
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
 from mhpc.core.taxonomy import Taxonomy

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from mhpc.consolidate.hierarchy import most_specific
 from mhpc.consolidate.hops import Habits, Hops, usual_habits
 from mhpc.core.arrays import BoolArray, FloatArray, Sparse
+from mhpc.core.hierarchy import most_specific
 from mhpc.core.panel import Panel
 
 LOST = 0.1

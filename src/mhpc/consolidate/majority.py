@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from mhpc.consolidate.hierarchy import most_specific, raised
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.voices import Sources, heard
 from mhpc.core.consolidation import Consolidation
+from mhpc.core.hierarchy import most_specific, raised
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
 

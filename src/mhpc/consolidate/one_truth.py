@@ -9,10 +9,10 @@ from scipy import sparse
 
 from mhpc.consolidate.inference import infer
 from mhpc.consolidate.method import MethodParameters
-from mhpc.consolidate.statements import deepest
 from mhpc.consolidate.voices import Sources, kinship_of
 from mhpc.core.arrays import Sparse
 from mhpc.core.consolidation import Consolidation
+from mhpc.core.hierarchy import deepest
 from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
 from mhpc.errors import ConvergenceWarning

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import FloatArray, IntArray, Sparse
+from mhpc.core.hierarchy import deepest
 from mhpc.core.panel import Panel
-from mhpc.core.taxonomy import Taxonomy
 
 INAUDIBLE = 1e-9
 """Statements weaker than this are left out."""
@@ -56,16 +56,6 @@ def state(panel: Panel) -> Statements:
         share=share[loud],
         strength=strength[loud],
     )
-
-
-def deepest(closed: Sparse, taxonomy: Taxonomy) -> Sparse:
-    """Keep the labels of every row none of whose children is there."""
-    with_child = (closed @ taxonomy.parents).tocsr()
-    with_child.data[:] = 1.0
-    kept = (closed - closed.multiply(with_child)).tocsr()
-    kept.eliminate_zeros()
-    kept.sort_indices()
-    return kept
 
 
 def candidates(statements: Statements, panel: Panel, known: Sparse | None = None) -> Sparse:

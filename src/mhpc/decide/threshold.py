@@ -6,11 +6,10 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.core.arrays import FloatArray
 from mhpc.core.consolidation import Consolidation, blocks
 from mhpc.core.decision import Decision
+from mhpc.core.hierarchy import raised
 from mhpc.core.parameters import Parameters
-from mhpc.core.taxonomy import Taxonomy
 
 
 class Threshold(Parameters):
@@ -50,22 +49,12 @@ class Threshold(Parameters):
         )
 
 
-def best_below(scores: FloatArray, taxonomy: Taxonomy) -> FloatArray:
-    """Return, for every label, the highest score of it and all labels below it, (N, K)."""
-    best = np.array(scores, order="F")
-    for labels in reversed(taxonomy.levels):
-        for label in labels:
-            for parent in taxonomy.parents_of(label):
-                np.maximum(best[:, parent], best[:, label], out=best[:, parent])
-    return best
-
-
 def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
     """Return the level that leaves the wanted number of labels an instance, ties included."""
     total = max(1, round(wanted * len(consolidation.instances)))
     top = np.zeros(0)
     for _, block in blocks(consolidation.score):
-        best = best_below(block, consolidation.taxonomy)
+        best = raised(block, consolidation.taxonomy)
         # Only the highest can decide the level, so that is all that is kept of a block.
         top = np.concatenate([top, best[best > 0]])
         if len(top) > total:
@@ -76,7 +65,7 @@ def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
 def _chosen(consolidation: Consolidation, level: float) -> sparse.csr_array:
     parts = []
     for _, block in blocks(consolidation.score):
-        chosen = best_below(block, consolidation.taxonomy) >= level
+        chosen = raised(block, consolidation.taxonomy) >= level
         reason = np.where(block >= level, 1, 2).astype(np.int8)
         parts.append(sparse.csr_array(np.where(chosen, reason, 0)))
     return sparse.vstack(parts, format="csr")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mhpc.core.arrays import FloatArray, IntArray, Sparse
-from mhpc.encode.matrix import largest_of_each
+from mhpc.core.arrays import Sparse
+from mhpc.core.hierarchy import largest_along
 
 
 def augment(votes: Sparse, closure: Sparse) -> Sparse:
@@ -29,17 +29,4 @@ def augment(votes: Sparse, closure: Sparse) -> Sparse:
         reached.data[:] = 1.0
         reached.sort_indices()
         return reached
-    return largest_of_each(*_spread_upwards(votes, closure), shape=votes.shape)
-
-
-def _spread_upwards(votes: Sparse, closure: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
-    """List every vote once for each ancestor: the product, before terms are summed."""
-    heights = np.diff(closure.indptr)[votes.indices]
-    row = np.repeat(np.arange(votes.shape[0]), np.diff(votes.indptr))
-    starts = np.repeat(closure.indptr[votes.indices], heights)
-    within = np.arange(heights.sum()) - np.repeat(np.cumsum(heights) - heights, heights)
-    return (
-        np.repeat(row, heights).astype(np.int64),
-        closure.indices[starts + within].astype(np.int64),
-        np.repeat(votes.data, heights),
-    )
+    return largest_along(votes, closure)

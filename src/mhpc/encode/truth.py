@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.arrays import Sparse
+from mhpc.core.hierarchy import deepest
 from mhpc.core.index import UNKNOWN, Index
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import EncodedTruth, Truth
@@ -47,16 +47,7 @@ def encode_truth(
     given = sparse.coo_array(entries, shape=(len(rows), len(taxonomy))).tocsr()
     given.data[:] = 1.0
     closed = augment(given, taxonomy.closure)
-    return EncodedTruth(rows, _deepest(closed, taxonomy), closed)
-
-
-def _deepest(closed: Sparse, taxonomy: Taxonomy) -> Sparse:
-    """Keep the labels none of whose children is there."""
-    with_child = (closed @ taxonomy.parents).tocsr()
-    with_child.data[:] = 1.0
-    deepest = (closed - closed.multiply(with_child)).tocsr()
-    deepest.eliminate_zeros()
-    return deepest
+    return EncodedTruth(rows, deepest(closed, taxonomy), closed)
 
 
 def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, policy: str) -> None:

@@ -1,10 +1,10 @@
 """How each source answered, and how far the result upholds it."""
 
 import numpy as np
-from scipy import sparse
 
 from mhpc.core.arrays import FloatArray, Sparse
 from mhpc.core.decision import Decision
+from mhpc.core.hierarchy import deepest
 from mhpc.core.kinship import Kinship
 from mhpc.core.panel import Panel
 from mhpc.core.sources import Share, SourceFacts
@@ -51,23 +51,15 @@ def _held(panel: Panel, decision: Decision) -> tuple[FloatArray, FloatArray, Flo
 
     Upheld are those that the result has too, refined those of them below which it has others.
     """
-    said = _without_children(panel.augmented.astype(bool).astype(float), panel.taxonomy.parents)
+    said = deepest(panel.augmented.astype(bool).astype(float), panel.taxonomy)
     chosen = decision.reason.astype(bool).astype(float).tocsr()
-    refined = (chosen - _without_children(chosen, panel.taxonomy.parents)).tocsr()
+    refined = (chosen - deepest(chosen, panel.taxonomy)).tocsr()
     rows = panel.instance
     return (
         _row_sums(said),
         _row_sums(said.multiply(chosen[rows]).tocsr()),
         _row_sums(said.multiply(refined[rows]).tocsr()),
     )
-
-
-def _without_children(sets: Sparse, parents: Sparse) -> Sparse:
-    """Keep the labels of each set none of whose children is in it."""
-    above = (sets @ parents).tocsr().astype(bool).astype(float)
-    deepest = (sets - sets.multiply(above)).tocsr()
-    deepest.eliminate_zeros()
-    return sparse.csr_array(deepest)
 
 
 def _row_sums(matrix: Sparse) -> FloatArray:

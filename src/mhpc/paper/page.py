@@ -14,7 +14,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
 caption { text-align: left; font-weight: 600; padding: .4rem 0; }
-th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid #8884; }
+th, td { text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid #8888; }
 code { font-size: .9em; }

@@ -113,8 +113,9 @@ class Sources:
             f"setting of mhpc for every number of sources: lambda = "
             f"{published_lambda(self.set):g} as in the paper, sigma = {variant.get('sigma'):g} "
             "(the paper gives none; this value gives its figures), anchored to the mean answer. "
-            f"Means over {seeds_of(rows)}. The paper's figures are in the specific view: the "
-            "truth is each gene's most specific labels."
+            f"Means over {seeds_of(rows)}, at most {self.most} for methods that are not the "
+            "paper's. The paper's figures are in the specific view: the truth is each gene's most "
+            "specific labels."
         )
         tables = [self._beside(rows, metric) for metric in METRIC_ORDER]
         tables += [self._all(rows, view, metric) for view in VIEWS for metric in METRIC_ORDER]

@@ -14,7 +14,7 @@ def raised(scores: Matrix, taxonomy: Taxonomy) -> Matrix:
     number of edges. Scores must not be negative.
     """
     if sparse.issparse(scores):
-        return _largest_along(scores, taxonomy.closure)
+        return largest_along(scores, taxonomy.closure)
     best = np.array(scores, order="F")
     for labels in reversed(taxonomy.levels):
         for label in labels:
@@ -34,7 +34,7 @@ def most_specific(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
     votes : csr_array, (rows, K)
         No label below any of its children, as augmented votes and raised scores are.
     """
-    beyond = (votes - _largest_along(votes, taxonomy.parents)).tocsr()
+    beyond = (votes - largest_along(votes, taxonomy.parents)).tocsr()
     beyond.eliminate_zeros()
     return beyond
 
@@ -51,7 +51,17 @@ def spread(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, FloatA
     return np.repeat(row, fan), related.astype(np.int64), np.repeat(matrix.data, fan)
 
 
-def _largest_along(matrix: Sparse, relation: Sparse) -> Sparse:
+def deepest(sets: Sparse, taxonomy: Taxonomy) -> Sparse:
+    """Keep the labels of every row none of whose children is there, with their values."""
+    with_child = (sets @ taxonomy.parents).tocsr()
+    with_child.data[:] = 1.0
+    kept = (sets - sets.multiply(with_child)).tocsr()
+    kept.eliminate_zeros()
+    kept.sort_indices()
+    return kept
+
+
+def largest_along(matrix: Sparse, relation: Sparse) -> Sparse:
     """Return, where several entries lead to one label of a row, the largest of them."""
     row, label, value = spread(matrix, relation)
     cells, place = np.unique(row * matrix.shape[1] + label, return_inverse=True)

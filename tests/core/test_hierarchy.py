@@ -1,10 +1,9 @@
 import numpy as np
 from scipy import sparse
 
-from mhpc.consolidate.hierarchy import most_specific, raised
 from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.hierarchy import deepest, most_specific, raised
 from mhpc.core.taxonomy import Taxonomy
-from mhpc.decide.threshold import best_below
 from tests.build import DAG, GARDEN, panel_of
 
 
@@ -17,7 +16,8 @@ def some_scores(taxonomy: Taxonomy) -> FloatArray:
 def test_a_parent_is_raised_to_its_best_child_sparse_or_not() -> None:
     for taxonomy in (GARDEN, DAG):
         scores = some_scores(taxonomy)
-        expected = best_below(scores, taxonomy)
+        below = dense(taxonomy.closure).T > 0
+        expected = np.stack([np.where(below, row, 0).max(axis=1) for row in scores])
         np.testing.assert_array_equal(raised(scores, taxonomy), expected)
         np.testing.assert_array_equal(dense(raised(sparse.csr_array(scores), taxonomy)), expected)
 
@@ -27,6 +27,12 @@ def test_raising_leaves_its_input_as_it_was() -> None:
     before = scores.copy()
     raised(scores, GARDEN)
     np.testing.assert_array_equal(scores, before)
+
+
+def test_the_deepest_labels_of_a_set_are_those_without_a_child_in_it() -> None:
+    sets = sparse.csr_array(np.array([[1.0, 1, 1, 0, 0], [1, 0, 0, 0, 1], [0, 0, 0, 0, 0]]))
+    # a above b above c; e below a.
+    assert dense(deepest(sets, DAG)).tolist() == [[0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0] * 5]
 
 
 def test_the_most_specific_labels_of_an_answer_are_the_deepest_said() -> None:
