@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mhpc.decide.threshold import Threshold
     from mhpc.encode.panel import encode
     from mhpc.errors import MhpcError, MhpcWarning
-    from mhpc.pipeline import Result, consolidate, evaluate, inspect
+    from mhpc.pipeline import Result, compare, consolidate, evaluate, inspect
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes
@@ -56,6 +56,7 @@ _HOMES = {
     "Profile": "mhpc.simulate.sources",
     "inspect": "mhpc.pipeline",
     "encode": "mhpc.encode.panel",
+    "compare": "mhpc.pipeline",
     "consolidate": "mhpc.pipeline",
     "evaluate": "mhpc.pipeline",
     "Threshold": "mhpc.decide.threshold",
@@ -92,6 +93,7 @@ __all__ = [
     "Threshold",
     "Truth",
     "Votes",
+    "compare",
     "consolidate",
     "encode",
     "evaluate",

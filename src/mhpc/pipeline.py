@@ -3,7 +3,7 @@
 import json
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mhpc.choose.judge import judge
+from mhpc.consolidate.grid import grid
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.consolidate.voices import kinship_of
@@ -148,34 +149,39 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
 
 
 def compare(
-    settings: RunSettings,
-    methods: Sequence[str] = (),
+    votes: Votes,
+    taxonomy: Taxonomy,
+    methods: Iterable[str] | Mapping[str, Method] = (),
     *,
+    truth: Truth | None = None,
+    unknown: Unknown = "error",
     folds: int = 4,
     seed: int = 0,
     jobs: int = 1,
     progress: Progress = silent,
 ) -> tuple[Compared, ...]:
-    """Judge methods, as they come, by hidden answers; measure them where a truth is given.
+    """Judge methods by how well they foretell hidden answers; measure them where truth is known.
 
     Parameters
     ----------
-    settings : RunSettings
-        Where votes, taxonomy and truth are; the method it names is not looked at.
-    methods : sequence of str
-        Registered names; none: all.
-    folds, seed, jobs
-        As `mhpc.choose.judge.judge` takes them.
+    votes, taxonomy, unknown
+        As `consolidate` takes them.
+    methods : iterable of str, or mapping of str to method
+        Registered names, which stand for methods as they come; or methods with any parameters, by
+        the names they are to have. None: all as they come.
+    truth : Truth, optional
+        To measure the results against; it changes none.
+    folds : int
+        How many times a part of the answers is hidden, at most.
+    seed : int
+        Which answers are hidden together.
+    jobs : int
+        Processes that try methods side by side.
     progress : callable
         Told how far the work is.
     """
-    candidates = {name: make_method(name) for name in methods or METHODS}
-    panel = encode(
-        read_votes(settings.votes, columns=settings.columns, scope=settings.scope),
-        read_taxonomy(settings.taxonomy),
-        unknown=settings.unknown,
-    )
-    truth = read_truth(settings.truth) if settings.truth else None
+    candidates = methods if isinstance(methods, Mapping) else grid(methods or METHODS)
+    panel = encode(votes, taxonomy, unknown=unknown)
     judged = {
         each.name: each
         for each in judge(panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress)
@@ -186,7 +192,7 @@ def compare(
         began = time.perf_counter()
         result = method.consolidate(panel)
         seconds = time.perf_counter() - began
-        cards = _scorecards(result, truth, settings.unknown) if truth else ()
+        cards = _scorecards(result, truth, unknown) if truth else ()
         found.append(Compared(name, judged.get(name), cards, seconds))
     return tuple(found)
 

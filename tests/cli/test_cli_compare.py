@@ -13,8 +13,39 @@ def test_methods_are_judged_without_truth(mhpc: Mhpc) -> None:
         "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mlcm"
     )
     assert done.returncode == 0
-    assert "surprise, closed" in done.stdout
-    assert {line.split()[0] for line in done.stdout.splitlines()[1:]} == {"sa", "mlcm"}
+    closed, specific = done.stdout.strip().split("\n\n")
+    for table, view in ((closed, "closed view"), (specific, "specific view")):
+        title, head, *rows = table.splitlines()
+        assert title.startswith(view)
+        assert "surprise" in head
+        assert {row.split()[0] for row in rows} == {"sa", "mlcm"}
+
+
+def test_every_combination_of_values_is_tried(mhpc: Mhpc) -> None:
+    done = mhpc(
+        "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mpc-u",
+        "--set", "lam=1,5", "--set", "sigma=0.3,none", "--set", "neighbours=2", "--json",
+    )  # fmt: skip
+    names = [each["name"] for each in json.loads(done.stdout)]
+    assert names == [
+        "sa",
+        "mpc-u, lam=1, sigma=0.3, neighbours=2",
+        "mpc-u, lam=1, sigma=None, neighbours=2",
+        "mpc-u, lam=5, sigma=0.3, neighbours=2",
+        "mpc-u, lam=5, sigma=None, neighbours=2",
+    ]
+    tried = [each["judged"]["parameters"] for each in json.loads(done.stdout)[1:]]
+    assert [(each["lam"], each["sigma"]) for each in tried] == [
+        (1, 0.3), (1, None), (5, 0.3), (5, None)
+    ]  # fmt: skip
+
+
+def test_a_parameter_that_no_method_has_is_named(mhpc: Mhpc) -> None:
+    done = mhpc(
+        "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "mhpc", "--set", "lamb=1"
+    )
+    assert done.returncode == 2
+    assert "none of 'mhpc' has a parameter 'lamb' (nearest: 'lam'" in done.stderr
 
 
 def test_truth_adds_the_usual_metrics(mhpc: Mhpc) -> None:

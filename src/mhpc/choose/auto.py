@@ -57,7 +57,7 @@ class Auto(MethodParameters):
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the mean of what was chosen."""
         began = time.perf_counter()
-        panel = within_scope(panel) if not __import__("os").environ.get("NOSCOPE") else panel
+        panel = within_scope(panel)
         candidates = candidates_for(panel)
         court = summon(panel, count=self.folds, seed=self.seed)
         if not court.folds:

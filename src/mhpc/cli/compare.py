@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, setting
+from mhpc.cli.options import as_json, given, parameter, setting
 from mhpc.cli.output import show
 
 
@@ -20,6 +20,11 @@ from mhpc.cli.output import show
     help="Compare this one; may be given several times. Unless given, every method.",
 )  # fmt: skip
 @click.option(
+    "--set", "choices", multiple=True, metavar="KEY=VALUE[,VALUE…]", type=parameter,
+    help="A parameter of the methods that have it; several values: each is tried, with each of the "
+    "others. May be given several times.",
+)  # fmt: skip
+@click.option(
     "--folds", default=4, show_default=True, type=click.IntRange(min=2),
     help="How many times a part of the answers is hidden.",
 )  # fmt: skip
@@ -32,6 +37,7 @@ from mhpc.cli.output import show
 def compare(
     votes: str,
     methods: tuple[str, ...],
+    choices: tuple[tuple[str, str | None], ...],
     folds: int,
     seed: int,
     jobs: int,
@@ -44,7 +50,12 @@ def compare(
     foretells, 1 that they stand last. With --truth the usual metrics stand beside.
     """
     from mhpc.cli.progress import StderrProgress
+    from mhpc.consolidate.grid import grid
+    from mhpc.consolidate.registry import METHODS
     from mhpc.pipeline import compare as run
+    from mhpc.read.taxonomy import read_taxonomy
+    from mhpc.read.truth import read_truth
+    from mhpc.read.votes import read_votes
     from mhpc.report.terminal import render_comparison
     from mhpc.settings import RunSettings
 
@@ -52,6 +63,27 @@ def compare(
     if "taxonomy" not in chosen:
         raise click.UsageError("--taxonomy FILE is missing")
     settings = RunSettings(votes=votes, **chosen)
+    candidates = grid(methods or METHODS, _listed(choices))
     with StderrProgress() as progress:
-        found = run(settings, methods, folds=folds, seed=seed, jobs=jobs, progress=progress)
+        found = run(
+            read_votes(settings.votes, columns=settings.columns, scope=settings.scope),
+            read_taxonomy(settings.taxonomy),
+            candidates,
+            truth=read_truth(settings.truth) if settings.truth else None,
+            unknown=settings.unknown,
+            folds=folds,
+            seed=seed,
+            jobs=jobs,
+            progress=progress,
+        )
     show(found, render_comparison, as_json=as_json)
+
+
+def _listed(choices: tuple[tuple[str, str | None], ...]) -> dict[str, list[str | None]]:
+    """Split values at commas."""
+    return {
+        key: [None if part.strip().lower() == "none" else part.strip() for part in value.split(",")]
+        if value is not None
+        else [None]
+        for key, value in choices
+    }

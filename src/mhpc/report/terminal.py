@@ -107,20 +107,34 @@ def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 
 def render_comparison(methods: Sequence[Compared]) -> RenderableType:
-    """Return the table of `mhpc compare`, the least surprised first."""
+    """Return the tables of `mhpc compare`, one a view, the least surprised first."""
+    views: tuple[View, ...] = ("closed", "specific")
+    titles = {
+        "closed": "closed view: labels with their ancestors",
+        "specific": "specific view: labels as they were said",
+    }
+    parts: list[RenderableType] = []
+    for view in views:
+        ranked = sorted(methods, key=lambda each: _surprise(each, view))
+        parts += [titles[view], _compared(ranked, view), ""]
+    if all(each.judged is None for each in methods):
+        parts.append("no answer could be hidden and foretold from another: not judged")
+    return Group(*parts)
+
+
+def _compared(methods: Sequence[Compared], view: View) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("method")
-    heads = ["surprise, closed ↓", "surprise, specific ↓"]
-    for card in methods[0].scorecards:
-        heads += [f"{_head(score)}, {card.view}" for score in _usual(card)]
-    for head in [*heads, "seconds"]:
+    measured = [
+        [score for card in each.scorecards if card.view == view for score in _usual(card)]
+        for each in methods
+    ]
+    for head in ["surprise ↓", *map(_head, measured[0]), "seconds"]:
         table.add_column(head, justify="right")
-    for each in sorted(methods, key=_surprise):
-        cells = [_judged(each.judged, "closed"), _judged(each.judged, "specific")]
-        cells += [f"{score.value:.4f}" for card in each.scorecards for score in _usual(card)]
-        table.add_row(escape(each.name), *cells, f"{each.seconds:.2f}")
-    if all(each.judged is None for each in methods):
-        return Group(table, "no answer could be hidden and foretold from another: not judged")
+    for each, scores in zip(methods, measured, strict=True):
+        values = [f"{score.value:.4f}" for score in scores]
+        judged, seconds = _judged(each.judged, view), f"{each.seconds:.2f}"
+        table.add_row(escape(each.name), judged, *values, seconds)
     return table
 
 
@@ -133,8 +147,8 @@ def _head(score: Score) -> str:
     return f"{score.metric.replace('_', ' ')} {'↓' if score.better == 'lower' else '↑'}"
 
 
-def _surprise(compared: Compared) -> float:
-    return float("inf") if compared.judged is None else compared.judged.loss("closed")
+def _surprise(compared: Compared, view: View) -> float:
+    return float("inf") if compared.judged is None else compared.judged.loss(view)
 
 
 def _judged(judged: Judged | None, view: View) -> str:
