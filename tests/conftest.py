@@ -2,9 +2,15 @@
 
 import atexit
 import os
+import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Machines are busy at times: how long an example takes tells nothing.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +23,13 @@ def data_folder() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the workers of a parallel run end quietly.
+    """Let the workers of a parallel run end quietly, and programs under test hear interrupts.
 
     DuckDB's binding counts what is alive when Python ends; in a worker that is most of it, and it
-    says so at length, among the results that people read.
+    says so at length, among the results that people read. Whoever runs tests in the background has
+    them ignore interrupts, which programs that they start would inherit.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))

@@ -9,9 +9,11 @@ import mhpc
 from mhpc.choose.auto import Auto
 from mhpc.choose.candidates import candidates_for
 from mhpc.choose.judge import judge
+from mhpc.consolidate.one_truth import fits
 from mhpc.consolidate.registry import make_method
 from mhpc.core.arrays import dense
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Whole
 from mhpc.core.truth import EncodedTruth
 from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.ranking import ranking_loss
@@ -58,7 +60,7 @@ def test_the_choice_tells_candidates_losses_and_what_was_taken(
     choice = Auto().consolidate(garden[0]).choice
     assert choice is not None
     names = {each.name for each in choice.candidates}
-    assert names == set(candidates_for(garden[0]))
+    assert names == set(candidates_for(fits(garden[0])))
     assert set(choice.closed) | set(choice.specific) <= names
     finalists = [each for each in choice.candidates if len(each.closed) == choice.folds]
     assert finalists
@@ -145,3 +147,20 @@ def test_copies_of_a_source_do_not_outvote_two_others() -> None:
     best = [panel.taxonomy.labels[k] for k in dense(Auto().consolidate(panel).specific).argmax(1)]
     right = np.mean([best[panel.instances.positions[f"i{i}"]] == labels[i % 3] for i in range(60)])
     assert right > 0.8
+
+
+def test_where_instances_are_apart_only_those_are_candidates_that_learn() -> None:
+    rows = [
+        (f"x{i}", source, label)
+        for i in range(12)
+        for source, label in (("ann", "oak"), ("bob", "oak"), ("cid", "finch"))
+    ]
+    panel = panel_of(rows)
+    apart = Auto().fit(Whole(panel))
+    assert apart.choice is not None
+    assert "one-truth" not in {each.name for each in apart.choice.candidates}
+    here = Auto().consolidate(panel)
+    assert here.choice is not None
+    assert "one-truth" in {each.name for each in here.choice.candidates}
+    score = dense(apart.views(panel).score)
+    assert score[:, panel.taxonomy.labels.positions["oak"]].min() > 0.5

@@ -1,6 +1,7 @@
 """Which answers are hidden, and which go with them."""
 
 import numpy as np
+from scipy import sparse
 
 from mhpc.choose.folds import FEW_SOURCES, folds
 from mhpc.core.kinship import Kinship, strangers
@@ -26,7 +27,8 @@ def test_fewer_folds_hide_several_sources_together() -> None:
 def test_kin_of_a_hidden_source_is_taken_away_with_it() -> None:
     alike = np.zeros((4, 4))
     alike[0, 1] = alike[1, 0] = 1.0
-    for part in folds(panel_of(ROWS), Kinship(np.ones(4), alike), count=4, seed=0):
+    kin = Kinship(np.ones(4), sparse.csr_array(alike))
+    for part in folds(panel_of(ROWS), kin, count=4, seed=0):
         if part.hidden.source[0] in (0, 1):
             assert set(part.rest.source.tolist()) == {2, 3}
         else:
@@ -34,7 +36,7 @@ def test_kin_of_a_hidden_source_is_taken_away_with_it() -> None:
 
 
 def test_where_all_are_kin_only_the_hidden_go() -> None:
-    kin = Kinship(np.ones(4), 1.0 - np.eye(4))
+    kin = Kinship(np.ones(4), sparse.csr_array(1.0 - np.eye(4)))
     parts = folds(panel_of(ROWS), kin, count=4, seed=0)
     assert all(len(set(part.rest.source.tolist())) == 3 for part in parts)
 

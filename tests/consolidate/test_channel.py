@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -6,24 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mhpc
+from mhpc.consolidate import learn_channel
 from mhpc.consolidate.channel import Channel
 from mhpc.consolidate.hops import Habits, Hops, hops_of, usual_habits
 from mhpc.consolidate.learn_channel import (
     LOST,
-    claims,
     first_guess,
     habits_of_sources,
     learn,
     origins,
     popular,
-    tally,
 )
+from mhpc.consolidate.tally import claims, tally
+from mhpc.core import parts
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Whole
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.ranking import ranking_loss
-from mhpc.graph.local import local_means
+from mhpc.graph.local import local_means, reach
 from tests.build import DAG, GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -179,7 +182,7 @@ def test_steps_are_bayes_rule_for_every_vote_in_turn(taxonomy: Taxonomy, steps: 
     ]  # fmt: skip
     panel, hops = panel_of(rows, taxonomy), hops_of(taxonomy)
     method = Channel(steps=steps, neighbours=2, prior=3.0, popularity=0.2)
-    habits = learn(panel, panel.raw, hops)
+    habits = learn(Whole(panel), hops).habits
     often = popular(tally(panel, panel.raw), habits, hops)
     C = channel_by_loops(taxonomy, habits)
     means = dense(local_means(dense(panel.mean("augmented", "answers")), neighbours=2))
@@ -243,7 +246,7 @@ def test_learnt_habits_move_from_what_is_usual_towards_the_truth(
 ) -> None:
     panel = simulated(*[mhpc.Profile(specificity, accuracy)] * 6)
     hops = hops_of(panel.taxonomy)
-    usual, found = usual_habits(hops), learn(panel, panel.raw, hops)
+    usual, found = usual_habits(hops), learn(Whole(panel), hops).habits
     assert abs(found.noise - (1 - accuracy)) < abs(usual.noise - (1 - accuracy))
     true = vagueness_of(specificity, hops)
     lowest = hops.depth - 1
@@ -284,7 +287,7 @@ def test_the_channel_ranks_true_labels_better_than_averaging(seed: int) -> None:
 def test_with_one_source_habits_are_the_usual_ones() -> None:
     panel = panel_of([row for row in ROWS if row[1] == "ann"])
     hops = hops_of(GARDEN)
-    found, usual = learn(panel, panel.raw, hops), usual_habits(hops)
+    found, usual = learn(Whole(panel), hops).habits, usual_habits(hops)
     assert found.noise == usual.noise
     assert found.vagueness.tolist() == usual.vagueness.tolist()
     score = dense(Channel().consolidate(panel).score)
@@ -344,3 +347,106 @@ def test_habits_can_be_read_by_source() -> None:
     assert max(habits[s].noise for s in ("s1", "s2")) < min(habits[s].noise for s in ("s3", "s4"))
     # Of the deepest labels the vague ones are said as they are less often.
     assert habits["s3"].vagueness[-1, 0] < habits["s1"].vagueness[-1, 0]
+
+
+def many_rows(*, instances: int = 60, seed: int = 0) -> list[Row]:
+    rng = np.random.default_rng(seed)
+    return [
+        (f"x{i}", f"s{s}", str(rng.choice(GARDEN.labels.ids)))
+        for i in range(instances)
+        for s in rng.choice(5, size=rng.integers(1, 5), replace=False)
+    ]
+
+
+def explained_densely(panel: Panel, hops: Hops) -> Habits:
+    """Eight rounds with every instance's x written out: votes by true and said label."""
+    usual = habits = usual_habits(hops)
+    everyone, claimed = tally(panel, panel.raw), dense(panel.raw)
+    often = popular(everyone, usual, hops)
+    sources = np.unique(panel.source)
+    fold = np.searchsorted(sources, panel.source) % min(len(sources), 5)
+    for _ in range(8):
+        C = dense(habits.matrix(hops))
+        counts, origin = np.zeros((hops.depth, hops.depth, 2)), np.zeros(len(often))
+        for at in range(int(fold.max()) + 1):
+            rest = everyone.without(tally(panel, panel.raw, fold == at))
+            x = first_guess(rest, habits.matrix(hops), often)
+            for a in np.flatnonzero(fold == at):
+                for v in np.flatnonzero(claimed[a]):
+                    flow = x[panel.instance[a]] / (x[panel.instance[a]] @ C[:, v])
+                    origin += flow * C[:, v]
+                    for h in range(hops.depth):
+                        share = habits.vagueness[hops.level, h] * flow
+                        up, aside = dense(hops.up[h])[:, v], dense(hops.aside[h])[:, v]
+                        np.add.at(counts[:, h, 0], hops.level, share * (1 - habits.noise) * up)
+                        np.add.at(counts[:, h, 1], hops.level, share * habits.noise * aside)
+        hopped = counts.sum(axis=2) + 10 * usual.vagueness
+        noise = (counts[:, :, 1].sum() + 10 * usual.noise) / (counts.sum() + 10)
+        habits = Habits(hopped / hopped.sum(axis=1, keepdims=True), float(noise))
+        often = origin / len(panel.instance) + 1e-6
+    return habits
+
+
+@pytest.mark.parametrize("pairs", [1, 7, 1 << 21])
+def test_habits_are_what_explaining_vote_by_vote_gives(
+    pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn_channel, "_PAIRS", pairs)
+    panel, hops = panel_of(many_rows(instances=20)), hops_of(GARDEN)
+    found, expected = learn(Whole(panel), hops).habits, explained_densely(panel, hops)
+    np.testing.assert_allclose(found.vagueness, expected.vagueness, atol=1e-10)
+    assert found.noise == pytest.approx(expected.noise, abs=1e-10)
+
+
+def test_what_is_learnt_does_not_depend_on_how_instances_are_divided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    panel, hops = panel_of(many_rows()), hops_of(GARDEN)
+    whole = learn(Whole(panel), hops)
+    monkeypatch.setattr(parts, "_INSTANCES", 7)
+    divided = learn(Whole(panel), hops)
+    np.testing.assert_allclose(divided.C.toarray(), whole.C.toarray(), atol=1e-12)
+    np.testing.assert_allclose(divided.popularity, whole.popularity, atol=1e-12)
+
+
+@pytest.mark.parametrize("landmarks", [20, 1000], ids=["some", "all"])
+def test_what_is_fitted_concludes_on_instances_one_at_a_time(landmarks: int) -> None:
+    panel = panel_of(many_rows())
+    fitted = Channel(landmarks=landmarks, steps=2, neighbours=3).fit(Whole(panel))
+    whole = fitted.views(panel)
+    sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    for i in range(len(panel.instances)):
+        alone = sent.views(panel.part(np.array([i])))
+        np.testing.assert_allclose(dense(alone.score)[0], dense(whole.score)[i], atol=1e-12)
+        np.testing.assert_allclose(dense(alone.specific)[0], dense(whole.specific)[i], atol=1e-12)
+
+
+def test_others_average_their_nearest_landmarks_and_landmarks_never_themselves() -> None:
+    panel, hops = panel_of(many_rows()), hops_of(GARDEN)
+    method = Channel(landmarks=25, neighbours=3)
+    chosen = Whole(panel).sample(25).instances.ids
+    learnt = learn(Whole(panel), hops)
+    C, often = learnt.C, learnt.popularity
+    x = first_guess(tally(panel, panel.raw), C, often)
+    X = dense(panel.mean("augmented", "answers"))
+    at = [i for i, id_ in enumerate(panel.instances) if id_ in chosen]
+    sigma = reach(X[at])
+    means = np.zeros((len(X), len(X)))
+    for i in range(len(X)):
+        far = {j: round(float(np.sum((X[i] - X[j]) ** 2)), 12) for j in at if j != i}
+        for j in sorted(far, key=lambda j: (far[j], j))[:3]:
+            means[i, j] = np.exp(-np.sqrt(far[j]) / sigma)
+    means /= means.sum(axis=1, keepdims=True)
+    expected = step_by_loops(panel, dense(panel.raw), dense(C), often, x, means, method)
+    np.testing.assert_allclose(dense(method.consolidate(panel).specific), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("sparse_from", [0, 10**9], ids=["dense", "sparse"])
+def test_sparse_and_dense_products_give_the_same(
+    sparse_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = panel_of(many_rows())
+    here = dense(Channel().consolidate(panel).score)
+    monkeypatch.setattr(learn_channel, "_SPARSE", sparse_from)
+    there = dense(Channel().consolidate(panel).score)
+    np.testing.assert_allclose(there, here, atol=1e-12)

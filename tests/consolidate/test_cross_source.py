@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mhpc.consolidate.cross_source import CrossSource, _equations, predicted
+from mhpc.consolidate.cross_source import CrossSource
 from mhpc.consolidate.descent import descended
+from mhpc.consolidate.regression import Sums, from_answers, from_sums, summed
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Panel, VotesKind
+from mhpc.core.parts import Whole
 from mhpc.core.votes import Scope
 from tests.build import DAG, GARDEN, Row, panel_of
+
+
+def predicted(panel: Panel, target: VotesKind, *, penalty: float) -> FloatArray:
+    return CrossSource(penalty=penalty).fit(Whole(panel)).predicted(panel, target)
 
 
 def random_panel(seed: int, *, instances: int = 12, scope: Scope = "all") -> Panel:
@@ -102,10 +108,14 @@ def test_the_primal_and_the_dual_system_have_one_solution(
     seed: int, penalty: float, scoped: bool
 ) -> None:
     panel = weighted(random_panel(seed, scope={"s": ("b",)} if scoped else "all"), seed)
-    equations = _equations(panel, "augmented", np.flatnonzero(panel.occurrences > 0))
-    np.testing.assert_allclose(
-        equations._primal(penalty), equations._dual(penalty), atol=1e-8 / penalty
-    )
+    used = np.flatnonzero(panel.occurrences > 0)
+    primal = from_sums(Sums(*summed(panel, heard=None, used=used)), penalty)
+    dual = from_answers(panel, used, penalty)
+    for here, there in zip(primal, dual, strict=True):
+        assert here is not None
+        assert there is not None
+        np.testing.assert_allclose(here.B, there.B, atol=1e-8 / penalty)
+        np.testing.assert_allclose(here.mean_y, there.mean_y, atol=1e-12)
 
 
 def test_weights_of_one_change_nothing() -> None:

@@ -1,14 +1,18 @@
 import math
+import pickle
 from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from mhpc.consolidate import dawid_skene
 from mhpc.consolidate.dawid_skene import DawidSkene
 from mhpc.consolidate.skills import source_skills, trials_of
+from mhpc.core import parts
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Whole
 from mhpc.errors import ConvergenceWarning
 from tests.build import DAG, GARDEN, Row, panel_of
 
@@ -183,3 +187,42 @@ def test_nothing_said_is_settled_at_once() -> None:
     found = DawidSkene().consolidate(panel_of([("p", "ann", None)]))
     assert found.converged
     assert not dense(found.score).any()
+
+
+@pytest.mark.parametrize("scoped", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_results_do_not_depend_on_how_instances_are_divided(
+    monkeypatch: pytest.MonkeyPatch, scoped: bool, weighted: bool
+) -> None:
+    panel = some_panel(scoped=scoped, weighted=weighted)
+    whole = DawidSkene().consolidate(panel)
+    monkeypatch.setattr(parts, "_INSTANCES", 3)
+    monkeypatch.setattr(dawid_skene, "CHANCES", 1)
+    divided = DawidSkene().consolidate(panel)
+    np.testing.assert_allclose(dense(divided.score), dense(whole.score), atol=1e-12)
+    np.testing.assert_allclose(dense(divided.specific), dense(whole.specific), atol=1e-12)
+    for one, other in zip(divided.trace, whole.trace, strict=True):
+        assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
+
+
+def test_some_instances_are_judged_by_what_all_taught() -> None:
+    panel = some_panel()
+    fitted = pickle.loads(pickle.dumps(DawidSkene().fit(Whole(panel))))  # noqa: S301
+    some = np.array([1, 4, 7])
+    np.testing.assert_allclose(
+        dense(fitted.views(panel.part(some)).score),
+        dense(fitted.views(panel).score)[some],
+        atol=1e-12,
+    )
+
+
+def test_nothing_of_an_instance_is_kept() -> None:
+    few, many = (
+        panel_of([(f"{n} {i}", s, k) for n in range(copies) for i, s, k, *_ in GOOD_AND_BAD])
+        for copies in (1, 20)
+    )
+    sizes = []
+    for panel in (few, many):
+        fitted = DawidSkene().fit(Whole(panel))
+        sizes.append(len(pickle.dumps(replace(fitted, trace=()))))
+    assert sizes[0] == sizes[1]

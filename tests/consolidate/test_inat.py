@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mhpc.consolidate.inat import INat
+from mhpc.core import parts
 from mhpc.core.arrays import dense
 from mhpc.core.panel import Panel
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
@@ -139,3 +140,14 @@ def test_in_a_dag_all_labels_above_are_coarser() -> None:
     # d lies below b and c, and c below b: e alone is against d.
     found = scores(said(["d", "d", "b", "c", "e"], DAG))
     assert found == pytest.approx({"a": 1, "b": 4 / 5, "c": 3 / 4, "d": 2 / 3, "e": 1 / 5 * 2 / 3})
+
+
+def test_instances_are_judged_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = ["d", "c", "b", "e", None]
+    rows: list[Row] = [(f"p{n}", f"s{m}", labels[n * m % 5]) for n in range(7) for m in range(4)]
+    panel = panel_of(rows, DAG, scope="used")
+    whole = INat().consolidate(panel)
+    monkeypatch.setattr(parts, "_INSTANCES", 2)
+    divided = INat().consolidate(panel)
+    np.testing.assert_array_equal(dense(divided.score), dense(whole.score))
+    np.testing.assert_array_equal(dense(divided.specific), dense(whole.specific))

@@ -8,7 +8,6 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import mhpc
-from mhpc.consolidate import smoothing
 from mhpc.consolidate.descent import descended
 from mhpc.consolidate.support import label_support
 from mhpc.consolidate.voices import heard
@@ -195,8 +194,3 @@ def test_the_objective_counts_answers_where_evidence_does() -> None:
     d = W.sum(axis=1)
     L = np.eye(len(d)) - W / np.sqrt(np.outer(d, d))
     assert found.trace[0].objective == pytest.approx(fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9)
-
-
-def test_a_large_panel_needs_no_dense_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smoothing, "available_memory", lambda: 1)
-    mhpc.MHPC(neighbours=3, max_iter=0).consolidate(small_panel())

@@ -2,9 +2,13 @@ import numpy as np
 import pytest
 
 import mhpc
+from mhpc.consolidate import groups
+from mhpc.core import parts
 from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.memory import within_memory
 from mhpc.core.panel import Panel
-from mhpc.errors import ConvergenceWarning
+from mhpc.core.parts import Whole
+from mhpc.errors import ConvergenceWarning, TooLargeError
 from tests.build import GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -72,3 +76,46 @@ def test_the_trace_tells_change_and_spread_of_every_round() -> None:
         assert step.change == pytest.approx(change)
         spread = np.linalg.norm(centred[n + 1]) / np.linalg.norm(centred[0])
         assert step.spread == pytest.approx(spread)
+
+
+def many_rows() -> list[Row]:
+    rng = np.random.default_rng(6)
+    return [
+        (f"p{i}", f"s{s}", str(rng.choice(list(GARDEN))), float(rng.choice([0.4, 1.0])))
+        for i in range(40)
+        for s in range(4)
+        if rng.random() < 0.8
+    ]
+
+
+@pytest.mark.parametrize("cheap", [0, 10**6], ids=["through instances", "between groups"])
+def test_results_depend_neither_on_the_way_nor_on_how_instances_are_divided(
+    monkeypatch: pytest.MonkeyPatch, cheap: int
+) -> None:
+    panel = panel_of(many_rows(), instances=["silent"])
+    monkeypatch.setattr(groups, "_PASS", 10**6 - cheap)
+    whole = mhpc.MLCM().consolidate(panel)
+    monkeypatch.setattr(groups, "_PASS", cheap)
+    monkeypatch.setattr(groups, "_STRIP", 50)
+    monkeypatch.setattr(parts, "_INSTANCES", 7)
+    divided = mhpc.MLCM().consolidate(panel)
+    np.testing.assert_allclose(dense(divided.score), dense(whole.score), atol=1e-12)
+    for one, other in zip(divided.trace, whole.trace, strict=True):
+        assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
+
+
+def test_a_label_that_its_source_never_said_before_means_itself() -> None:
+    rows: list[Row] = [*ROWS, ("p9", "bob", "finch"), ("p9", "ann", "monarda")]
+    panel = panel_of(rows)
+    last = panel.instances.positions["p9"]
+    taught = panel.part(np.delete(np.arange(len(panel.instances)), last))
+    fitted = mhpc.MLCM().fit(Whole(taught))
+    found = dense(fitted.views(panel).score)
+    monarda = fitted.views(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
+    expected = (dense(monarda)[0] + np.eye(len(GARDEN))[GARDEN.labels.positions["finch"]]) / 2
+    np.testing.assert_allclose(found[last], expected, atol=1e-12)
+
+
+def test_groups_that_do_not_fit_are_refused() -> None:
+    with within_memory(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
+        mhpc.MLCM().consolidate(panel_of(ROWS))

@@ -12,10 +12,12 @@ from mhpc.consolidate.kinds import EXACT, NEAR, VAGUE, kinds
 from mhpc.consolidate.one_truth import OneTruth, fits
 from mhpc.core.arrays import FloatArray, Sparse, dense
 from mhpc.core.index import Index
+from mhpc.core.memory import within_memory
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Whole
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.core.truth import Truth
-from mhpc.errors import ConvergenceWarning
+from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
 from tests.build import DAG, GARDEN, Row, panel_of
 
 
@@ -333,3 +335,13 @@ def test_the_trace_tells_every_round_and_a_short_run_warns() -> None:
         moved = np.abs(rounds[n] - rounds[n - 1]).sum() / rounds[n - 1].sum()
         assert found.trace[n].change == pytest.approx(moved)
     assert OneTruth().consolidate(panel).converged
+
+
+def test_it_says_that_it_needs_all_instances_at_once() -> None:
+    with pytest.raises(ParameterError, match="one-truth cannot be learnt in parts"):
+        OneTruth().fit(Whole(random_panel(GARDEN, 2)))
+
+
+def test_more_than_fits_is_refused() -> None:
+    with within_memory(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
+        OneTruth().consolidate(random_panel(GARDEN, 2))

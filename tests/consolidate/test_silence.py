@@ -1,7 +1,13 @@
 """Silence on a label that others keep saying is not a no."""
 
-from mhpc.consolidate.silence import within_scope
+import numpy as np
+import pytest
+
+from mhpc.consolidate import silence
+from mhpc.consolidate.silence import scope_in, within_scope
+from mhpc.core import parts
 from mhpc.core.arrays import dense
+from mhpc.core.parts import Whole
 from tests.build import GARDEN, panel_of
 
 
@@ -36,3 +42,19 @@ def test_a_scope_that_was_given_stays() -> None:
 def test_who_gives_scores_has_spoken() -> None:
     scored = [(*row, 0.9) for row in rows(40)]
     assert within_scope(panel_of(scored)).scope is None
+
+
+def test_the_scope_does_not_depend_on_how_instances_are_divided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    panel = panel_of(rows(40))
+    whole = scope_in(Whole(panel))
+    monkeypatch.setattr(parts, "_INSTANCES", 7)
+    divided = scope_in(Whole(panel))
+    assert whole is not None
+    np.testing.assert_array_equal(dense(divided), dense(whole))
+
+
+def test_no_scope_is_made_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(silence, "_CELLS", 20)
+    assert scope_in(Whole(panel_of(rows(40)))) is None

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mhpc.consolidate.method import Method
+from mhpc.consolidate.method import Method, MethodParameters
 from mhpc.consolidate.registry import METHODS, make_method, method_class
+from mhpc.core import parts as dividing
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
@@ -36,12 +37,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "dawid-skene": [{}],
     "one-truth": [{}],
     "mlcm": [{}],
-    "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],
+    "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}, {"solver": "graph"}],
     "mhpc": [
         {},
         {"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0},
         {"graph": "augmented"},
         BEYOND,
+        {**BEYOND, "solver": "graph"},
     ],
     "cross-source": [{}, {"sources": "independent"}],
     "auto": [{}],
@@ -56,6 +58,16 @@ ALL = [
 
 SAME = [entry for entry in ALL if entry.id != "auto"]
 """Methods that stay what they are when a vote changes; auto may choose another."""
+
+
+def concludes_alone(method: Any) -> bool:
+    assert isinstance(method, MethodParameters)
+    solver = getattr(method, "solver", "graph")
+    return method.learns and solver == "graph" and method.name != "auto"
+
+
+LEARNING = [entry for entry in ALL if concludes_alone(entry.values[0])]
+"""Methods that conclude on an instance from its own answers and from what they learnt."""
 
 ROWS: list[Row] = [
     ("p1", "ann", "monarda"),
@@ -261,3 +273,27 @@ def test_a_method_that_did_not_settle_says_so(name: str) -> None:
         # cid says monarda of two instances that differ, so that no method is at rest at once.
         found = method.consolidate(panel_of([*ROWS, ("p2", "cid", "monarda")]))
     assert not found.converged
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_it_does_not_matter_how_instances_are_divided(
+    method: Method, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = panel_of(ROWS)
+    whole = consolidated(method, panel)
+    monkeypatch.setattr(dividing, "_INSTANCES", 1)
+    np.testing.assert_allclose(consolidated(method, panel), whole, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_what_was_learnt_concludes_as_the_method_did(method: Method) -> None:
+    panel = panel_of(ROWS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = method.consolidate(panel)
+    assert found.learnt is not None
+    learnt = found.learnt()
+    for at in range(len(panel.instances)):
+        alone = learnt.views(panel.part(np.array([at])))
+        np.testing.assert_allclose(dense(alone.score)[0], dense(found.score)[at], atol=1e-9)
+        np.testing.assert_allclose(dense(alone.specific)[0], dense(found.specific)[at], atol=1e-9)

@@ -97,3 +97,10 @@ def test_names_may_repeat_and_a_child_may_carry_its_parents_name() -> None:
 def test_the_same_edge_twice_counts_once() -> None:
     twice = build_taxonomy(["a", "b"], [("b", "a"), ("b", "a")])
     assert twice.parents.toarray().tolist() == [[0, 0], [1, 0]]
+
+
+def test_a_label_is_found_by_the_path_that_is_shown_for_it() -> None:
+    for taxonomy in (GARDEN, DAG):
+        named = Taxonomy(taxonomy.labels, tuple(f"the {k}" for k in taxonomy), taxonomy.parents)
+        paths = [named.path(label) for label in range(len(named))]
+        assert named.locate(paths).tolist() == list(range(len(named)))

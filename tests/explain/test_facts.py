@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mhpc
 from mhpc.core.kinship import Kinship, strangers
-from mhpc.explain.sources import share, source_facts
+from mhpc.explain.sources import share, source_facts, tally
 from tests.build import GARDEN, panel_of
 
 
@@ -25,7 +26,7 @@ def test_source_facts_tell_coverage_depth_reliability_and_vagueness() -> None:
         "p1": ["plant", "flower", "monarda", "tree", "oak"],
         "p2": ["animal", "bird", "finch"],
     }
-    ann, bob, cid, dee = source_facts(panel, decision, strangers(4))
+    ann, bob, cid, dee = source_facts(tally(panel, decision.reason), panel.sources, strangers(4))
     assert (ann.answers, ann.coverage, ann.mean_depth) == (2, 1.0, 3.0)
     assert (ann.reliability.value, ann.vagueness.value) == (1.0, 0.0)
     # Both its labels are upheld, and the result knows both more precisely.
@@ -42,7 +43,7 @@ def test_what_the_result_does_not_uphold_is_unreliable() -> None:
     decision = mhpc.Threshold(level=0.5).decide(
         mhpc.SA(votes="augmented").consolidate(panel), labels_per_answer=2
     )
-    *_, dee = source_facts(panel, decision, strangers(4))
+    *_, dee = source_facts(tally(panel, decision.reason), panel.sources, strangers(4))
     assert dee.reliability.value == 0.0
     assert math.isnan(dee.vagueness.value)
 
@@ -51,7 +52,9 @@ def test_the_nearest_kin_is_named() -> None:
     panel = panel_of([("p", who, "oak") for who in ("ann", "bob", "cid")])
     alike = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
     decision = mhpc.Threshold(level=0.5).decide(mhpc.SA().consolidate(panel), labels_per_answer=1)
-    ann, bob, _ = source_facts(panel, decision, Kinship(np.ones(3), alike))
+    ann, bob, _ = source_facts(
+        tally(panel, decision.reason), panel.sources, Kinship(np.ones(3), sparse.csr_array(alike))
+    )
     assert (ann.kin, ann.kinship, bob.kin) == ("bob", 0.9, "ann")
     assert bob.voice == pytest.approx(1 / 1.9)
 

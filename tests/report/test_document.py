@@ -1,6 +1,7 @@
 import json
 
 import mhpc
+from mhpc.explain.sources import tally
 from mhpc.report.document import plain, run_document
 from mhpc.report.summary import summarise
 from tests.build import GARDEN
@@ -10,8 +11,13 @@ def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
     votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": [None]})
     result = mhpc.consolidate(votes, GARDEN)
     summary = summarise(
-        result.panel, result.consolidation, result.decision, result.sources, (), {"reading": 0.1}
-    )
+        result.consolidation,
+        tally(result.panel, result.decision.reason),
+        result.decision,
+        result.sources,
+        (),
+        {"reading": 0.1},
+    )  # fmt: skip
     document = json.loads(json.dumps(run_document({"votes": "-"}, summary), allow_nan=False))
     assert document["settings"] == {"votes": "-"}
     assert {"python", "mhpc", "numpy"} <= document["versions"].keys()

@@ -4,6 +4,7 @@ from rich.console import Console, RenderableType
 
 import mhpc
 from mhpc.core.scorecard import Score, Scorecard, View
+from mhpc.explain.sources import tally
 from mhpc.report.summary import summarise
 from mhpc.report.terminal import render_inspection, render_scorecards, render_summary
 from tests.build import GARDEN
@@ -23,7 +24,14 @@ def votes(*sources: str) -> mhpc.Votes:
 
 def summary_of(*sources: str, method: str | None = None) -> str:
     result = mhpc.consolidate(votes(*sources), GARDEN, method=method)
-    summary = summarise(result.panel, result.consolidation, result.decision, result.sources, (), {})
+    summary = summarise(
+        result.consolidation,
+        tally(result.panel, result.decision.reason),
+        result.decision,
+        result.sources,
+        (),
+        {},
+    )
     return text(render_summary(summary))
 
 

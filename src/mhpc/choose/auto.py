@@ -2,24 +2,29 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from mhpc.choose.calibrate import Calibration
-from mhpc.choose.candidates import candidates_for, unjudged
+from mhpc.choose.candidates import candidates_for, one_truth_in, unjudged
 from mhpc.choose.gold import calibrated
 from mhpc.choose.judge import VIEWS, Court, Trial, attempt, mean_of, summon, verdict
-from mhpc.consolidate.method import Method, MethodParameters
-from mhpc.consolidate.one_truth import fits
-from mhpc.consolidate.silence import within_scope
-from mhpc.core.arrays import FloatArray
+from mhpc.consolidate.fitted import Fitted
+from mhpc.consolidate.method import MethodParameters
+from mhpc.consolidate.silence import scope_in
+from mhpc.consolidate.smoothing import MOST
+from mhpc.core.arrays import FloatArray, Matrix, Sparse
 from mhpc.core.choice import Choice, Judged
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts, Scoped, Whole
 from mhpc.core.progress import Progress, silent
 from mhpc.core.scorecard import View
+from mhpc.core.views import Views
 
 _REACH = 1.1
 """How much worse than the best a candidate may be in the first fold and still be tried on."""
@@ -56,64 +61,122 @@ class Auto(MethodParameters):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the mean of what was chosen."""
+        verdict = self._judge(Whole(panel), progress)
+        panel = panel if verdict.scope is None else replace(panel, scope=verdict.scope)
+        found = {
+            name: method.consolidate(panel, progress=progress)
+            for name, method in verdict.chosen.items()
+        }
+        choice = verdict.choice
+        return self.conclude(
+            panel,
+            verdict.calibrated(mean_of([found[name].score for name in choice.closed])),
+            mean_of([found[name].specific for name in choice.specific]),
+            learnt=partial(self._learnt, verdict, found),
+            **_facts(verdict, found),
+        )
+
+    def needs_all(self, instances: int) -> bool:
+        """Tell whether candidates could do better with all instances at once: if they are few."""
+        return instances <= MOST
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Choose among those that learn, and let what was chosen do so."""
+        verdict = self._judge(parts, progress, that_learn=True)
+        parts = parts if verdict.scope is None else Scoped(parts, verdict.scope)
+        return self._blended(
+            verdict,
+            {name: method.fit(parts, progress=progress) for name, method in verdict.chosen.items()},
+        )
+
+    def _learnt(self, verdict: "_Verdict", found: Mapping[str, Consolidation]) -> Fitted | None:
+        members = {name: each.learnt() for name, each in found.items() if each.learnt is not None}
+        return self._blended(verdict, members) if len(members) == len(found) else None
+
+    def _blended(self, verdict: "_Verdict", members: Mapping[str, Fitted]) -> Fitted:
+        return _Blend(verdict=verdict, members=members, **_facts(verdict, members))
+
+    def _judge(self, parts: Parts, progress: Progress, *, that_learn: bool = False) -> "_Verdict":
         began = time.perf_counter()
-        panel = within_scope(panel)
-        candidates = candidates_for(panel)
-        court = summon(panel, count=self.folds, seed=self.seed)
+        one_truth, scope = one_truth_in(parts), scope_in(parts)
+        candidates = candidates_for(one_truth, that_learn=that_learn)
+        court = summon(
+            parts if scope is None else Scoped(parts, scope), count=self.folds, seed=self.seed
+        )
         if not court.folds:
-            return self._unjudged(panel, candidates, time.perf_counter() - began)
+            name = unjudged(one_truth, candidates)
+            reason = "no answer can be hidden and foretold from another, so that nothing was judged"
+            choice = Choice((), (name,), (name,), 0, reason, time.perf_counter() - began)
+            return _Verdict({name: candidates[name]}, choice, None, scope, one_truth)
         trials = _tried(candidates, court, progress)
-        chosen = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
-        members = [trials[name] for name in chosen["closed"]]
-        calibration, gain = calibrated(court, members)
+        taken = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
+        calibration, gain = calibrated(court, [trials[name] for name in taken["closed"]])
         choice = Choice(
             candidates=_ranked(candidates, trials),
-            specific=chosen["specific"],
-            closed=chosen["closed"],
+            specific=taken["specific"],
+            closed=taken["closed"],
             folds=len(court.folds),
             reason=f"least surprised by hidden answers in {len(court.folds)} folds",
             seconds=time.perf_counter() - began,
             gold=gain,
         )
-        found = {
-            name: candidates[name].consolidate(panel, progress=progress)
-            for name in dict.fromkeys((*chosen["specific"], *chosen["closed"]))
-        }
-        return self._concluded(panel, found, choice, calibration)
+        names = dict.fromkeys((*taken["specific"], *taken["closed"]))
+        chosen = {name: candidates[name] for name in names}
+        return _Verdict(chosen, choice, calibration, scope, one_truth)
 
-    def _unjudged(
-        self, panel: Panel, candidates: Mapping[str, Method], seconds: float
-    ) -> Consolidation:
-        name = unjudged(panel)
-        reason = "no answer can be hidden and foretold from another, so that nothing was judged"
-        choice = Choice((), (name,), (name,), 0, reason, seconds)
-        return self._concluded(panel, {name: candidates[name].consolidate(panel)}, choice, None)
 
-    def _concluded(
-        self,
-        panel: Panel,
-        found: Mapping[str, Consolidation],
-        choice: Choice,
-        calibration: Calibration | None,
-    ) -> Consolidation:
+@dataclass(frozen=True, eq=False)
+class _Verdict:
+    """What the judge found: whom to take, how scores are to be read, who can speak of what."""
+
+    chosen: Mapping[str, MethodParameters]
+    choice: Choice
+    calibration: Calibration | None
+    scope: Sparse | None
+    one_truth: bool
+
+    @property
+    def level(self) -> float:
+        return 0.5 if self.calibration is None else self.calibration.at(0.5)
+
+    def calibrated(self, score: Matrix) -> Matrix:
+        return score if self.calibration is None else self.calibration(score)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Blend(Fitted):
+    """The mean of what the chosen ones conclude."""
+
+    verdict: _Verdict
+    members: Mapping[str, Fitted]
+
+    def views(self, panel: Panel) -> Views:
+        scope, choice = self.verdict.scope, self.verdict.choice
+        panel = panel if scope is None else replace(panel, scope=scope)
+        found = {name: member.views(panel) for name, member in self.members.items()}
         score = mean_of([found[name].score for name in choice.closed])
-        level = 0.5
-        if calibration is not None:
-            score, level = calibration(score), calibration.at(level)
-        return self.conclude(
-            panel,
-            score,
+        return Views(
+            self.verdict.calibrated(score),
             mean_of([found[name].specific for name in choice.specific]),
-            trace=found[choice.closed[0]].trace,
-            converged=all(each.converged for each in found.values()),
-            level=level,
-            one_truth=fits(panel),
-            choice=choice,
         )
 
 
+def _facts(
+    verdict: _Verdict, members: Mapping[str, Fitted] | Mapping[str, Consolidation]
+) -> dict[str, Any]:
+    """Return what there is to tell of a blend, be it learnt or concluded."""
+    return {
+        "trace": members[verdict.choice.closed[0]].trace,
+        "converged": all(each.converged for each in members.values()),
+        "level": verdict.level,
+        "one_truth": verdict.one_truth,
+        "choice": verdict.choice,
+        "notes": tuple(dict.fromkeys(note for each in members.values() for note in each.notes)),
+    }
+
+
 def _tried(
-    candidates: Mapping[str, Method], court: Court, progress: Progress
+    candidates: Mapping[str, MethodParameters], court: Court, progress: Progress
 ) -> dict[str, list[Trial]]:
     """Try all on the first fold, and on the others those that are still in reach of the best."""
     trials: dict[str, list[Trial]] = {}
@@ -181,7 +244,7 @@ def _less(losses: FloatArray, before: FloatArray, *, errors: float) -> bool:
 
 
 def _ranked(
-    candidates: Mapping[str, Method], trials: Mapping[str, Sequence[Trial]]
+    candidates: Mapping[str, MethodParameters], trials: Mapping[str, Sequence[Trial]]
 ) -> tuple[Judged, ...]:
     judged = [verdict(name, candidates[name], tried) for name, tried in trials.items()]
     return tuple(sorted(judged, key=lambda each: (-len(each.closed), each.loss("closed"))))

@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import isotonic_regression
 
-from mhpc.core.arrays import FloatArray, Matrix, Sparse, dense
+from mhpc.core.arrays import Block, FloatArray, Matrix, Sparse, dense
+from mhpc.core.rows import by_rows
 
 _BINS = 200
 _SLOPE = 1e-6
@@ -25,6 +26,9 @@ class Calibration:
 
     def __call__(self, scores: Matrix) -> Matrix:
         """Return the shares; nothing changes places."""
+        return by_rows(self._shares, scores)
+
+    def _shares(self, scores: Block) -> Block:
         if not sparse.issparse(scores):
             return self._mapped(np.asarray(scores))
         shares: Sparse = scores.copy()

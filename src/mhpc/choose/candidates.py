@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from mhpc.consolidate.method import Method
+from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.one_truth import fits
 from mhpc.consolidate.registry import make_method
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 
 _LOCAL = {
     "votes": "each", "neighbours": 30, "shrink": "answers", "sigma": None, "fill": 0.3,
@@ -34,16 +35,31 @@ _ONE: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "majority": ("majority", _INDEPENDENT),
 }
 
-UNJUDGED = {"sets": "channel", "one": "one-truth"}
-"""What is taken where nothing can be judged: the methods that say most from one answer."""
+UNJUDGED = {"sets": ("channel",), "one": ("one-truth", "dawid-skene")}
+"""What is taken where nothing can be judged: the first there is of those that say most from one
+answer."""
 
 
-def candidates_for(panel: Panel) -> Mapping[str, Method]:
-    """Return methods by name; where no answer holds two labels, those that know one truth."""
-    listed = _ONE if fits(panel) else _SETS
-    return {name: make_method(method, given) for name, (method, given) in listed.items()}
+def candidates_for(one_truth: bool, *, that_learn: bool = False) -> Mapping[str, MethodParameters]:
+    """Return methods by name; where no answer holds two labels, those that know one truth.
+
+    With `that_learn`, those only that can conclude on instances they did not learn from.
+    """
+    listed = _ONE if one_truth else _SETS
+    made = {name: make_method(method, given) for name, (method, given) in listed.items()}
+    return {name: method for name, method in made.items() if method.learns or not that_learn}
 
 
-def unjudged(panel: Panel) -> str:
+def unjudged(one_truth: bool, candidates: Mapping[str, MethodParameters]) -> str:
     """Return the name of the candidate to take where nothing can be judged."""
-    return UNJUDGED["one" if fits(panel) else "sets"]
+    return next(name for name in UNJUDGED["one" if one_truth else "sets"] if name in candidates)
+
+
+def one_truth_in(parts: Parts) -> bool:
+    """Tell whether no answer holds two labels of which neither implies the other."""
+    (several,) = parts.total(_several)
+    return several == 0
+
+
+def _several(panel: Panel) -> tuple[int]:
+    return (0 if fits(panel) else 1,)

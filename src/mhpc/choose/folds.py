@@ -63,7 +63,7 @@ def _by_source(
     for at in range(int(group.max()) + 1 if count else 0):
         some = sources[group == at]
         hidden = np.isin(panel.source, some)
-        family = (kin.alike[some] > KIN).any(axis=0)
+        family = np.asarray(kin.alike[some].max(axis=0).toarray()).ravel() > KIN
         away = hidden | family[panel.source]
         # Where all are kin, nobody would be left to foretell from.
         away &= ~panel.by_gold

@@ -14,10 +14,12 @@ from mhpc.choose.foretell import surprise
 from mhpc.consolidate.learn_channel import claims
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.voices import heard, kinship_of
-from mhpc.core.arrays import FloatArray, Matrix, Sparse
+from mhpc.core.arrays import Block, FloatArray, Matrix, Sparse
 from mhpc.core.choice import Judged
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
+from mhpc.core.rows import by_rows
 from mhpc.core.scorecard import View
 from mhpc.engine.workers import in_workers
 from mhpc.errors import MhpcWarning
@@ -60,20 +62,20 @@ class Trial:
     seconds: float
 
 
-def summon(panel: Panel, *, count: int, seed: int) -> Court:
+def summon(parts: Parts, *, count: int, seed: int) -> Court:
     """Return the folds to judge on; of many instances a sample."""
-    panel = _sample(panel, seed)
+    panel = parts.sample(max(100, _CELLS // max(len(parts.taxonomy), 1)))
     kin = kinship_of(panel)
     weighted = heard(panel, kin)
-    parts = folds(weighted, kin, count=count, seed=seed)
+    found = folds(weighted, kin, count=count, seed=seed)
     known = gold_fold(weighted)
-    parts += known
+    found += known
     return Court(
-        gold=len(parts) - 1 if known else None,
-        folds=[Fold(_unweighted(part.rest), part.hidden) for part in parts],
-        said=[{"specific": claims(part.hidden), "closed": part.hidden.augmented} for part in parts],
+        gold=len(found) - 1 if known else None,
+        folds=[Fold(_unweighted(fold.rest), fold.hidden) for fold in found],
+        said=[{"specific": claims(fold.hidden), "closed": fold.hidden.augmented} for fold in found],
         # A fresh competent source is to be foretold: by skill, and kin together as one.
-        weight=[np.asarray(part.hidden.weight) for part in parts],
+        weight=[np.asarray(fold.hidden.weight) for fold in found],
     )
 
 
@@ -116,11 +118,12 @@ def judge(
     progress : callable
         Told after every trial.
     """
-    court = summon(panel, count=count, seed=seed)
+    court = summon(Whole(panel), count=count, seed=seed)
     tasks = [
         (method, court.only(at)) for method in candidates.values() for at in range(len(court.folds))
     ]
     found: dict[int, _Outcome] = {}
+    progress("judging", 0, len(tasks))
     outcomes = in_workers(_tried, tasks, jobs=jobs) if jobs > 1 else enumerate(map(_tried, tasks))
     for at, outcome in outcomes:
         found[at] = outcome
@@ -156,23 +159,16 @@ def verdict(name: str, method: Method, trials: Sequence[Trial]) -> Judged:
 
 def mean_of(matrices: Sequence[Matrix]) -> Matrix:
     """Return the mean of scores, sparse where all are."""
+    return by_rows(_mean, *matrices)
+
+
+def _mean(*matrices: Block) -> Block:
     total = matrices[0]
     for other in matrices[1:]:
         total = total + other
         if not sparse.issparse(total):
             total = np.asarray(total)
     return total / len(matrices)
-
-
-def _sample(panel: Panel, seed: int) -> Panel:
-    answered = np.flatnonzero(panel.answers_per_instance > 0)
-    most = max(100, _CELLS // max(len(panel.taxonomy), 1))
-    if len(answered) <= most:
-        return panel
-    chosen = np.zeros(len(panel.instances), dtype=bool)
-    chosen[panel.gold.rows if panel.gold is not None else []] = True
-    chosen[np.random.default_rng(seed).choice(answered, size=most, replace=False)] = True
-    return panel.only(chosen[panel.instance])
 
 
 def _unweighted(panel: Panel) -> Panel:

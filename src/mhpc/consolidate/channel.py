@@ -1,30 +1,34 @@
 """Channel: votes taken back through the vagueness and the noise of their sources."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from scipy import sparse
 
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.hops import Habits, hops_of
 from mhpc.consolidate.learn_channel import (
-    Tally,
-    claims,
     first_guess,
+    gathered,
     habits_of_sources,
     learn,
     lost_share,
-    popular,
-    tally,
+    through,
     unexplained,
 )
 from mhpc.consolidate.method import MethodParameters
+from mhpc.consolidate.tally import Claims, Tally, claims, claims_in, tally
 from mhpc.consolidate.voices import Sources, heard
-from mhpc.core.arrays import BoolArray, FloatArray, Sparse, dense
-from mhpc.core.consolidation import Consolidation
+from mhpc.core.arrays import FloatArray, IntArray, Sparse
+from mhpc.core.index import Index
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
-from mhpc.graph.local import local_means
+from mhpc.core.views import Views
+from mhpc.graph.landmarks import Landmarks
+from mhpc.graph.local import REACH, mean_distance
 
 
 class Channel(MethodParameters):
@@ -38,7 +42,9 @@ class Channel(MethodParameters):
 
     `specific` is the expected number of votes an answer that come from a label, `score` the
     chance of at least one from it or below, 1 - exp(-x), which never rises from parent to child.
-    Costs votes x K a step, and N x K of memory.
+    Neighbours are looked for among landmarks, a sample of the instances. Costs N x L x K
+    multiplications in single precision for L landmarks, N x K x K a step at most, and sums over
+    votes to learn; memory for L x K, and for some instances at a time.
     """
 
     name: ClassVar[str] = "channel"
@@ -52,7 +58,7 @@ class Channel(MethodParameters):
     """Steps with a prior from neighbours after the first guess, which has none."""
 
     neighbours: Annotated[int, Field(ge=1)] = 15
-    """How many nearest instances a prior is taken from."""
+    """How many nearest landmarks, other than itself, an instance takes its prior from."""
 
     prior: Annotated[float, Field(ge=0)] = 10.0
     """How many answers the prior from neighbours and popularity is worth."""
@@ -60,32 +66,24 @@ class Channel(MethodParameters):
     popularity: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of popularity in that prior; the rest is the neighbours'."""
 
+    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    """How many instances are neighbours to others at most; all, where there are no more."""
+
     sources: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the origins of the votes."""
-        panel = heard(panel) if self.sources == "independent" else panel
-        answered = panel.answers_per_instance > 0
-        hops = hops_of(panel.taxonomy)
-        progress("learning the channel", 0, self.steps + 2)
-        claimed = claims(panel)
-        habits = learn(panel, claimed, hops)
-        votes, C = tally(panel, claimed), habits.matrix(hops)
-        often = popular(votes, habits, hops)
-        progress("inverting", 1, self.steps + 2)
-        x = first_guess(votes, C, often)
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> "Inversion":
+        """Learn what sources make of the truth, and what is likely of landmarks."""
+        read = claims_in(parts, self.sources)
+        learnt = learn(parts, hops_of(parts.taxonomy), read, progress=progress)
+        inverse = _Inverse(learnt.C, learnt.popularity, self.prior, self.popularity)
+        around = None
         if self.steps:
-            means = _neighbours(panel, answered, self.neighbours)
-            for step in range(self.steps):
-                x = self._step(votes, x, C, often, means)
-                progress("inverting", step + 2, self.steps + 2)
-        x *= answered[:, None]
-        said = np.asarray((C.T @ x.T).T)
-        closure = panel.taxonomy.closure
-        return self.conclude(
-            panel, _at_least_one(x, closure), x, said=(said, _at_least_one(said, closure))
-        )
+            progress("landmarks", 0, 1)
+            sample = parts.sample(self.landmarks)
+            around = _surroundings(sample, read, inverse, self.steps, self.neighbours)
+            progress("landmarks", 1, 1)
+        return Inversion(read=read, inverse=inverse, around=around)
 
     def habits(self, panel: Panel) -> dict[str, Habits]:
         """Return how vague, level by level, and how noisy each source is found to be.
@@ -97,25 +95,133 @@ class Channel(MethodParameters):
         found = habits_of_sources(panel, claims(panel), hops_of(panel.taxonomy))
         return dict(zip(panel.sources, found, strict=True))
 
-    def _step(
-        self, votes: Tally, x: FloatArray, C: Sparse, often: FloatArray, means: Sparse
-    ) -> FloatArray:
+
+@dataclass(frozen=True, eq=False)
+class _Inverse:
+    """C, how often labels are true, and how much that counts."""
+
+    C: Sparse
+    often: FloatArray
+    prior: float
+    popularity: float
+
+    def guess(self, votes: Tally) -> FloatArray:
+        return first_guess(votes, self.C, self.often)
+
+    def step(self, votes: Tally, x: FloatArray, around: FloatArray) -> FloatArray:
+        """Share out votes once more, with what is around as a prior, (N, K)."""
         n = votes.answers[:, None]
-        around = (1 - self.popularity) * (means @ x) + self.popularity * often
-        likely = (n * x + self.prior * around) / np.maximum(n + self.prior, 1e-9)
-        back = (unexplained(votes.votes, likely, C) @ C.T).toarray() / np.maximum(n, 1e-9)
+        likely = (1 - self.popularity) * around + self.popularity * self.often
+        likely *= self.prior
+        likely += n * x
+        likely /= np.maximum(n + self.prior, 1e-9)
+        back = gathered(unexplained(votes.votes, likely, self.C), self.C.T.tocsr())
+        back /= np.maximum(n, 1e-9)
         lost = lost_share(votes.answers)
-        return np.asarray(likely * back * (1 - lost) + lost * likely)
+        back *= 1 - lost
+        back += lost
+        back *= likely
+        return back
 
 
-def _neighbours(panel: Panel, answered: BoolArray, count: int) -> Sparse:
-    """Return weights by which instances average the nearest others that somebody answered."""
-    rows = np.flatnonzero(answered)
-    means = local_means(dense(panel.mean("augmented", "answers")[rows]), neighbours=count).tocoo()
-    shape = (len(answered), len(answered))
-    return sparse.csr_array((means.data, (rows[means.row], rows[means.col])), shape=shape)
+@dataclass(frozen=True, eq=False)
+class _Surroundings:
+    """Landmarks: what they are compared by, and x of each before every step.
+
+    Attributes
+    ----------
+    ids : Index
+        Which instances they are.
+    landmarks : Landmarks
+        Their mean answers.
+    x : tuple of float arrays, (L, K)
+        One for each step.
+    neighbours : int
+        How many of them an instance averages.
+    sigma : float
+        Reach of similarity.
+    """
+
+    ids: Index
+    landmarks: Landmarks
+    x: tuple[FloatArray, ...]
+    neighbours: int
+    sigma: float
+
+    def means(self, panel: Panel, answered: IntArray) -> Sparse:
+        """Return weights by which answered instances average landmarks, themselves left out."""
+        itself = self.ids.locate(panel.instances.ids[i] for i in answered)
+        compared = panel.mean("augmented", "answers")[answered]
+        near, far = self.landmarks.nearest(compared, self.neighbours, but=itself)
+        return _averaging(near, far, self.sigma, len(self.landmarks))
+
+
+def _surroundings(
+    panel: Panel, read: Claims, inverse: _Inverse, steps: int, neighbours: int
+) -> _Surroundings:
+    panel, claimed = read.of(panel)
+    answered = np.flatnonzero(panel.answers_per_instance > 0)
+    votes = _some(tally(panel, claimed), answered)
+    landmarks = Landmarks(panel.mean("augmented", "answers")[answered])
+    near, far = landmarks.nearest(
+        landmarks.vectors,
+        min(max(neighbours, REACH), len(answered) - 1),
+        but=np.arange(len(answered)),
+    )
+    sigma = mean_distance(far[:, :REACH])
+    x = [inverse.guess(votes)]
+    if steps > 1:
+        means = _averaging(near[:, :neighbours], far[:, :neighbours], sigma, len(answered))
+        for _ in range(steps - 1):
+            x.append(inverse.step(votes, x[-1], means @ x[-1]))
+    ids = Index(tuple(panel.instances.ids[i] for i in answered))
+    return _Surroundings(ids, landmarks, tuple(x), neighbours, sigma)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inversion(Fitted):
+    """The learnt channel, and what is likely of landmarks."""
+
+    read: Claims
+    inverse: _Inverse
+    around: _Surroundings | None
+
+    def views(self, panel: Panel) -> Views:
+        """Return the origins of the votes."""
+        panel, claimed = self.read.of(panel)
+        answered = np.flatnonzero(panel.answers_per_instance > 0)
+        votes = _some(tally(panel, claimed), answered)
+        found = self.inverse.guess(votes)
+        if self.around is not None and len(answered):
+            means = self.around.means(panel, answered)
+            for there in self.around.x:
+                found = self.inverse.step(votes, found, means @ there)
+        x = found
+        if len(answered) < len(panel.instances):
+            x = np.zeros((len(panel.instances), len(panel.taxonomy)))
+            x[answered] = found
+        said, closure = through(x, self.inverse.C), panel.taxonomy.closure
+        return Views(_at_least_one(x, closure), x, (said, _at_least_one(said, closure)))
+
+
+def _some(votes: Tally, rows: IntArray) -> Tally:
+    if len(rows) == len(votes.answers):
+        return votes
+    return Tally(votes.votes[rows], votes.answers[rows])
+
+
+def _averaging(near: IntArray, far: FloatArray, sigma: float, landmarks: int) -> Sparse:
+    """Return weights that fall with the distance; each row sums to 1, or to 0."""
+    weight = np.exp(-far / sigma)
+    weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+    start = np.arange(len(near) + 1) * near.shape[1]
+    shape = (len(near), landmarks)
+    return sparse.csr_array((weight.ravel(), near.ravel(), start), shape=shape)
 
 
 def _at_least_one(expected: FloatArray, closure: Sparse) -> FloatArray:
     """Return the chance that something comes from a label or from below it."""
-    return np.asarray(-np.expm1(-(closure.T @ expected.T).T))
+    chance = through(expected, closure)
+    np.negative(chance, out=chance)
+    np.expm1(chance, out=chance)
+    return np.negative(chance, out=chance)

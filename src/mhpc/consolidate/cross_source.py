@@ -1,23 +1,24 @@
 """Cross-source: what each source says, predicted from what the others say."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
-from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 
 from mhpc.consolidate.descent import descended
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import MethodParameters
-from mhpc.consolidate.voices import Sources, heard
-from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
-from mhpc.core.consolidation import Consolidation
+from mhpc.consolidate.regression import Predictor, Sums, from_answers, from_sums, over_all, summed
+from mhpc.consolidate.voices import Hearing, Sources, hearing, listen
+from mhpc.core.arrays import FloatArray, IntArray, dense
+from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Panel, VotesKind
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
-
-_NOBODY = 1e-9
-"""Weight of the other answers below which there are none: what rounding leaves."""
+from mhpc.core.views import Views
+from mhpc.errors import TooLargeError
 
 
 class CrossSource(MethodParameters):
@@ -50,119 +51,93 @@ class CrossSource(MethodParameters):
     """How many answers it is worth that labels below one that was said are as popular as
     elsewhere, in `score`."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return what a further source would say."""
-        panel = heard(panel) if self.sources == "independent" else panel
-        answered = panel.answers_per_instance > 0
-        progress("regressing", 0, 2)
-        specific = np.maximum(predicted(panel, "raw", penalty=self.penalty), 0.0)
-        progress("regressing", 1, 2)
-        closed = predicted(panel, "augmented", penalty=self.penalty)
-        score = descended(
-            closed, panel.evidence, panel.popularity, panel.taxonomy, strength=self.fill
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> "Predictions":
+        """Learn which labels go with which."""
+        heard = hearing(parts, self.sources)
+        popularity, evidence, answers = parts.total(
+            partial(_counted, heard=heard), stage="counting", progress=progress
         )
-        progress("regressing", 2, 2)
-        return self.conclude(panel, score * answered[:, None], specific * answered[:, None])
+        # Who is heard at no weight at all may still have said a label.
+        used = np.flatnonzero(popularity > 0)
+        _refuse_what_does_not_fit(len(used), int(answers))
+        specific, closed = self._predictors(parts, heard, used, int(answers), progress)
+        if 2 * len(used) > len(popularity):
+            # Picking columns costs more than multiplying some zeros.
+            specific, closed = (
+                over_all(each, used, len(popularity)) for each in (specific, closed)
+            )
+            used = np.arange(len(popularity))
+        return Predictions(
+            heard=heard, used=used, specific=specific, closed=closed, popularity=popularity,
+            evidence=float(evidence), fill=self.fill,
+        )  # fmt: skip
+
+    def _predictors(
+        self,
+        parts: Parts,
+        heard: Hearing | None,
+        used: IntArray,
+        answers: int,
+        progress: Progress,
+    ) -> tuple[Predictor | None, Predictor | None]:
+        if not len(used):
+            return None, None
+        if answers < len(used):
+            return from_answers(listen(parts.sample(parts.instances), heard), used, self.penalty)
+        sums = parts.total(
+            partial(summed, heard=heard, used=used), stage="regressing", progress=progress
+        )
+        return from_sums(Sums(*sums), self.penalty)
 
 
-def predicted(panel: Panel, target: VotesKind, *, penalty: float) -> FloatArray:
-    """Return what a further answer to every instance would hold, (N, K)."""
-    mean = dense(panel.mean("augmented", "answers"))
-    used = np.flatnonzero(panel.occurrences > 0)
-    equations = _equations(panel, target, used)
-    if not len(used) or not equations.use.any():
-        return dense(panel.mean(target, "answers"))
-    result = np.zeros_like(mean)
-    result[:, used] = equations.mean_y + (mean[:, used] - equations.mean_x) @ equations.solved(
-        penalty
-    )
-    return result
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Predictions(Fitted):
+    """What a further answer would hold, by the labels of those that there are."""
+
+    heard: Hearing | None
+    used: IntArray
+    specific: Predictor | None
+    closed: Predictor | None
+    popularity: FloatArray
+    evidence: float
+    fill: float
+
+    def views(self, panel: Panel) -> Views:
+        """Return what a further source would say."""
+        panel = listen(panel, self.heard)
+        score = descended(
+            self.predicted(panel, "augmented"), panel.evidence, self.popularity, panel.taxonomy,
+            strength=self.fill, total=self.evidence,
+        )  # fmt: skip
+        specific = self.predicted(panel, "raw")
+        np.maximum(specific, 0.0, out=specific)
+        silent = panel.answers_per_instance == 0
+        score[silent], specific[silent] = 0.0, 0.0
+        return Views(score, specific)
+
+    def predicted(self, panel: Panel, target: VotesKind) -> FloatArray:
+        """Return what a further answer to every instance would hold, (N, K)."""
+        predictor = self.specific if target == "raw" else self.closed
+        if predictor is None:
+            return dense(panel.mean(target, "answers"))
+        mean = panel.mean("augmented", "answers")
+        if len(self.used) == mean.shape[1]:
+            return predictor(mean)
+        # Nothing is predicted of labels that nobody said.
+        found = np.zeros(mean.shape)
+        found[:, self.used] = predictor(mean[:, self.used])
+        return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Equations:
-    """Answers as targets Y, (A, K), and the mean of the others' as features X, (A, K), sparse.
-
-    `asked` has ones where an answer could have held a label; None where all could hold all.
-    """
-
-    X: Sparse
-    Y: Sparse
-    use: FloatArray
-    asked: Sparse | None = None
-
-    @property
-    def mean_x(self) -> FloatArray:
-        return np.asarray((self.use @ self.X).ravel() / self.use.sum())
-
-    @property
-    def mean_y(self) -> FloatArray:
-        return np.asarray((self.use @ self.Y).ravel() / self.trials)
-
-    @property
-    def trials(self) -> FloatArray:
-        """How many answers could have held each label, (K,)."""
-        if self.asked is None:
-            return np.full(int(self.Y.shape[1]), float(self.use.sum()))
-        return np.asarray(np.maximum((self.use @ self.asked).ravel(), 1e-9))
-
-    def solved(self, penalty: float) -> FloatArray:
-        """Return the coefficients, (K, K), from the smaller of the two systems."""
-        rows, K = self.X.shape
-        return self._primal(penalty) if rows >= K else self._dual(penalty)
-
-    def _primal(self, penalty: float) -> FloatArray:
-        total = self.use.sum()
-        weighed = (sparse.diags_array(self.use, format="csr") @ self.X).tocsr()
-        G = dense(weighed.T @ self.X) - total * np.outer(self.mean_x, self.mean_x)
-        over = np.outer(total * self.mean_x, np.ones(len(G)))
-        if self.asked is not None:
-            over = dense(weighed.T @ self.asked)
-        # Products are summed over the answers that could hold the label, and scaled up to all.
-        R = (dense(weighed.T @ self.Y) - over * self.mean_y) * (total / self.trials)
-        G[np.diag_indices_from(G)] += _ridge(G, len(G), penalty)
-        return np.asarray(cho_solve(cho_factor(G, lower=True), R))
-
-    def _dual(self, penalty: float) -> FloatArray:
-        root = np.sqrt(self.use)[:, None]
-        X = root * (dense(self.X) - self.mean_x)
-        Y = root * (dense(self.Y) - self.mean_y) * (self.use.sum() / self.trials)
-        if self.asked is not None:
-            Y *= dense(self.asked)
-        G = X @ X.T
-        G[np.diag_indices_from(G)] += _ridge(G, X.shape[1], penalty)
-        return np.asarray(X.T @ cho_solve(cho_factor(G, lower=True), Y))
+def _counted(panel: Panel, *, heard: Hearing | None) -> tuple[FloatArray, float, int]:
+    panel = listen(panel, heard)
+    return panel.popularity, float(panel.evidence.sum()), len(panel.instance)
 
 
-def _ridge(G: FloatArray, features: int, penalty: float) -> float:
-    """Return the penalty; a little even where nothing varies, so that there is a solution."""
-    return max(penalty * float(np.trace(G)) / features, 1e-9)
-
-
-def _equations(panel: Panel, target: VotesKind, used: IntArray) -> _Equations:
-    """Set every answer against the weighted mean of the others on its instance."""
-    weight = np.ones(len(panel.instance)) if panel.weight is None else panel.weight
-    rest = panel.evidence[panel.instance] - weight
-    X = _of_others(panel, panel.augmented, weight)[:, used].tocsr()
-    asked = None
-    if panel.scope is None:
-        X = (sparse.diags_array(_inverse(rest), format="csr") @ X).tocsr()
-    else:
-        asked = panel.scope[panel.source].tocsr()
-        heard_by = _of_others(panel, asked, weight)[:, used].tocsr()
-        heard_by.data = _inverse(heard_by.data)
-        X, asked = X.multiply(heard_by).tocsr(), asked[:, used].tocsr()
-    X.data[np.abs(X.data) < 1e-12] = 0.0
-    X.eliminate_zeros()
-    use = (rest > _NOBODY).astype(float)
-    return _Equations(X, panel.votes(target)[:, used].tocsr(), use, asked)
-
-
-def _of_others(panel: Panel, values: Sparse, weight: FloatArray) -> Sparse:
-    """Return, for every answer, the weighted sum over the others to its instance, (A, K)."""
-    own = sparse.diags_array(weight, format="csr") @ values
-    return (panel.summed(values)[panel.instance] - own).tocsr()
-
-
-def _inverse(rest: FloatArray) -> FloatArray:
-    return np.where(rest > _NOBODY, 1.0 / np.maximum(rest, _NOBODY), 0.0)
+def _refuse_what_does_not_fit(labels: int, answers: int) -> None:
+    needed, budget = 8 * 5 * min(labels, answers) * labels, memory_budget()
+    if needed > budget:
+        raise TooLargeError(
+            f"regression between {labels:,} labels needs about {needed / 1e9:.1f} GB, and "
+            f"{budget / 1e9:.1f} GB may be used; raise --memory, or use --method majority"
+        )

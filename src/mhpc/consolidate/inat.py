@@ -1,19 +1,22 @@
 """The community taxon of iNaturalist: coarser answers do not stand in the way of finer ones."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from scipy import sparse
 
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import MethodParameters
-from mhpc.consolidate.pairs import Pairs, affirmed_pairs, answer_weights
+from mhpc.consolidate.pairs import Pairs, affirmed_pairs, answer_weights, pieces
 from mhpc.core.arrays import FloatArray, Sparse
-from mhpc.core.consolidation import Consolidation
 from mhpc.core.hierarchy import most_specific, raised, spread
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
 from mhpc.core.taxonomy import Taxonomy
+from mhpc.core.views import Views
 
 
 class INat(MethodParameters):
@@ -44,22 +47,30 @@ class INat(MethodParameters):
     share: Annotated[float, Field(gt=0, lt=1)] = 2 / 3
     """A label is decided above this share."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn nothing: the rule looks at each instance by itself."""
+        return _Shares(least=self.least, share=self.share, level=float(np.nextafter(self.share, 1)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Shares(Fitted):
+    least: int
+    share: float
+
+    def views(self, panel: Panel) -> Views:
         """Return the shares, in the specific view beyond that of the best child."""
+        # With two parents, an answer at one of them is neutral to the child and against the other.
+        shares = [self._shares(piece) for piece in pieces(panel)]
+        score = raised(sparse.vstack(shares, format="csr"), panel.taxonomy)
+        return Views(score, most_specific(score, panel.taxonomy))
+
+    def _shares(self, panel: Panel) -> Sparse:
         pairs = affirmed_pairs(panel)
         agree, disagree = for_and_against(panel, pairs)
         share = np.divide(agree, agree + disagree, out=np.zeros_like(agree), where=agree > 0)
         damped = np.where(agree >= self.least, share, share * self.share)
         shape = (len(panel.instances), len(panel.taxonomy))
-        score = sparse.csr_array((damped, (pairs.instance, pairs.label)), shape=shape)
-        # With two parents, an answer at one of them is neutral to the child and against the other.
-        score = raised(score, panel.taxonomy)
-        return self.conclude(
-            panel,
-            score,
-            most_specific(score, panel.taxonomy),
-            level=float(np.nextafter(self.share, 1)),
-        )
+        return sparse.csr_array((damped, (pairs.instance, pairs.label)), shape=shape)
 
 
 def for_and_against(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArray]:

@@ -1,15 +1,18 @@
 """Majority: a label applies if more than half of those who could say so do."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import MethodParameters
-from mhpc.consolidate.voices import Sources, heard
-from mhpc.core.consolidation import Consolidation
+from mhpc.consolidate.voices import Hearing, Sources, hearing, listen
 from mhpc.core.hierarchy import most_specific, raised
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.views import Views
 
 
 class Majority(MethodParameters):
@@ -29,17 +32,22 @@ class Majority(MethodParameters):
     sources: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn how sources are to be heard."""
+        heard = hearing(parts, self.sources)
+        return _Shares(heard=heard, level=float(np.nextafter(0.5, 1)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Shares(Fitted):
+    heard: Hearing | None
+
+    def views(self, panel: Panel) -> Views:
         """Return the shares, and of which the label is the most specific one said."""
-        panel = heard(panel) if self.sources == "independent" else panel
+        panel = listen(panel, self.heard)
         score = panel.mean("augmented", "answers")
         if panel.scope is not None:
             # Fewer may be able to speak about a label than about its parent, and all agree.
             score = raised(score, panel.taxonomy)
         stopped = most_specific(panel.augmented, panel.taxonomy)
-        return self.conclude(
-            panel,
-            score,
-            panel.averaged(stopped, "answers"),
-            level=float(np.nextafter(0.5, 1)),
-        )
+        return Views(score, panel.averaged(stopped, "answers"))

@@ -2,10 +2,12 @@
 
 from typing import Any, ClassVar, Protocol
 
+from mhpc.consolidate.fitted import Fitted, concluded
 from mhpc.core.arrays import Matrix
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
+from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
 
 
@@ -27,11 +29,30 @@ class Method(Protocol):
 
 
 class MethodParameters(Parameters):
-    """The parameters of a method; what the registered ones share."""
+    """The parameters of a method; what the registered ones share.
+
+    A method says what it learns (`fit`), and how that concludes on instances (`Fitted.views`).
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     reference: ClassVar[str]
+
+    learns: ClassVar[bool] = True
+    """Whether what is learnt is enough to conclude on other instances."""
+
+    def needs_all(self, instances: int) -> bool:
+        """Tell whether so many instances are to be consolidated at once, by `consolidate`."""
+        return not self.learns
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn from all answers what is needed to conclude on any instance."""
+        raise NotImplementedError
+
+    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+        """Return a score for every instance and label of the panel."""
+        fitted = self.fit(Whole(panel), progress=progress)
+        return concluded(self, fitted, panel, progress=progress)
 
     def conclude(
         self, panel: Panel, score: Matrix, specific: Matrix | None = None, **more: Any

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from mhpc.consolidate.method import PAPER
 from mhpc.consolidate.smoothing import Smoothing
-from mhpc.consolidate.support import label_support
+from mhpc.consolidate.support import support_in
 from mhpc.core.arrays import FloatArray
-from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 
 
 class MHPC(Smoothing):
@@ -17,7 +17,8 @@ class MHPC(Smoothing):
     Similarity (eq. 7) weighs each label by its support (eq. 10), which ancestors gain from the
     labels below them; the consensus cost (eq. 1) is solved in closed form (eq. 6), and
     similarity and solution are estimated in turn until they settle. Costs N^2 memory and
-    N^3 / 3 + 3 N^2 K multiplications an iteration, N being the distinct answered instances.
+    N^3 / 3 + 3 N^2 K multiplications an iteration, N being the distinct answered instances; beyond
+    ten thousand of them see `solver`.
 
     Examples
     --------
@@ -38,6 +39,6 @@ class MHPC(Smoothing):
         paper = {"votes": "raw", "average": "all-sources", "anchor": "previous"}
         return cls(**(paper | values))
 
-    def weights(self, panel: Panel) -> FloatArray:
+    def weights(self, parts: Parts) -> FloatArray:
         """Return the support of the labels."""
-        return label_support(panel, alpha=self.alpha)
+        return support_in(parts, alpha=self.alpha)

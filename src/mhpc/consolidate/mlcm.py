@@ -7,13 +7,16 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
-from scipy import sparse
 
+from mhpc.consolidate.fitted import Fitted
+from mhpc.consolidate.groups import cheaper_way, groups_in, votes_for
 from mhpc.consolidate.method import MethodParameters
-from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
-from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.arrays import FloatArray, IntArray, dense
+from mhpc.core.consolidation import Step
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.views import Views
 from mhpc.errors import ConvergenceWarning
 
 
@@ -26,7 +29,10 @@ class MLCM(MethodParameters):
         q_j = (sum_i a_ij u_i + alpha e_k) / (sum_i a_ij + alpha),   u_i = mean of its q_j,
 
     so that sources who group instances alike come to mean the same. Knows no hierarchy. This
-    is MLCM-r without cluster predictions. Each iteration costs votes x K.
+    is MLCM-r without cluster predictions.
+
+    All that is learnt are the q_j, (groups, K). Each iteration costs votes x K, or, where groups
+    are few beside the votes, groups x groups x K whatever the number of instances.
     """
 
     name: ClassVar[str] = "mlcm"
@@ -44,15 +50,21 @@ class MLCM(MethodParameters):
     max_iter: Annotated[int, Field(ge=1)] = 500
     """Iterations at most."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the instances' label vectors."""
-        update = _update(panel, self.alpha)
-        u, trace = update.start, list[Step]()
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> "Meanings":
+        """Learn what each source means by each label."""
+        groups = groups_in(parts)
+        q, pass_over = groups.own, cheaper_way(parts, groups)
+        found, trace = pass_over(q, q, 0.0), list[Step]()
+        votes = found.spread(parts.instances)
         for iteration in range(self.max_iter):
             began = time.perf_counter()
-            before, u = u, update(u)
-            change = _ratio(u - before, before)
-            spread = _ratio(u - u.mean(axis=0), update.start - update.start.mean(axis=0))
+            before, size = q, found.size
+            q = found.sums
+            q[np.arange(len(q)), groups.label] += self.alpha
+            q /= (groups.weight + self.alpha)[:, None]
+            found = pass_over(q, q - before, found.squares)
+            change = _ratio(found.moved, size)
+            spread = _ratio(found.spread(parts.instances), votes)
             trace.append(Step(iteration, change, None, spread, time.perf_counter() - began))
             progress("alternating", iteration + 1, self.max_iter)
             if change <= self.tol:
@@ -65,58 +77,32 @@ class MLCM(MethodParameters):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return self.conclude(panel, u, trace=tuple(trace), converged=converged)
+        return Meanings(group=groups.group, q=q, trace=tuple(trace), converged=converged)
 
 
-@dataclass(frozen=True, eq=False)
-class _Update:
-    """Both updates as one: u becomes to_instances (to_groups u) + pull.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Meanings(Fitted):
+    """What each source means by each label.
 
-    `pull` is what the groups' own labels contribute, and `start` the instances' vectors when
-    groups mean nothing but their own label.
+    Attributes
+    ----------
+    group : int array, (G,)
+        The groups that have a member, rising: source x K + label.
+    q : float array, (G, K)
+        Their label vectors.
     """
 
-    to_groups: Sparse
-    to_instances: Sparse
-    pull: FloatArray
-    start: FloatArray
+    group: IntArray
+    q: FloatArray
 
-    def __call__(self, u: FloatArray) -> FloatArray:
-        return np.asarray(self.to_instances @ (self.to_groups @ u) + self.pull)
-
-
-def _update(panel: Panel, alpha: float) -> _Update:
-    a, label = _votes_by_group(panel)
-    weight = np.asarray(a.sum(axis=0)).ravel() + alpha
-    to_instances = _rows_divided(a, np.asarray(a.sum(axis=1)).ravel())
-    own = sparse.csr_array(
-        (np.ones(len(label)), (np.arange(len(label)), label)),
-        shape=(len(label), len(panel.taxonomy)),
-    )
-    return _Update(
-        to_groups=_rows_divided(a.T.tocsr(), weight),
-        to_instances=to_instances,
-        pull=dense(to_instances @ _rows_divided(own, weight / alpha)),
-        start=dense(to_instances @ own),
-    )
+    def views(self, panel: Panel) -> Views:
+        """Return the instances' label vectors; a label new with its source means itself."""
+        votes = votes_for(panel, self.group)
+        u = np.asarray(votes.by_group @ self.q)
+        if not votes.known.all():
+            u += dense(votes.without_group)
+        return Views(u, u)
 
 
-def _votes_by_group(panel: Panel) -> tuple[Sparse, IntArray]:
-    """Return a, (N, groups that have a member), and the label of each group."""
-    votes = panel.raw.tocoo()
-    group = panel.source[votes.row] * len(panel.taxonomy) + votes.col
-    groups, column = np.unique(group, return_inverse=True)
-    entries = (votes.data, (panel.instance[votes.row], column))
-    shape = (len(panel.instances), len(groups))
-    return sparse.csr_array(entries, shape=shape), groups % len(panel.taxonomy)
-
-
-def _rows_divided(matrix: Sparse, divisor: FloatArray) -> Sparse:
-    """Divide every row, leaving empty ones empty."""
-    inverse = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > 0)
-    return (sparse.diags_array(inverse, format="csr") @ matrix).tocsr()
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> float:
-    size = float(np.linalg.norm(whole))
-    return float(np.linalg.norm(part)) / size if size > 0 else 0.0
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

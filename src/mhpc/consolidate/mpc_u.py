@@ -7,7 +7,7 @@ import numpy as np
 from mhpc.consolidate.method import PAPER
 from mhpc.consolidate.smoothing import Smoothing
 from mhpc.core.arrays import FloatArray
-from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 
 
 class MPCU(Smoothing):
@@ -20,6 +20,6 @@ class MPCU(Smoothing):
     summary: ClassVar[str] = "mhpc with a uniform support vector"
     reference: ClassVar[str] = PAPER
 
-    def weights(self, panel: Panel) -> FloatArray:
+    def weights(self, parts: Parts) -> FloatArray:
         """Return ones."""
-        return np.ones(len(panel.taxonomy))
+        return np.ones(len(parts.taxonomy))

@@ -7,15 +7,17 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.inference import infer
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.voices import Sources, kinship_of
-from mhpc.core.arrays import Sparse
+from mhpc.core.arrays import Sparse, dense
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.hierarchy import deepest
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
-from mhpc.errors import ConvergenceWarning
+from mhpc.errors import ConvergenceWarning, ParameterError
 
 
 def fits(panel: Panel) -> bool:
@@ -34,7 +36,8 @@ class OneTruth(MethodParameters):
         log P(z) = log popularity(z) + sum over answers of log P_m(v | z) + constant,
 
     where no answer testifies for itself. Candidates are the labels said of an instance and
-    their ancestors. Each round costs answers x candidates of an instance. Ignores scopes.
+    their ancestors. Each round costs answers x candidates of an instance, and so does memory: all
+    instances are learnt from at once, on one machine. Ignores scopes.
     """
 
     name: ClassVar[str] = "one-truth"
@@ -42,6 +45,8 @@ class OneTruth(MethodParameters):
     reference: ClassVar[str] = (
         "own, after Dawid, Skene (Applied Statistics 1979) and Jung, Kim, Shim (EDBT 2019)"
     )
+
+    learns: ClassVar[bool] = False
 
     jeffreys: Annotated[float, Field(gt=0)] = 0.5
     """Answers per label ever said that a source's habits must outweigh to be believed."""
@@ -58,6 +63,18 @@ class OneTruth(MethodParameters):
     max_iter: Annotated[int, Field(ge=1)] = 100
     """Rounds at most."""
 
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Refuse: an answer's own count is taken out of what its instance is judged by.
+
+        That count is the belief of the round before, which goes back to the one before it, so
+        that what was learnt does not suffice to conclude on an instance.
+        """
+        raise ParameterError(
+            "one-truth cannot be learnt in parts, nor applied to instances that it did not learn "
+            "from: its rounds remember what every answer counted for; run it on all instances on "
+            "one machine, or use --method dawid-skene"
+        )
+
     def consolidate(
         self,
         panel: Panel,
@@ -65,7 +82,8 @@ class OneTruth(MethodParameters):
         progress: Progress = silent,
     ) -> Consolidation:
         """Return the probabilities; what is known is taken as it is."""
-        kinship = kinship_of(panel).alike if self.sources == "independent" else None
+        alike = kinship_of(panel).alike if self.sources == "independent" else None
+        kinship = dense(alike) if alike is not None and alike.nnz else None
         found = infer(
             panel, kinship=kinship, known=_known(panel), progress=progress,
             **self.model_dump(exclude={"sources"}),

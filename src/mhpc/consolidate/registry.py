@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mhpc.errors import UnknownMethodError, nearest, quoted
 
 if TYPE_CHECKING:
-    from mhpc.consolidate.method import Method, MethodParameters
+    from mhpc.consolidate.method import MethodParameters
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ def method_class(name: str) -> "type[MethodParameters]":
 
 def make_method(
     name: str | None = None, parameters: Mapping[str, Any] | None = None, *, seed: int | None = None
-) -> "Method":
+) -> "MethodParameters":
     """Return a method by name, or the default one, with some of its parameters set.
 
     The seed goes to a method that draws at random, unless its parameters name another.
@@ -53,4 +53,4 @@ def make_method(
     kind, given = method_class(name or DEFAULT), dict(parameters or {})
     if seed is not None and "seed" in kind.model_fields:
         given = {"seed": seed, **given}
-    return cast("Method", kind(**given))
+    return kind(**given)

@@ -1,11 +1,14 @@
 """SA: simple averaging."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import PAPER, MethodParameters
-from mhpc.core.consolidation import Consolidation
 from mhpc.core.panel import Average, Panel, VotesKind
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.views import Views
 
 
 class SA(MethodParameters):
@@ -25,6 +28,16 @@ class SA(MethodParameters):
     average: Average = "answers"
     """Divide by the answers an instance got, or by the number of sources as the paper does."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the mean answers."""
-        return self.conclude(panel, panel.mean(self.votes, self.average))
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn nothing."""
+        return _Mean(votes=self.votes, average=self.average)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Mean(Fitted):
+    votes: VotesKind
+    average: Average
+
+    def views(self, panel: Panel) -> Views:
+        mean = panel.mean(self.votes, self.average)
+        return Views(mean, mean)

@@ -1,14 +1,16 @@
 """Skills: how often each source affirms a label that applies, and one that does not."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from mhpc.consolidate.pairs import Pairs, affirmed_pairs, answer_weights
+from mhpc.consolidate.pairs import Pairs, affirmed_pairs, answer_weights, rows_of
 from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Parts, Whole
 
 SENSITIVITY = (1e-3, 1 - 1e-3)
 """No source is trusted, or distrusted, without limit."""
@@ -34,21 +36,52 @@ class Skills:
     rate: FloatArray
 
 
+class Counts(NamedTuple):
+    """What skills are shares of, (M, levels) each: sums over answers, so over parts too.
+
+    Attributes
+    ----------
+    hits, true : float arrays
+        True labels that were affirmed, and that could have been.
+    alarms, false : float arrays
+        Labels that were affirmed and are not true, and the popularity of all that are not.
+    """
+
+    hits: FloatArray
+    true: FloatArray
+    alarms: FloatArray
+    false: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """Answers beside pairs, an entry each.
+
+    Attributes
+    ----------
+    cell : int array, (C,)
+        The source and the level of the label, as one number.
+    pair : int array, (C,)
+        Which pair.
+    weight : float array, (C,)
+        How much it counts.
+    """
+
+    cell: IntArray
+    pair: IntArray
+    weight: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Trials:
     """Every chance that a source had to affirm a pair, and whether it did.
-
-    All that is learned is about a source and a label, so these are the columns: a sum over
-    answers is one product of a sparse matrix with a vector.
 
     Attributes
     ----------
     pairs : Pairs
         The P pairs of an instance and a label that someone affirmed.
-    source, label, level : int arrays, (C,)
-        The columns: sources with the labels they could affirm; the level of a root is 0.
-    asked, affirmed : csr_array, (P, C)
-        The weight of the source's answer, and the weight times its vote.
+    asked, affirmed : Chances
+        With the weight of the source's answer, and with the weight times its vote.
     popularity : float array, (K,)
         Share of the answers that hold the label, above 0 and below 1.
     offered : float array, (M, levels)
@@ -56,53 +89,62 @@ class Trials:
     """
 
     pairs: Pairs
-    source: IntArray
-    label: IntArray
-    level: IntArray
-    asked: Sparse
-    affirmed: Sparse
+    asked: Chances
+    affirmed: Chances
     popularity: FloatArray
     offered: FloatArray
 
     @property
     def share(self) -> FloatArray:
         """The share of the answers about each pair that affirm it, (P,)."""
-        return np.asarray(self.affirmed.sum(axis=1) / self.asked.sum(axis=1))
+        return self.by_pair(self.affirmed) / self.by_pair(self.asked)
 
-    def by_skill(self, values: FloatArray) -> FloatArray:
-        """Sum values of the columns for every source and level, (M, levels)."""
-        cell = self.source * self.offered.shape[1] + self.level
-        total = np.bincount(cell, values, minlength=self.offered.size).astype(np.float64)
+    def by_pair(self, chances: Chances, values: FloatArray | float = 1.0) -> FloatArray:
+        """Sum weights times values for every pair, (P,)."""
+        P = len(self.pairs.label)
+        return np.bincount(chances.pair, chances.weight * values, minlength=P).astype(float)
+
+    def by_skill(self, chances: Chances, values: FloatArray) -> FloatArray:
+        """Sum weights times the values of pairs for every source and level, (M, levels)."""
+        weight = chances.weight * values[chances.pair]
+        total = np.bincount(chances.cell, weight, minlength=self.offered.size).astype(float)
         return total.reshape(self.offered.shape)
 
 
-def trials_of(panel: Panel) -> Trials:
-    """Return the trials; costs the answers of every instance times the labels said of it."""
-    if panel.weight is not None:
-        # A pair that only weightless answers affirm would be believed at its prior.
-        panel = panel.only(panel.weight > 0)
-    pairs, K = affirmed_pairs(panel), len(panel.taxonomy)
-    weight = answer_weights(panel)
-    asked = pairs.asked.tocoo()
-    column = panel.source[asked.row] * K + pairs.label[asked.col]
-    columns, place = np.unique(column, return_inverse=True)
-    source, label = np.divmod(columns, K)
-    said = pairs.said.tocoo()
-    place_said = np.searchsorted(columns, panel.source[said.row] * K + pairs.label[said.col])
-    shape = (len(pairs.label), len(columns))
-    popularity = _popularity(panel, weight)
+def trials_of(panel: Panel, popularity: FloatArray | None = None) -> Trials:
+    """Return the trials; costs the answers of every instance times the labels said of it.
+
+    Parameters
+    ----------
+    panel : Panel
+        All instances, or some of them.
+    popularity : float array, (K,), optional
+        That of all instances, where the panel has but some.
+    """
+    popularity = popularity_in(Whole(panel)) if popularity is None else popularity
+    panel = _audible(panel)
+    pairs, weight = affirmed_pairs(panel), answer_weights(panel)
+    depth = panel.taxonomy.depth
+    levels, level = int(depth.max(initial=1)), (depth - 1)[pairs.label]
+
+    def chances(matrix: Sparse) -> Chances:
+        answer, pair = rows_of(matrix), matrix.indices.astype(np.int64)
+        cell = (panel.source * levels)[answer] + level[pair]
+        return Chances(cell, pair, weight[answer] * matrix.data)
+
     return Trials(
         pairs=pairs,
-        source=source,
-        label=label,
-        level=panel.taxonomy.depth[label] - 1,
-        asked=sparse.csr_array((weight[asked.row], (asked.col, place)), shape=shape),
-        affirmed=sparse.csr_array(
-            (said.data * weight[said.row], (said.col, place_said)), shape=shape
-        ),
+        asked=chances(pairs.asked),
+        affirmed=chances(pairs.said),
         popularity=popularity,
-        offered=_offered(panel, weight, popularity),
+        offered=_offered(panel, weight, popularity, levels),
     )
+
+
+def popularity_in(parts: Parts) -> FloatArray:
+    """Return the share of answers with each label, (K,); half an answer keeps it off 0 and 1."""
+    said, could = parts.total(_said_and_could)
+    return np.asarray((said + 0.5) / (could + 1.0))
 
 
 def source_skills(trials: Trials, belief: FloatArray, *, smooth: float) -> Skills:
@@ -117,47 +159,69 @@ def source_skills(trials: Trials, belief: FloatArray, *, smooth: float) -> Skill
     smooth : float
         How many trials the mean of the level adds to the source's own.
     """
-    true = trials.asked.T @ belief
-    hits = trials.by_skill(trials.affirmed.T @ belief)
-    alarms = trials.by_skill(trials.affirmed.T @ (1 - belief))
-    offered = trials.offered - trials.by_skill(true * trials.popularity[trials.label])
+    return skills_from(count(trials, belief), smooth=smooth)
+
+
+def count(trials: Trials, belief: FloatArray) -> Counts:
+    """Return what is counted if pairs are true with these probabilities."""
+    popular = trials.popularity[trials.pairs.label]
+    return Counts(
+        hits=trials.by_skill(trials.affirmed, belief),
+        true=trials.by_skill(trials.asked, belief),
+        alarms=trials.by_skill(trials.affirmed, 1 - belief),
+        false=trials.offered - trials.by_skill(trials.asked, belief * popular),
+    )
+
+
+def skills_from(counts: Counts, *, smooth: float) -> Skills:
+    """Return the skills that counts over all instances show."""
     return Skills(
-        sensitivity=_shrunk(hits, trials.by_skill(true), smooth, without_any=0.5),
-        rate=_shrunk(alarms, np.maximum(offered, 0.0), smooth, without_any=1.0),
+        sensitivity=_shrunk(counts.hits, counts.true, smooth, without_any=0.5),
+        rate=_shrunk(counts.alarms, np.maximum(counts.false, 0.0), smooth, without_any=1.0),
     )
 
 
 def believe(trials: Trials, skills: Skills) -> FloatArray:
     """Return the probability of every pair, given the skills, (P,): Bayes' rule."""
-    cell = (trials.source, trials.level)
-    prior, popularity = trials.popularity[trials.pairs.label], trials.popularity[trials.label]
-    hit = np.clip(skills.sensitivity[cell], *SENSITIVITY)
-    alarm = np.clip(skills.rate[cell] * popularity, *FALSE_ALARM)
-    silence = np.log1p(-hit) - np.log1p(-alarm)
-    affirmation = np.log(hit) - np.log(alarm)
+    popular = trials.popularity[trials.pairs.label]
+    hit = np.clip(skills.sensitivity, *SENSITIVITY).ravel()
+    rate, sure, missed = skills.rate.ravel(), np.log(hit), np.log1p(-hit)
+
+    def alarm(chances: Chances) -> FloatArray:
+        return np.clip(rate[chances.cell] * popular[chances.pair], *FALSE_ALARM)
+
+    affirmed, asked = trials.affirmed, trials.asked
+    silence = missed[asked.cell] - np.log1p(-alarm(asked))
     # A vote of 0.4 is four tenths of an affirmation and six tenths of silence.
-    evidence = trials.affirmed @ (affirmation - silence) + trials.asked @ silence
-    return np.asarray(expit(np.log(prior) - np.log1p(-prior) + evidence))
+    odds = alarm(affirmed)
+    instead = (sure - missed)[affirmed.cell] - np.log(odds) + np.log1p(-odds)
+    evidence = trials.by_pair(asked, silence) + trials.by_pair(affirmed, instead)
+    return np.asarray(expit(np.log(popular) - np.log1p(-popular) + evidence))
 
 
-def _popularity(panel: Panel, weight: FloatArray) -> FloatArray:
-    """Return the share of answers with each label; half an answer keeps it off 0 and 1."""
-    said = weight @ panel.augmented
-    could: FloatArray | float = weight.sum()
-    if panel.scope is not None:
-        could = _weight_of_sources(panel, weight) @ panel.scope
-    return np.asarray((said + 0.5) / (could + 1.0))
+def _audible(panel: Panel) -> Panel:
+    """Leave out weightless answers: a pair that only they affirm would be believed at its prior."""
+    return panel if panel.weight is None else panel.only(panel.weight > 0)
 
 
-def _offered(panel: Panel, weight: FloatArray, popularity: FloatArray) -> FloatArray:
-    depth = panel.taxonomy.depth
-    levels = (popularity, (np.arange(len(depth)), depth - 1))
-    by_level = sparse.csr_array(levels, shape=(len(depth), depth.max(initial=1)))
+def _said_and_could(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return the weight of the answers that hold each label, and that could have, (K,) each."""
+    panel = _audible(panel)
+    weight = answer_weights(panel)
+    said = np.asarray(weight @ panel.augmented, dtype=np.float64)
     if panel.scope is None:
-        total = np.broadcast_to(by_level.sum(axis=0), (len(panel.sources), by_level.shape[1]))
-    else:
-        total = dense(panel.scope @ by_level)
-    return np.asarray(_weight_of_sources(panel, weight)[:, np.newaxis] * total)
+        return said, np.full(len(said), float(weight.sum()))
+    return said, np.asarray(_weight_of_sources(panel, weight) @ panel.scope)
+
+
+def _offered(panel: Panel, weight: FloatArray, popularity: FloatArray, levels: int) -> FloatArray:
+    K, level = len(popularity), panel.taxonomy.depth - 1
+    by_level = sparse.csr_array((popularity, (np.arange(K), level)), shape=(K, levels))
+    total = _weight_of_sources(panel, weight)
+    offered, some = np.zeros((len(total), levels)), np.flatnonzero(total)
+    scope = np.ones((1, K)) if panel.scope is None else panel.scope[some]
+    offered[some] = total[some, np.newaxis] * dense(scope @ by_level)
+    return offered
 
 
 def _weight_of_sources(panel: Panel, weight: FloatArray) -> FloatArray:

@@ -2,21 +2,38 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
 
-from mhpc.consolidate.descent import descended
+from mhpc.consolidate.fitted import concluded
 from mhpc.consolidate.method import MethodParameters
-from mhpc.consolidate.voices import Sources, heard
-from mhpc.core.arrays import BoolArray, FloatArray, dense
+from mhpc.consolidate.smoothed import (
+    Reading,
+    SmoothedLandmarks,
+    distinct_in,
+    mean_of_used,
+    smooth_landmarks,
+    spread_out,
+)
+from mhpc.consolidate.voices import Sources, hearing, listen
+from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.core.consolidation import Consolidation, Step
-from mhpc.core.memory import available_memory
+from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Average, Panel, VotesKind
+from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
 from mhpc.graph.alternate import Anchor, Iterate, Smoother, alternate
+from mhpc.graph.local import REACH
+
+Solver: TypeAlias = Literal["auto", "exact", "graph"]
+
+MOST = 10_000
+"""Distinct instances up to which `auto` is exact."""
 
 
 class Smoothing(MethodParameters):
@@ -64,12 +81,70 @@ class Smoothing(MethodParameters):
     max_iter: Annotated[int, Field(ge=0)] = 30
     """Iterations at most after the first solve; 0 is the first closed-form solve alone."""
 
-    def weights(self, panel: Panel) -> FloatArray:
+    solver: Solver = "auto"
+    """exact: all instances in one graph, iterated. graph: `landmarks` of them, each joined to its
+    `neighbours` nearest (15 unless given), solved once whatever `max_iter` is; every other
+    instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
+    fit in memory, else graph."""
+
+    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    """Of how many instances the graph is made at most, where it is not exact."""
+
+    def needs_all(self, instances: int) -> bool:
+        """Tell whether the solver is exact, as far as the number of instances says."""
+        return self.solver == "exact" or (self.solver == "auto" and instances <= MOST)
+
+    def weights(self, parts: Parts) -> FloatArray:
         """Return the weight of every label in the distance of eq. 7, (K,)."""
         raise NotImplementedError
 
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> SmoothedLandmarks:
+        """Solve on landmarks, whatever `solver` is, which any instance can then be joined to."""
+        self._refuse_what_does_not_go_together()
+        return smooth_landmarks(
+            parts, self._reading(parts), landmarks=self.landmarks, lam=self.lam, fill=self.fill,
+            neighbours=self.neighbours or REACH, sigma=self.sigma, progress=progress,
+        )  # fmt: skip
+
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the smoothed mean answers."""
+        self._refuse_what_does_not_go_together()
+        solver, notes = self._chosen(panel)
+        if solver == "exact":
+            # What is learnt for new instances is another solve, made only if it is asked for.
+            learnt = partial(self.fit, Whole(panel))
+            return replace(self._exact(panel, progress), notes=notes, learnt=learnt)
+        fitted = self.fit(Whole(panel), progress=progress)
+        fitted = replace(fitted, notes=(*notes, *fitted.notes))
+        return concluded(self, fitted, panel, progress=progress)
+
+    def _chosen(self, panel: Panel) -> tuple[Solver, tuple[str, ...]]:
+        """Return the solver, and why where that was not asked for."""
+        if self.solver != "auto":
+            return self.solver, ()
+        distinct = self._distinct(panel)
+        needed, budget = self._needed(panel, distinct), memory_budget()
+        if distinct > MOST:
+            solver, why = "graph", f"{distinct:,} distinct instances are more than {MOST:,}"
+        elif needed > budget:
+            solver, why = "graph", f"{_gigabytes(needed)} are more than may be used"
+        else:
+            solver, why = "exact", f"{distinct:,} instances are no more than {MOST:,}"
+        return solver, (f"solver: {solver}, since {why}",)  # type: ignore[return-value]
+
+    def _distinct(self, panel: Panel) -> int:
+        """Return how many instances differ, or that there are few enough."""
+        answered = int((panel.answers_per_instance > 0).sum())
+        if answered <= MOST:
+            return answered
+        # Weights only tell more apart.
+        unweighted = Reading(self.smoothed, self.compared, self.average, self.shrink)
+        distinct = distinct_in(panel, unweighted)
+        if distinct > MOST or self.sources == "equal":
+            return distinct
+        return distinct_in(panel, self._reading(Whole(panel)))
+
+    def _exact(self, panel: Panel, progress: Progress) -> Consolidation:
         for latest in self.iterations(panel, progress=progress):
             found = latest
         if not found.converged:
@@ -78,36 +153,51 @@ class Smoothing(MethodParameters):
                 f"{found.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
                 "look at the spread in the trace if instances are becoming alike",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return found
 
     def iterations(self, panel: Panel, *, progress: Progress = silent) -> Iterator[Consolidation]:
-        """Give what would be concluded after each iteration; the last one is the result."""
+        """Give what would be concluded after each exact iteration; the last one is the result."""
         self._refuse_what_does_not_go_together()
-        answered = panel.answers_per_instance > 0
-        if self.neighbours is None:
-            _refuse_what_does_not_fit(int(answered.sum()), len(panel.taxonomy))
-        panel = heard(panel) if self.sources == "independent" else panel
-        smoothed: VotesKind = "raw" if self.votes == "each" else self.votes
-        compared = self.graph or ("augmented" if self.votes == "each" else smoothed)
-        Y_bar = _mean(panel, smoothed, self.average, answered)
+        self._refuse_what_does_not_fit(panel)
+        reading = self._reading(Whole(panel))
+        panel = listen(panel, reading.heard)
+        answered = np.flatnonzero(panel.answers_per_instance > 0)
+        used = np.flatnonzero(panel.occurrences > 0)
+        Y_bar = mean_of_used(panel, self.smoothed, self.average, answered, used)
         alongside = None
-        if compared != smoothed or self.votes == "each":
-            alongside = _mean(panel, compared, self.average, answered)
+        if self.compared != self.smoothed or self.votes == "each":
+            alongside = mean_of_used(panel, self.compared, self.average, answered, used)
+        held = panel.evidence[answered] if self.shrink == "answers" else None
         trace: tuple[Step, ...] = ()
         for iterate in alternate(
-            Y_bar, alongside, self.weights(panel), anchor=self.anchor, tol=self.tol,
-            smoother=Smoother(self.lam, self.sigma, self.neighbours),
-            evidence=self._held(panel, answered),
+            Y_bar, alongside, reading.weights[used], anchor=self.anchor, tol=self.tol,
+            smoother=Smoother(self.lam, self.sigma, self.neighbours), evidence=held,
             max_iter=self.max_iter, progress=progress,
-            disagreement=self._disagreement(panel, Y_bar, smoothed, answered),
+            disagreement=self._disagreement(panel, Y_bar, held, answered),
         ):  # fmt: skip
             trace = (*trace, iterate.step)
             # A single solve asked for (max_iter=0) is a closed form: nothing is to settle.
             converged = self.max_iter == 0 or iterate.step.change <= self.tol
-            score, specific = self._views(panel, iterate, answered)
+            score, specific = self._views(panel, reading, iterate, answered, used)
             yield self.conclude(panel, score, specific, trace=trace, converged=converged)
+
+    @property
+    def smoothed(self) -> VotesKind:
+        """What is smoothed first."""
+        return "raw" if self.votes == "each" else self.votes
+
+    @property
+    def compared(self) -> VotesKind:
+        """What similarity is estimated on."""
+        return self.graph or ("augmented" if self.votes == "each" else self.smoothed)
+
+    def _reading(self, parts: Parts) -> Reading:
+        return Reading(
+            self.smoothed, self.compared, self.average, self.shrink, each=self.votes == "each",
+            heard=hearing(parts, self.sources), weights=self.weights(parts),
+        )  # fmt: skip
 
     def _refuse_what_does_not_go_together(self) -> None:
         if self.fill and self.votes == "raw":
@@ -121,52 +211,44 @@ class Smoothing(MethodParameters):
                 "graph of votes with ancestors; give graph=augmented or none"
             )
 
-    def _held(self, panel: Panel, answered: BoolArray) -> FloatArray | None:
-        return panel.evidence[answered] if self.shrink == "answers" else None
-
     def _disagreement(
-        self, panel: Panel, Y_bar: FloatArray, votes: VotesKind, answered: BoolArray
+        self, panel: Panel, Y_bar: FloatArray, held: FloatArray | None, answered: IntArray
     ) -> float:
         """Return the first term of eq. 1 at Y = Y_bar: mean squares less squared means."""
-        Y, held = panel.votes(votes), self._held(panel, answered)
+        Y = panel.votes(self.smoothed)
         squares = panel.averaged(Y.multiply(Y).tocsr(), self.average)[answered].sum(axis=1)
         scatter = np.asarray(squares).ravel() - np.einsum("ij,ij->i", Y_bar, Y_bar)
         return float(scatter.sum() if held is None else held @ scatter)
 
     def _views(
-        self, panel: Panel, iterate: Iterate, answered: BoolArray
+        self, panel: Panel, reading: Reading, iterate: Iterate, rows: IntArray, used: IntArray
     ) -> tuple[FloatArray, FloatArray | None]:
         """Return `score`, and `specific` where that is another number."""
+        N, K = len(panel.instances), len(panel.taxonomy)
         closed = iterate.graph if self.votes == "each" else iterate.Y
+        closed = spread_out(closed, np.arange(len(rows)), used, (len(rows), K))
         if self.fill:
-            # What the mean was divided by, so that both together are the answers for a label.
-            divided = panel.evidence[answered]
-            if self.average == "all-sources":
-                divided = np.full(len(divided), float(len(panel.sources)))
-            closed = descended(
-                closed, divided, panel.popularity, panel.taxonomy, strength=self.fill
+            closed = reading.filled(closed, panel, rows, panel.popularity, None, self.fill)
+        score = spread_out(closed, rows, np.arange(K), (N, K))
+        return score, spread_out(iterate.Y, rows, used, (N, K)) if self.votes == "each" else None
+
+    def _refuse_what_does_not_fit(self, panel: Panel) -> None:
+        """Foresee the memory that exact work takes instead of meeting its end."""
+        needed, budget = self._needed(panel, self._distinct(panel)), memory_budget()
+        if needed > budget:
+            instances = int((panel.answers_per_instance > 0).sum())
+            graph = "a dense graph" if self.neighbours is None else "an exact graph"
+            raise TooLargeError(
+                f"{graph} of {instances:,} instances and {len(panel.taxonomy):,} labels needs "
+                f"about {_gigabytes(needed)}, and {_gigabytes(budget)} may be used; give "
+                "--set solver=graph, raise --memory, or use --method sa"
             )
-        score = _over_all(closed, answered)
-        return score, _over_all(iterate.Y, answered) if self.votes == "each" else None
+
+    def _needed(self, panel: Panel, distinct: int) -> int:
+        answered = int((panel.answers_per_instance > 0).sum())
+        graph = distinct**2 if self.neighbours is None else 0
+        return 8 * (6 * answered * len(panel.taxonomy) + graph)
 
 
-def _over_all(rows: FloatArray, answered: BoolArray) -> FloatArray:
-    """Return the rows at their instances, 0 where nobody answered."""
-    scores = np.zeros((len(answered), rows.shape[1]))
-    scores[answered] = rows
-    return scores
-
-
-def _mean(panel: Panel, votes: VotesKind, average: Average, answered: BoolArray) -> FloatArray:
-    return dense(panel.mean(votes, average)[answered])
-
-
-def _refuse_what_does_not_fit(instances: int, labels: int) -> None:
-    """Foresee the memory that the dense graph takes instead of meeting its end."""
-    needed, free = 8 * instances * (instances + 6 * labels), available_memory()
-    if free is not None and needed > free:
-        raise TooLargeError(
-            f"a dense graph of {instances:,} instances and {labels:,} labels needs about "
-            f"{needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; "
-            "consolidate a part at a time, or use --method sa"
-        )
+def _gigabytes(needed: float) -> str:
+    return f"{needed / 1e9:.1f} GB"

@@ -8,13 +8,18 @@ from scipy import sparse
 from mhpc.consolidate.kinds import EXACT, Relatives, kinds, relatives
 from mhpc.consolidate.statements import Statements, candidates, echoes, paired, state
 from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Panel
+from mhpc.errors import TooLargeError
 
 ENOUGH_OTHERS = 1.5
 """Other voices from which on they alone judge an answer: two of them, not quite independent."""
 
 UNSEEN = 0.5
 """What every label is taken to have been said beyond what was said."""
+
+_BYTES = 200
+"""Memory that a pair of a statement and a candidate takes while it is learnt from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,7 @@ def hear(panel: Panel, kinship: FloatArray | None, known: Sparse | None) -> Test
     possible = candidates(said, panel, known)
     number = np.diff(possible.indptr)
     label = possible.indices.astype(np.int64)
+    _refuse_what_does_not_fit(int(number[said.instance].sum()))
     statement, candidate = paired(possible.indptr[said.instance], number[said.instance])
     source, what, true = said.source[statement], said.label[statement], label[candidate]
     echo = echoes(said, kinship)
@@ -113,6 +119,16 @@ def hear(panel: Panel, kinship: FloatArray | None, known: Sparse | None) -> Test
         labels_said=len(np.unique(said.label)),
         relatives=relatives(panel.taxonomy),
     )
+
+
+def _refuse_what_does_not_fit(pairs: int) -> None:
+    needed, budget = _BYTES * pairs, memory_budget()
+    if needed > budget:
+        raise TooLargeError(
+            f"one-truth looks at {pairs:,} statements beside what they may mean at once, which "
+            f"needs about {needed / 1e9:.1f} GB, and {budget / 1e9:.1f} GB may be used; "
+            "raise --memory, or use --method dawid-skene"
+        )
 
 
 def _numbered(key: IntArray) -> IntArray:

@@ -1,15 +1,19 @@
 """WA: averaging weighted by the support of labels."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 from scipy import sparse
 
+from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import PAPER, MethodParameters
-from mhpc.consolidate.support import label_support
-from mhpc.core.consolidation import Consolidation
+from mhpc.consolidate.support import support_in
+from mhpc.core.arrays import FloatArray
 from mhpc.core.panel import Average, Panel, VotesKind
+from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.views import Views
 
 
 class WA(MethodParameters):
@@ -32,8 +36,19 @@ class WA(MethodParameters):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     """Significance level of the support's confidence bound."""
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the weighted mean answers."""
-        support = label_support(panel, alpha=self.alpha)
-        mean = panel.mean(self.votes, self.average) @ sparse.diags_array(support, format="csr")
-        return self.conclude(panel, mean)
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn the support of the labels."""
+        support = support_in(parts, alpha=self.alpha)
+        return _Weighted(votes=self.votes, average=self.average, support=support)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Weighted(Fitted):
+    votes: VotesKind
+    average: Average
+    support: FloatArray
+
+    def views(self, panel: Panel) -> Views:
+        support = sparse.diags_array(self.support, format="csr")
+        mean = (panel.mean(self.votes, self.average) @ support).tocsr()
+        return Views(mean, mean)

@@ -1,12 +1,13 @@
 """Consolidation: a score for every instance and label, and how it came about."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
-from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
+from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse, dense
 from mhpc.core.choice import Choice
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
@@ -14,8 +15,11 @@ from mhpc.core.taxonomy import Taxonomy
 Top: TypeAlias = int | Literal["all"]
 """How many labels of each instance to keep."""
 
-BLOCK_CELLS = 1 << 22
-"""Cells of a dense block: 32 MB of float64, so that no walk over scores needs N x K at once."""
+BLOCK_CELLS = 1 << 21
+"""Cells of a dense block: 16 MB of float64, so that no walk over scores needs N x K at once."""
+
+BLOCK_ENTRIES = BLOCK_CELLS // 8
+"""Stored cells of a block of sparse scores, which take more memory each than dense ones."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,10 @@ class Consolidation:
     ----------
     taxonomy, instances
         The two axes.
-    score : array or csr_array, (N, K)
+    score : array, csr_array or Rows, (N, K)
         That the label applies (closed view). The paper's methods give one raw number here and
         in `specific`: larger is likelier, comparable within a run.
-    specific : array or csr_array, (N, K)
+    specific : array, csr_array or Rows, (N, K)
         That the label applies and none of its children does (specific view).
     method : str
         The registered name.
@@ -74,6 +78,10 @@ class Consolidation:
         method holds true: the truth, made vague and noisy again. The judge looks at this.
     choice : Choice or None
         What was judged and chosen, where the method chooses.
+    notes : tuple of str
+        What else is to be known of the way it was computed.
+    learnt : callable or None
+        Returns what the method learnt, with which it concludes on new instances.
     """
 
     taxonomy: Taxonomy
@@ -88,6 +96,8 @@ class Consolidation:
     one_truth: bool = False
     said: tuple[Matrix, Matrix] | None = None
     choice: Choice | None = None
+    notes: tuple[str, ...] = ()
+    learnt: Callable[[], Any] | None = None
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""
@@ -116,21 +126,6 @@ class ScoredCells:
     specific: FloatArray
 
 
-def scored_cells(consolidation: Consolidation, *, top: Top = "all") -> Iterator[ScoredCells]:
-    """Walk over the cells worth keeping: above 0, and among the best `top` in either view.
-
-    An instance without any keeps its first label, so that it is not lost.
-    """
-    pairs = zip(blocks(consolidation.score), blocks(consolidation.specific), strict=True)
-    for (span, score), (_, specific) in pairs:
-        keep = (score > 0) | (specific > 0)
-        if top != "all":
-            keep &= _among_best(score, top) | _among_best(specific, top)
-        keep[~keep.any(axis=1), 0] = True
-        row, label = np.nonzero(keep)
-        yield ScoredCells(row + span.start, label, score[row, label], specific[row, label])
-
-
 def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     """Walk over a matrix in dense blocks of rows."""
     rows, columns = matrix.shape
@@ -140,9 +135,30 @@ def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
         yield span, dense(matrix[span])
 
 
-def _among_best(scores: FloatArray, top: int) -> BoolArray:
-    """Mark the best labels of each row, the earlier label first in a tie."""
-    mask = np.zeros(scores.shape, dtype=bool)
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :top]
-    np.put_along_axis(mask, best, True, axis=1)
-    return mask
+def walk(consolidation: Consolidation, *, most: int | None = None) -> Iterator[slice]:
+    """Walk over the instances in blocks, as large as is good for what the scores are.
+
+    With `most` some blocks are left out, evenly, so that about so many instances are seen.
+    """
+    score, specific = consolidation.score, consolidation.specific
+    if sparse.issparse(score) and sparse.issparse(specific):
+        found = list(spans(score, specific))
+    else:
+        N, K = score.shape
+        step = max(1, BLOCK_CELLS // max(K, 1))
+        found = [slice(start, min(start + step, N)) for start in range(0, N, step)]
+    every = 1 if most is None else max(1, score.shape[0] // most)
+    return iter(found[::every])
+
+
+def spans(*matrices: Sparse) -> Iterator[slice]:
+    """Walk over sparse matrices of the same height in spans of rows that store about as much."""
+    rows = matrices[0].shape[0]
+    stored = np.sum([matrix.indptr.astype(np.int64) for matrix in matrices], axis=0)
+    start = 0
+    while start < rows:
+        stop = int(np.searchsorted(stored, stored[start] + BLOCK_ENTRIES, side="right")) - 1
+        # An empty row costs too, so a span is never much longer than it would be when full.
+        stop = min(max(stop, start + 1), start + BLOCK_ENTRIES, rows)
+        yield slice(start, stop)
+        start = stop

@@ -3,14 +3,30 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
-from mhpc.core.arrays import Sparse
+from mhpc.core.arrays import Block, Sparse
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
 
 REASONS: Mapping[int, str] = MappingProxyType({1: "score", 2: "implied"})
 """Why a label is in a set: its own score, or that of a label below it."""
+
+
+class Settled(Protocol):
+    """A rule that knows all it needs but the scores."""
+
+    @property
+    def rule(self) -> str:
+        """The rule's name."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Its parameters, computed ones included."""
+
+    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
+        """Return why each label of some instances is chosen, as in `Decision.reason`."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

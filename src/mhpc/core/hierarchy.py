@@ -3,11 +3,12 @@
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse
+from mhpc.core.arrays import Block, FloatArray, IntArray, Sparse
+from mhpc.core.entries import largest_of_each
 from mhpc.core.taxonomy import Taxonomy
 
 
-def raised(scores: Matrix, taxonomy: Taxonomy) -> Matrix:
+def raised(scores: Block, taxonomy: Taxonomy) -> Block:
     """Return the scores, each label with the highest of it and all labels below it, (N, K).
 
     Sparse scores stay sparse and cost their number times the depth; dense ones N times the
@@ -64,8 +65,4 @@ def deepest(sets: Sparse, taxonomy: Taxonomy) -> Sparse:
 def largest_along(matrix: Sparse, relation: Sparse) -> Sparse:
     """Return, where several entries lead to one label of a row, the largest of them."""
     row, label, value = spread(matrix, relation)
-    cells, place = np.unique(row * matrix.shape[1] + label, return_inverse=True)
-    largest = np.zeros(len(cells))
-    np.maximum.at(largest, place, value)
-    where = np.divmod(cells, matrix.shape[1])
-    return sparse.csr_array((largest, where), shape=matrix.shape)
+    return largest_of_each(row, label, value, shape=matrix.shape)

@@ -35,12 +35,22 @@ class Index:
     @cached_property
     def positions(self) -> dict[str, int]:
         """The position of every id."""
-        return {id_: at for at, id_ in enumerate(self.ids)}
+        return dict(zip(self.ids, range(len(self.ids)), strict=True))
 
     def locate(self, ids: Iterable[str]) -> IntArray:
         """Return the position of each id, ``UNKNOWN`` where there is none."""
         positions = self.positions
         return np.array([positions.get(id_, UNKNOWN) for id_ in ids], dtype=np.int64)
+
+    def part(self, positions: IntArray) -> "Index":
+        """Return some of the ids, given by rising positions; being unique needs no check again."""
+        if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
+            ids = self.ids[positions[0] : positions[-1] + 1]
+        else:
+            ids = tuple([self.ids[at] for at in positions])
+        found = object.__new__(Index)
+        object.__setattr__(found, "ids", ids)
+        return found
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -118,6 +118,28 @@ class Panel:
             weight=None if self.weight is None else self.weight[answers],
         )
 
+    def part(self, instances: IntArray) -> "Panel":
+        """Return the panel of some instances, given by rising positions; sources all stay."""
+        first, last = np.searchsorted(self.instance, (instances[0], instances[-1] + 1))
+        place = np.full(instances[-1] - instances[0] + 1, -1, dtype=np.int64)
+        place[instances - instances[0]] = np.arange(len(instances))
+        at = place[self.instance[first:last] - instances[0]]
+        if len(place) == len(instances):
+            rows: slice | IntArray = slice(first, last)
+        else:
+            rows = first + np.flatnonzero(at >= 0)
+            at = at[at >= 0]
+        return replace(
+            self,
+            instances=self.instances.part(instances),
+            instance=at,
+            source=self.source[rows],
+            raw=self.raw[rows],
+            augmented=self.augmented[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            gold=None if self.gold is None else self.gold.among(instances),
+        )
+
     def mean(self, kind: VotesKind, average: Average) -> Sparse:
         """Return Y_bar (eq. 6), the mean answer of every instance, (N, K).
 

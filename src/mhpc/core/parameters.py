@@ -47,6 +47,8 @@ def _range(field: Mapping[str, Any]) -> str:
         return " or ".join(_range(choice) for choice in field["anyOf"])
     if "enum" in field:
         return " | ".join(map(str, field["enum"]))
+    if "examples" in field:
+        return " | ".join(map(str, field["examples"]))
     if "const" in field:
         return str(field["const"])
     bounds = [

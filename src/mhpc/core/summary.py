@@ -30,6 +30,8 @@ class Summary:
         One a view, if a truth was given.
     seconds : mapping of str to float
         Wall time of every stage.
+    notes : tuple of str
+        What else is to be known of the way it was computed.
     """
 
     method: str
@@ -42,3 +44,4 @@ class Summary:
     sources: tuple[SourceFacts, ...]
     scorecards: tuple[Scorecard, ...]
     seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import IntArray, Sparse
+from mhpc.core.entries import narrow
 from mhpc.core.index import UNKNOWN, Index
 from mhpc.errors import TaxonomyError, nearest, quoted
 
@@ -47,7 +48,7 @@ class Taxonomy:
 
         Squaring ``I + H`` until it stops growing takes about log2(depth) sparse products.
         """
-        reach = (self.parents + sparse.eye_array(len(self), format="csr")).tocsr()
+        reach = narrow((self.parents + sparse.eye_array(len(self), format="csr")).tocsr())
         while True:
             further = (reach @ reach).tocsr()
             if further.nnz == reach.nnz:
@@ -107,10 +108,14 @@ class Taxonomy:
 
     def locate(self, labels: Iterable[str]) -> IntArray:
         """Return positions by id, else by a name or path that only one label has, else -1."""
-        by_id, aliases = self.labels.positions, self._aliases
-        return np.array(
-            [by_id.get(text, aliases.get(text, UNKNOWN)) for text in labels], dtype=np.int64
-        )
+        texts = tuple(labels)
+        position = self.labels.locate(texts)
+        strange = np.flatnonzero(position == UNKNOWN)
+        if len(strange):
+            # Names and paths are many, and mostly nobody asks for them.
+            aliases = self._aliases
+            position[strange] = [aliases.get(texts[at], UNKNOWN) for at in strange]
+        return position
 
     def homonyms(self, name: str) -> list[str]:
         """Return the ids of the labels that carry a name."""
@@ -134,12 +139,21 @@ class Taxonomy:
             return {}
         aliases: dict[str, int] = {}
         shared: set[str] = set()
-        for label, name in enumerate(self.names):
-            for alias in {name, self.path(label)}:
+        for label, (name, path) in enumerate(zip(self.names, self._paths(), strict=True)):
+            for alias in {name, path}:
                 if alias in aliases:
                     shared.add(alias)
                 aliases[alias] = label
         return {alias: label for alias, label in aliases.items() if alias not in shared}
+
+    def _paths(self) -> list[str]:
+        """Return `path` of every label, each from that of its parent."""
+        paths = list(self.names)
+        for level in self.levels[1:]:
+            first = self.parents.indices[self.parents.indptr[level]]
+            for label, parent in zip(level.tolist(), first.tolist(), strict=True):
+                paths[label] = f"{paths[parent]}{PATH_SEPARATOR}{self.names[label]}"
+        return paths
 
 
 def build_taxonomy(
@@ -171,15 +185,17 @@ def build_taxonomy(
     index = Index(tuple(labels))
     pairs = list(edges)
     child, parent = index.locate(c for c, _ in pairs), index.locate(p for _, p in pairs)
-    for (label, above), c, p in zip(pairs, child, parent, strict=True):
-        if c == p:
+    wrong = np.flatnonzero((child == parent) | (child == UNKNOWN) | (parent == UNKNOWN))
+    if len(wrong):
+        at = wrong[0]
+        label, above = pairs[at]
+        if child[at] == parent[at]:
             raise TaxonomyError(f"{origin}: label {label!r} is its own parent; leave that row out")
-        if UNKNOWN in (c, p):
-            lost = label if c == UNKNOWN else above
-            raise TaxonomyError(
-                f"{origin}: {lost!r}, named as parent of {label!r}, is not a label"
-                f"{nearest(lost, index)}; add a row for it with an empty parent if it is a root"
-            )
+        lost = label if child[at] == UNKNOWN else above
+        raise TaxonomyError(
+            f"{origin}: {lost!r}, named as parent of {label!r}, is not a label"
+            f"{nearest(lost, index)}; add a row for it with an empty parent if it is a root"
+        )
     shape = (len(index), len(index))
     parents = sparse.coo_array((np.ones(len(pairs)), (child, parent)), shape=shape).tocsr()
     parents.data[:] = 1.0

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from mhpc.core.arrays import IntArray, Sparse
 from mhpc.core.index import Index
 from mhpc.core.scorecard import View
@@ -51,6 +53,12 @@ class EncodedTruth:
     rows: IntArray
     specific: Sparse
     closed: Sparse
+
+    def among(self, instances: IntArray) -> "EncodedTruth":
+        """Return what is known of some instances, given by rising positions; rows count these."""
+        at = np.searchsorted(instances, self.rows)
+        here = np.flatnonzero(np.append(instances, -1)[at] == self.rows)
+        return EncodedTruth(at[here], self.specific[here], self.closed[here])
 
     def view(self, name: View) -> Sparse:
         """Return the labels that count as true in a view."""

@@ -1,16 +1,18 @@
 """One path: the label that is most likely the one truth, with all its ancestors."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.consolidation import Consolidation, blocks
-from mhpc.core.decision import Decision
-from mhpc.core.parameters import Parameters
+from mhpc.core.arrays import Block, Sparse
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.decide.rule import Rule
 
 
-class OnePath(Parameters):
+class OnePath(Rule):
     """Take the label whose `specific` is highest, the earlier one in a tie, and its ancestors.
 
     For instances that have one true label. An instance of which nothing is known has none.
@@ -18,27 +20,34 @@ class OnePath(Parameters):
 
     name: ClassVar[str] = "one-path"
 
-    def decide(self, consolidation: Consolidation, *, labels_per_answer: float) -> Decision:
-        """Return a path for every instance; what answers hold on average does not matter."""
-        parts = []
-        for _, block in blocks(consolidation.specific):
-            best = np.argmax(block, axis=1)
-            known = np.flatnonzero(block[np.arange(len(block)), best] > 0)
-            parts.append(
-                sparse.csr_array(
-                    (np.ones(len(known), dtype=np.int8), (known, best[known])), shape=block.shape
-                )
-            )
-        chosen = sparse.vstack(parts, format="csr")
-        paths = (chosen.astype(np.int64) @ consolidation.taxonomy.closure).tocsr()
+    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> "Path":
+        """Nothing depends on other instances."""
+        return Path()
+
+
+@dataclass(frozen=True)
+class Path:
+    """The path to the best label."""
+
+    rule: str = OnePath.name
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
+        """Return the best label, and what it implies."""
+        best = np.asarray(specific.argmax(axis=1)).ravel()
+        highest = specific.max(axis=1)
+        highest = np.asarray(highest.toarray() if sparse.issparse(highest) else highest).ravel()
+        known = np.flatnonzero(highest > 0)
+        chosen = sparse.csr_array(
+            (np.ones(len(known), dtype=np.int8), (known, best[known])), shape=specific.shape
+        )
+        paths = (chosen.astype(np.int64) @ taxonomy.closure).tocsr()
         # 1 is the label itself, 2 what it implies.
         paths.data[:] = 2
         reason = (paths - chosen).astype(np.int8).tocsr()
         reason.sort_indices()
-        return Decision(
-            taxonomy=consolidation.taxonomy,
-            instances=consolidation.instances,
-            reason=reason,
-            rule=self.name,
-            parameters={},
-        )
+        return reason

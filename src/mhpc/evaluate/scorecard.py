@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mhpc.core.consolidation import Consolidation
+from mhpc.core.rows import selected
 from mhpc.core.scorecard import Score, Scorecard, View
 from mhpc.core.truth import EncodedTruth
 from mhpc.evaluate.metrics import METRICS, Metric
@@ -17,7 +18,7 @@ def score(
 ) -> Scorecard:
     """Measure the scores of those instances whose truth is known."""
     true = truth.view(view)
-    scores = consolidation.view(view)[truth.rows]
+    scores = selected(consolidation.view(view), truth.rows)
     return Scorecard(
         method=consolidation.method,
         view=view,

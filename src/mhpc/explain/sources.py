@@ -3,36 +3,50 @@
 import numpy as np
 
 from mhpc.core.arrays import FloatArray, Sparse
-from mhpc.core.decision import Decision
 from mhpc.core.hierarchy import deepest
+from mhpc.core.index import Index
 from mhpc.core.kinship import Kinship
 from mhpc.core.panel import Panel
 from mhpc.core.sources import Share, SourceFacts
+from mhpc.core.tally import Tally
 
 _NINETY_FIVE = 1.959964
 """The normal quantile of a 95 % interval."""
 
 
-def source_facts(panel: Panel, decision: Decision, kin: Kinship) -> tuple[SourceFacts, ...]:
-    """Return the facts of every source, in the panel's order."""
-    votes = np.diff(panel.raw.indptr)
+def tally(panel: Panel, reason: Sparse) -> Tally:
+    """Count what sources said and how far label sets, as `Decision.reason` has them, uphold it."""
+    votes = np.diff(panel.raw.indptr).astype(float)
     depths = _row_sums(panel.raw.astype(bool) * panel.taxonomy.depth.astype(float))
-    mean_depth = _ratio(_by_source(panel, depths), _by_source(panel, votes))
-    said, upheld, vague = (_by_source(panel, count) for count in _held(panel, decision))
-    answers, nearest = panel.answers_per_source, kin.alike.argmax(axis=1)
+    ones = np.ones(len(panel.source))
+    counts = (ones, votes, depths, *_held(panel, reason))
+    sizes = np.diff(reason.indptr)
+    return Tally(
+        instances=len(panel.instances),
+        chosen=int(sizes.sum()),
+        without=int((sizes == 0).sum()),
+        by_source=np.stack([_by_source(panel, count) for count in counts]),
+    )
+
+
+def source_facts(found: Tally, sources: Index, kin: Kinship) -> tuple[SourceFacts, ...]:
+    """Return the facts of every source, in the order of the index."""
+    answers, votes, depths, said, upheld, refined = found.by_source
+    mean_depth, voice = _ratio(depths, votes), kin.voice
+    nearest, kinship = kin.nearest
     return tuple(
         SourceFacts(
             source=source,
             answers=int(answers[m]),
-            coverage=float(answers[m] / len(panel.instances)),
+            coverage=float(answers[m] / found.instances),
             mean_depth=float(mean_depth[m]),
             reliability=share(upheld[m], said[m]),
-            vagueness=share(vague[m], upheld[m]),
-            voice=float(kin.voice[m]),
-            kin=panel.sources[nearest[m]] if kin.alike[m, nearest[m]] > 0 else "",
-            kinship=float(kin.alike[m, nearest[m]]),
+            vagueness=share(refined[m], upheld[m]),
+            voice=float(voice[m]),
+            kin=sources[nearest[m]] if kinship[m] > 0 else "",
+            kinship=float(kinship[m]),
         )
-        for m, source in enumerate(panel.sources)
+        for m, source in enumerate(sources)
     )
 
 
@@ -46,13 +60,13 @@ def share(part: float, whole: float) -> Share:
     return Share(float(p), float(max(middle - reach, 0.0)), float(min(middle + reach, 1.0)))
 
 
-def _held(panel: Panel, decision: Decision) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _held(panel: Panel, reason: Sparse) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return, for every answer, how many most specific labels it has, upheld, and refined.
 
     Upheld are those that the result has too, refined those of them below which it has others.
     """
     said = deepest(panel.augmented.astype(bool).astype(float), panel.taxonomy)
-    chosen = decision.reason.astype(bool).astype(float).tocsr()
+    chosen = reason.astype(bool).astype(float).tocsr()
     refined = (chosen - deepest(chosen, panel.taxonomy)).tocsr()
     rows = panel.instance
     return (

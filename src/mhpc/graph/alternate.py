@@ -102,6 +102,7 @@ def alternate(
     spread_of_votes = _norm(_centred(start[:, :K], weight), weight)
 
     latest = start
+    progress("solving", 0, max_iter + 1)
     for iteration in range(max_iter + 1):
         began = time.perf_counter()
         B = start if anchor == "mean" else latest

@@ -6,6 +6,7 @@ R_mn = a_m a_n; what they agree beyond that, as a share of what is left to agree
 """
 
 import numpy as np
+from scipy import sparse
 
 from mhpc.core.arrays import FloatArray
 from mhpc.core.kinship import Kinship, strangers
@@ -52,7 +53,7 @@ def kinship(R: FloatArray, common: FloatArray) -> Kinship:
         voice = (voice + 1.0 / (1.0 + latest.sum(axis=1))) / 2
         if np.abs(np.concatenate([a, voice]) - before).max() < _SETTLED:
             break
-    return Kinship(a, alike)
+    return Kinship(a, sparse.csr_array(alike))
 
 
 def _skills(

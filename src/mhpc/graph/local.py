@@ -5,19 +5,26 @@ Sparse, and better than the dense graph wherever distant instances have nothing 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.arrays import FloatArray, IntArray, Sparse
+from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.graph.solve import solve_positive_definite
 
 REACH = 15
 """How many nearest vertices the reach of similarity is measured on, unless sigma is given."""
 
+TIED = 12
+"""Decimals of a squared distance; whatever rounding leaves beyond them tells no two apart."""
+
 _CELLS = 1 << 22
 _SOLVED = 1e-10
 """Squared residual, relative to the right-hand side, at which a column is solved."""
+
+_COLUMNS = 128
+"""Columns solved at once."""
 
 _STEPS = 500
 _FACTORED = 3000
@@ -45,14 +52,18 @@ def nearest(X: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
 
 def reach(X: FloatArray) -> float:
     """Return the mean distance of a row to its nearest others: the sigma that fits the data."""
-    return _reach(nearest(X, REACH)[1])
+    return mean_distance(nearest(X, REACH)[1])
 
 
 def local_similarity(X: FloatArray, *, neighbours: int, sigma: float | None) -> Sparse:
     """Return W, symmetric, with ones on the diagonal."""
-    near, weight = _weighed(X, neighbours, sigma)
+    return joined(*_weighed(X, neighbours, sigma))
+
+
+def joined(near: IntArray, weight: FloatArray) -> Sparse:
+    """Return W of rows that are joined to their nearest, (V, count), by these weights."""
     one_way = _rows(near, weight)
-    return (one_way.maximum(one_way.T) + sparse.eye_array(len(X))).tocsr()
+    return (one_way.maximum(one_way.T) + sparse.eye_array(len(near))).tocsr()
 
 
 def local_means(X: FloatArray, *, neighbours: int, sigma: float | None = None) -> Sparse:
@@ -63,11 +74,12 @@ def local_means(X: FloatArray, *, neighbours: int, sigma: float | None = None) -
 
 def _weighed(X: FloatArray, neighbours: int, sigma: float | None) -> tuple[IntArray, FloatArray]:
     near, far = nearest(X, max(neighbours, REACH if sigma is None else 1))
-    sigma = _reach(far[:, :REACH]) if sigma is None else sigma
+    sigma = mean_distance(far[:, :REACH]) if sigma is None else sigma
     return near[:, :neighbours], np.exp(-far[:, :neighbours] / sigma)
 
 
-def _reach(far: FloatArray) -> float:
+def mean_distance(far: FloatArray) -> float:
+    """Return the mean of distances, the reach of similarity."""
     # All alike, or alone: any reach will do.
     return float(far.mean()) if far.size and far.any() else 1.0
 
@@ -78,12 +90,31 @@ def _rows(near: IntArray, values: FloatArray) -> Sparse:
     return sparse.csr_array((values.ravel(), (row, near.ravel())), shape=(V, V))
 
 
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solve gives, and how well.
+
+    Attributes
+    ----------
+    values : float array, (V, K)
+        The solution.
+    steps : int
+        Steps of conjugate gradients at most, over all columns; 0: a factor.
+    residual : float
+        Largest residual of a column, relative to its right-hand side.
+    """
+
+    values: FloatArray
+    steps: int = 0
+    residual: float = 0.0
+
+
 def solve_local(
     W: Sparse, B: FloatArray, *, counts: FloatArray, evidence: FloatArray, lam: float
 ) -> FloatArray:
     """Return Z with (diag(n) + lambda L) Z = diag(n) B, L the normalised Laplacian of W.
 
-    Up to a few thousand vertices by Cholesky. Beyond, by conjugate gradients on all columns at
+    Up to a few thousand vertices by Cholesky. Beyond, by conjugate gradients on some columns at
     once: the eigenvalues lie between n and n + 2 lambda, so that few steps are enough whatever
     the size.
 
@@ -100,14 +131,36 @@ def solve_local(
     lam : float
         Strength of the smoothing.
     """
+    return solution_of(W, B, counts=counts, evidence=evidence, lam=lam).values
+
+
+def solution_of(
+    W: Sparse, B: FloatArray | Sparse, *, counts: FloatArray, evidence: FloatArray, lam: float
+) -> Solution:
+    """Return the same, and in how many steps; of sparse B no more than a block becomes dense.
+
+    A column is solved once its residual, each row divided by the root of the diagonal, is 1e-5 of
+    what its right-hand side is.
+    """
+    if not np.prod(B.shape):
+        return Solution(dense(B))
     degree = W @ counts
     scale = sparse.diags_array(np.sqrt(counts / degree), format="csr")
     A = (
         sparse.diags_array(evidence + lam, format="csr") - lam * (scale @ W @ scale).tocsr()
     ).tocsr()
-    if len(B) <= _FACTORED:
-        return solve_positive_definite(A.toarray(), evidence[:, None] * B)
-    return _conjugate_gradients(A, evidence[:, None] * B, start=B)
+    if B.shape[0] <= _FACTORED:
+        return Solution(solve_positive_definite(A.toarray(), evidence[:, None] * dense(B)))
+    Z, most, worst = np.empty(B.shape), 0, 0.0
+    by_column = B if isinstance(B, np.ndarray) else B.tocsc()
+    for start in range(0, B.shape[1], _COLUMNS):
+        some = slice(start, start + _COLUMNS)
+        block = dense(by_column[:, some])
+        Z[:, some], steps, residual = _conjugate_gradients(
+            A, evidence[:, None] * block, start=block
+        )
+        most, worst = max(most, steps), max(worst, residual)
+    return Solution(Z, most, worst)
 
 
 def _distances(X: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
@@ -116,7 +169,7 @@ def _distances(X: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     for begin in range(0, len(X), step):
         span = slice(begin, min(begin + step, len(X)))
         square = norms[span, None] + norms - 2.0 * (X[span] @ X.T)
-        yield span, np.sqrt(np.maximum(square, 0.0))
+        yield span, np.sqrt(np.round(np.maximum(square, 0.0), TIED))
 
 
 def _smallest(distance: FloatArray, count: int) -> IntArray:
@@ -134,23 +187,27 @@ def _smallest(distance: FloatArray, count: int) -> IntArray:
     return np.nonzero(taken | tied)[1].reshape(-1, count)
 
 
-def _conjugate_gradients(A: Sparse, B: FloatArray, *, start: FloatArray) -> FloatArray:
+def _conjugate_gradients(
+    A: Sparse, B: FloatArray, *, start: FloatArray
+) -> tuple[FloatArray, int, float]:
+    """Return the solution, the steps it took, and the largest relative residual of a column."""
     inverse = 1.0 / A.diagonal()[:, None]
-    Z = np.ascontiguousarray(start)
+    Z = np.array(start, order="C")
     residual = B - A @ Z
     direction = inverse * residual
     size = np.einsum("ij,ij->j", residual, direction)
-    goal = _SOLVED * np.maximum(np.einsum("ij,ij->j", B, inverse * B), 1e-300)
-    for _ in range(_STEPS):
-        if (size <= goal).all():
-            break
+    whole = np.maximum(np.einsum("ij,ij->j", B, inverse * B), 1e-300)
+    steps = 0
+    while steps < _STEPS and not (size <= _SOLVED * whole).all():
+        steps += 1
         image = A @ direction
         along = np.einsum("ij,ij->j", direction, image)
         step = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
-        Z = Z + step * direction
+        Z += step * direction
         residual -= step * image
         scaled = inverse * residual
         before, size = size, np.einsum("ij,ij->j", residual, scaled)
         turn = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-        direction = scaled + turn * direction
-    return np.asarray(Z)
+        direction *= turn
+        direction += scaled
+    return Z, steps, float(np.sqrt((size / whole).max(initial=0.0)))

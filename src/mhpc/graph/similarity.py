@@ -4,9 +4,9 @@ W_ij = exp(-d_ij / sigma) with d_ij the Euclidean distance weighted by the suppo
 """
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from mhpc.core.arrays import FloatArray
+from mhpc.graph.lapack import lower_gram
 
 _ROWS = 128
 """Rows of a strip: narrow enough that a strip stays in the cache from sum to exponential."""
@@ -35,8 +35,7 @@ def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
     used = S > 0
     X = np.ascontiguousarray(Y[:, used] * np.sqrt(S[used]))
     norms = np.einsum("ij,ij->i", X, X)
-    # BLAS counts columns first: the upper triangle of its product is the lower one of ours.
-    W = np.asarray(dsyrk(-2.0, X.T, trans=1, lower=0)).T if used.any() else np.zeros((len(X),) * 2)
+    W = lower_gram(X, scale=-2.0) if used.any() else np.zeros((len(X),) * 2)
     for start in range(0, len(X), _ROWS):
         stop = min(start + _ROWS, len(X))
         strip = W[start:stop, :stop]

@@ -1,9 +1,7 @@
 """The closed form by Cholesky: Y = (I + lambda L)^-1 B (equation 6)."""
 
-import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
-
 from mhpc.core.arrays import FloatArray
+from mhpc.graph.lapack import cholesky_in_place, substitute
 
 
 def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -22,8 +20,4 @@ def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
     float array, (V, K)
         V^3 / 3 multiplications for the factor and V * V * K for each of two substitutions.
     """
-    factor, info = dpotrf(A.T, lower=0, clean=0, overwrite_a=1)
-    if info:
-        raise np.linalg.LinAlgError(f"the matrix is not positive definite at row {info}")
-    solution, _ = dpotrs(factor, np.asfortranarray(B), lower=0)
-    return np.asarray(solution)
+    return substitute(cholesky_in_place(A), B)

@@ -20,7 +20,7 @@ def run_document(settings: dict[str, Any], summary: Summary) -> dict[str, Any]:
         "inputs": {
             name: _fingerprint(Path(settings[name]))
             for name in ("votes", "taxonomy", "truth", "gold")
-            if settings.get(name) and Path(settings[name]).is_file()
+            if settings.get(name) and _lasts(Path(settings[name]))
         },
         "versions": {
             "python": platform.python_version(),
@@ -43,7 +43,20 @@ def plain(value: Any) -> Any:
     return value
 
 
+def _lasts(path: Path) -> bool:
+    """Tell whether a file or folder can be read once more, as what came through a pipe cannot."""
+    return path.is_file() or path.is_dir()
+
+
 def _fingerprint(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        parts = [_fingerprint(file) for file in sorted(path.glob("[!._]*.parquet"))]
+        digests = "".join(part["sha256"] for part in parts)
+        return {
+            "files": len(parts),
+            "bytes": sum(part["bytes"] for part in parts),
+            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+        }
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"bytes": path.stat().st_size, "sha256": digest}

@@ -2,44 +2,43 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from mhpc.core.consolidation import Consolidation
-from mhpc.core.decision import Decision
-from mhpc.core.panel import Panel
+from mhpc.core.decision import Decision, Settled
 from mhpc.core.scorecard import Scorecard
 from mhpc.core.sources import SourceFacts
 from mhpc.core.summary import Summary
+from mhpc.core.tally import Tally
 
 
 def summarise(
-    panel: Panel,
     consolidation: Consolidation,
-    decision: Decision,
+    found: Tally,
+    decided: Settled | Decision,
     sources: Sequence[SourceFacts],
     scorecards: Sequence[Scorecard],
     seconds: Mapping[str, float],
 ) -> Summary:
     """Return what there is to tell of a run."""
-    sizes = np.diff(decision.reason.indptr)
+    taxonomy = consolidation.taxonomy
     return Summary(
         method=consolidation.method,
         parameters=consolidation.parameters,
         converged=consolidation.converged,
         trace=consolidation.trace,
         choice=consolidation.choice,
+        notes=consolidation.notes,
         counts={
-            "instances": len(panel.instances),
-            "sources": len(panel.sources),
-            "answers": len(panel.instance),
-            "labels": len(panel.taxonomy),
-            "levels": int(panel.taxonomy.depth.max()),
+            "instances": found.instances,
+            "sources": found.by_source.shape[1],
+            "answers": found.answers,
+            "labels": len(taxonomy),
+            "levels": int(taxonomy.depth.max()),
         },
         decision={
-            "rule": decision.rule,
-            **decision.parameters,
-            "labels_per_instance": float(sizes.mean()),
-            "instances_without_label": int((sizes == 0).sum()),
+            "rule": decided.rule,
+            **decided.parameters,
+            "labels_per_instance": found.chosen / found.instances,
+            "instances_without_label": found.without,
         },
         sources=tuple(sources),
         scorecards=tuple(scorecards),

@@ -28,7 +28,7 @@ def render_summary(summary: Summary) -> RenderableType:
         f"labels: {decision['labels_per_instance']:.2f} an instance {_rule(decision)}; "
         f"{decision['instances_without_label']:,} without any",
     ]
-    parts: list[RenderableType] = [escape(line) for line in lines]
+    parts: list[RenderableType] = [escape(line) for line in (*lines, *summary.notes)]
     if summary.choice is not None:
         parts.append(_choice(summary.choice))
     parts.append(_sources(summary))
