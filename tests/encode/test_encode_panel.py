@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mhpc.core.arrays import dense
+from mhpc.core.index import Index
 from mhpc.core.taxonomy import build_taxonomy
 from mhpc.encode.panel import encode
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError
@@ -88,3 +91,23 @@ def test_instances_that_nobody_answered_can_be_named() -> None:
     assert panel.instances.ids == ("x", "lonely")
     assert panel.answers_per_instance.tolist() == [1, 0]
     assert np.asarray(panel.mean("raw", "answers").sum(axis=1)).tolist() == [1, 0]
+
+
+def test_votes_that_64_bits_cannot_number_are_encoded_all_the_same() -> None:
+    class Crowd(Index):
+        def __len__(self) -> int:
+            return 2**61
+
+    votes = read_votes(
+        {
+            "instance": ["p1", "p2", "p2"],
+            "source": ["ann", "bob", "ann"],
+            "label": ["monarda", "oak", None],
+            "score": [0.5, 0.25, None],
+        }
+    )
+    expected = encode(votes, GARDEN)
+    panel = encode(replace(votes, sources=Crowd(votes.sources.ids)), GARDEN)
+    assert panel.instance.tolist() == expected.instance.tolist()
+    assert panel.source.tolist() == expected.source.tolist()
+    np.testing.assert_array_equal(dense(panel.raw), dense(expected.raw))

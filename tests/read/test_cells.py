@@ -1,6 +1,8 @@
+import numpy as np
 import pytest
 
 from mhpc.errors import DataError
+from mhpc.read import cells as cells_module
 from mhpc.read.cells import Cells, read_cells, refuse_empty
 from mhpc.read.table import open_table
 
@@ -45,3 +47,33 @@ def test_empty_ids_are_refused_with_the_first_row_and_their_number() -> None:
     with pytest.raises(DataError, match="votes: row 2 has an empty label, as have 2 more;"):
         refuse_empty(cells, "label", "votes")
     refuse_empty(cells_of({"label": ["bee"]}), "label", "votes")
+
+
+def test_many_ids_are_numbered_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns: dict[str, list[str | None]] = {
+        "instance": [f"i{n * 37 % 101}" if n % 7 else None for n in range(1000)],
+        "label": [None, "?", "", "é", "?"] * 200,
+    }
+    few = cells_of(columns)
+    monkeypatch.setattr(cells_module, "FEW_IDS", 0)
+    many = cells_of(columns)
+    # Should two texts ever share a hash, ids are found the slower way.
+    monkeypatch.setattr(cells_module, "_any_twice", lambda hashes: True)
+    shared = cells_of(columns)
+    for cells in (many, shared):
+        for role in columns:
+            assert cells.index[role].ids == few.index[role].ids
+            assert cells.position[role].tolist() == few.position[role].tolist()
+    assert few.index["label"].ids == ("?", "é")
+    assert few.position["label"].tolist()[:5] == [-1, 0, -1, 1, 0]
+
+
+def test_two_equal_hashes_are_noticed() -> None:
+    assert cells_module._any_twice(np.array([3, 1, 3], dtype=np.uint64))
+    assert not cells_module._any_twice(np.array([3, 1, 2], dtype=np.uint64))
+
+
+def test_a_column_of_empty_cells_has_no_ids() -> None:
+    cells = cells_of({"label": [None, ""]})
+    assert cells.index["label"].ids == ()
+    assert cells.position["label"].tolist() == [-1, -1]

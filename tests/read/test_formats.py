@@ -116,7 +116,8 @@ def from_duckdb_file(options: str) -> Way:
     def way(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         path = folder / "table"
         frame = pandas.DataFrame(missing(columns))
-        duckdb.from_df(frame).query("t", f"COPY t TO '{path}' ({options})")
+        with duckdb.connect() as connection:
+            connection.from_df(frame).query("t", f"COPY t TO '{path}' ({options})")
         return str(path)
 
     return way
@@ -162,7 +163,7 @@ WAYS: dict[str, Way] = {
     "polars-lazy": from_memory(lambda columns: polars.LazyFrame(missing(columns))),
     "pyarrow": from_memory(lambda columns: pyarrow.table(missing(columns))),
     "duckdb-relation": from_memory(
-        lambda columns: duckdb.from_df(pandas.DataFrame(missing(columns)))
+        lambda columns: duckdb.connect().from_df(pandas.DataFrame(missing(columns)))
     ),
     "mapping": from_memory(missing),
     "mapping-of-tuples": from_memory(

@@ -35,7 +35,7 @@ NUMBERS: list[Any] = [
     {"id": [7, None, 1.5]},
     {"id": [7, pandas.NA, 1.5]},
     [{"id": 7}, {}, {"id": 1.5}],
-    duckdb.sql("SELECT unnest([7.0::DOUBLE, NULL, 1.5]) AS id"),
+    duckdb.connect().sql("SELECT unnest([7.0::DOUBLE, NULL, 1.5]) AS id"),
 ]
 """Seven, nothing and one and a half, as columns ``id`` of floats."""
 
@@ -64,7 +64,7 @@ def test_columns_may_be_called_by_numbers() -> None:
 
 
 def test_a_duckdb_relation_needs_no_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    relation = duckdb.sql("SELECT 7 AS id")
+    relation = duckdb.connect().sql("SELECT 7 AS id")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert texts(relation) == ["7"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from mhpc.core.arrays import dense
 from mhpc.errors import MissingColumnError, UnreadableError
-from mhpc.pipeline import run
 from mhpc.read.run import read_run, read_run_document
+from mhpc.run import run
 from mhpc.settings import RunSettings
 
 

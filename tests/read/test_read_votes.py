@@ -1,13 +1,18 @@
+import warnings
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mhpc.core.votes import Votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError
 from mhpc.pipeline import consolidate, evaluate
+from mhpc.read.repeats import _suspects
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
@@ -175,3 +180,41 @@ def test_labels_are_kept_as_given_until_they_meet_a_taxonomy() -> None:
     taxonomy = read_taxonomy({"label": ["bee", "wasp"], "parent": ["", ""]})
     with pytest.raises(UnknownLabelError):
         consolidate(votes, taxonomy)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2), st.integers(0, 2), st.sampled_from([None, "a", "b"]),
+            st.sampled_from([0.25, 0.5, 1.0]),
+        ),
+        min_size=1, max_size=12,
+    )
+)  # fmt: skip
+def test_repeats_and_overruled_nones_are_left_out_wherever_they_are(
+    said: list[tuple[int, int, str | None, float]],
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MhpcWarning)
+        votes = read_votes(
+            {
+                name: [row[at] for row in said]
+                for at, name in enumerate(("instance", "source", "label", "score"))
+            }
+        )
+    best: dict[tuple[str, str, str], float] = {}
+    for i, s, k, score in said:
+        key = (str(i), str(s), k or "")
+        best[key] = max(best.get(key, 0.0), score if k else 1.0)
+    labelled = {key[:2] for key in best if key[2]}
+    expected = {(*key, v) for key, v in best.items() if key[2] or key[:2] not in labelled}
+    assert rows(votes) == expected
+    assert len(votes) == len(expected)
+
+
+def test_repeats_are_found_among_more_votes_than_64_bits_can_number() -> None:
+    answer = np.array([2**61, 5, 2**61])
+    found = _suspects(answer, np.array([0, 1, 0]), labels=9)
+    assert found.tolist() == [0, 1, 2]
+    assert _suspects(answer[:2], np.array([0, 1]), labels=1).tolist() == []

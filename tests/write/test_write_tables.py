@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mhpc.core.consolidation import Consolidation
-from mhpc.core.decision import Decision
+from mhpc.core.arrays import dense
+from mhpc.core.best import scored_cells
+from mhpc.core.consolidation import Consolidation, Top
 from mhpc.core.index import Index
 from mhpc.core.sources import Share, SourceFacts
 from mhpc.core.taxonomy import build_taxonomy
@@ -19,8 +20,8 @@ from mhpc.errors import UnwritableError
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
 from mhpc.write.rows import write_csv
-from mhpc.write.scores import write_scores
-from mhpc.write.tables import write_labels, write_sources, write_taxonomy
+from mhpc.write.streams import labels_stream, scores_stream
+from mhpc.write.tables import write_sources, write_taxonomy
 from mhpc.write.votes import write_votes
 
 NASTY = ['say "hi"', "a,b", "two\nlines", "carriage\rreturn", "007", "#", " spaced ", "é", "'"]
@@ -60,6 +61,12 @@ def nasty_votes() -> Votes:
             "score": [1 / (n + 1) for n in range(count)],
         }
     )
+
+
+def write_scores(path: Path, found: Consolidation, *, top: Top) -> None:
+    with scores_stream(path, found.instances, found.taxonomy.labels) as add:
+        for cells in scored_cells(found, top=top):
+            add(cells)
 
 
 def test_nothing_and_nan_become_empty_cells(tmp_path: Path) -> None:
@@ -115,8 +122,9 @@ def test_scores_that_cannot_be_written_say_where(tmp_path: Path) -> None:
 def test_labels_hold_the_decision_with_scores(tmp_path: Path) -> None:
     found = consolidation([[0.5, 1, 0], [0, 0, 0]])
     reason = sparse.csr_array(np.array([[2, 1, 0], [0, 0, 0]], dtype=np.int8))
-    decision = Decision(TAXONOMY, found.instances, reason, "by hand", {})
-    write_labels(tmp_path / "labels.csv", decision, found)
+    row, label = reason.nonzero()
+    with labels_stream(tmp_path / "labels.csv", found.instances, TAXONOMY.labels) as add:
+        add(row, label, dense(found.score)[row, label])
     assert table(tmp_path / "labels.csv") == [
         ["instance", "label", "score"],
         ["i0", "a", "0.5"],

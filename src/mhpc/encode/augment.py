@@ -3,6 +3,7 @@
 import numpy as np
 
 from mhpc.core.arrays import Sparse
+from mhpc.core.entries import narrow
 from mhpc.core.hierarchy import largest_along
 
 
@@ -25,7 +26,7 @@ def augment(votes: Sparse, closure: Sparse) -> Sparse:
         Costs the number of (vote, ancestor) pairs in time and memory.
     """
     if np.all(votes.data == 1.0):
-        reached = (votes @ closure).tocsr()
+        reached = (narrow(votes) @ narrow(closure)).tocsr()
         reached.data[:] = 1.0
         reached.sort_indices()
         return reached

@@ -1,14 +1,16 @@
 """Gold: instances whose labels are known, as one more source, and in the result as they are."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.arrays import IntArray, Matrix, Sparse, dense
+from mhpc.core.arrays import Block, IntArray, Matrix, Sparse, dense
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.index import Index
 from mhpc.core.panel import Panel
+from mhpc.core.rows import by_rows
 from mhpc.core.truth import EncodedTruth
 
 NAME = "gold"
@@ -20,8 +22,11 @@ def with_gold(panel: Panel, gold: EncodedTruth) -> Panel:
     So it teaches whatever learns from sources: their skills, the channel, what goes with what;
     and the judge, who hides it as any other.
     """
-    if not len(gold.rows):
-        return panel
+    return taught(panel, gold) if len(gold.rows) else panel
+
+
+def taught(panel: Panel, gold: EncodedTruth) -> Panel:
+    """Return the panel with the last source even where it answers nothing, as parts need it."""
     name = NAME
     while name in panel.sources:
         name += "*"
@@ -46,7 +51,7 @@ def with_gold(panel: Panel, gold: EncodedTruth) -> Panel:
 
 def clamped(found: Consolidation, gold: EncodedTruth | None) -> Consolidation:
     """Return the consolidation with what is known as it is."""
-    if gold is None:
+    if gold is None or not len(gold.rows):
         return found
     return replace(
         found,
@@ -56,10 +61,19 @@ def clamped(found: Consolidation, gold: EncodedTruth | None) -> Consolidation:
 
 
 def _with_rows(matrix: Matrix, rows: IntArray, values: Sparse) -> Matrix:
+    return by_rows(partial(_replaced, rows=rows, values=values), matrix, positions=True)
+
+
+def _replaced(at: IntArray, matrix: Block, *, rows: IntArray, values: Sparse) -> Block:
+    """Return the matrix, which has the rows at given positions, with those that are known."""
+    order = np.argsort(rows)
+    place = np.minimum(np.searchsorted(rows, at, sorter=order), len(rows) - 1)
+    known = np.flatnonzero(rows[order[place]] == at)
+    source = order[place[known]]
     if not sparse.issparse(matrix):
         changed = np.array(matrix)
-        changed[rows] = dense(values)
+        changed[known] = dense(values[source])
         return changed
-    others = np.setdiff1d(np.arange(matrix.shape[0]), rows)
-    stacked = sparse.vstack([matrix[others], values], format="csr")
-    return stacked[np.argsort(np.concatenate([others, rows]))]
+    others = np.setdiff1d(np.arange(len(at)), known)
+    stacked = sparse.vstack([matrix[others], values[source]], format="csr")
+    return stacked[np.argsort(np.concatenate([others, known]))]

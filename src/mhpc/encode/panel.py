@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from mhpc.core.arrays import IntArray, Sparse
+from mhpc.core.entries import changes, from_ordered, largest_of_equal
 from mhpc.core.index import UNKNOWN, Index
 from mhpc.core.panel import Panel
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.votes import Votes
 from mhpc.encode.augment import augment
 from mhpc.encode.labels import Unknown, locate_labels
-from mhpc.encode.matrix import largest_of_each
 from mhpc.encode.scope import encode_scope
 
 
@@ -44,17 +45,14 @@ def encode(
         who=lambda label: _first_to_say(votes, label),
     )  # fmt: skip
     taxonomy = located.taxonomy
-    pair = votes.instance * len(votes.sources) + votes.source
-    pairs, answer = np.unique(pair, return_inverse=True)
-    instance, source = np.divmod(pairs, len(votes.sources))
-    label = np.append(located.position, UNKNOWN)[votes.label]
-    voted = label != UNKNOWN
-    raw = largest_of_each(
-        answer[voted], label[voted], votes.score[voted], shape=(len(pairs), len(taxonomy))
-    )
+    instance, source, raw = _answers(votes, located.position, len(taxonomy))
+    further = tuple(instances)
+    known = votes.instances
+    if further:
+        known = Index(tuple(dict.fromkeys((*known, *further))))
     return Panel(
         taxonomy=taxonomy,
-        instances=Index(tuple(dict.fromkeys((*votes.instances, *instances)))),
+        instances=known,
         sources=votes.sources,
         instance=instance,
         source=source,
@@ -62,6 +60,33 @@ def encode(
         augmented=augment(raw, taxonomy.closure),
         scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw),
     )
+
+
+def _answers(votes: Votes, position: IntArray, labels: int) -> tuple[IntArray, IntArray, Sparse]:
+    """Return the instance, source and labels of every answer, by instance, then source.
+
+    One sort of a number for each vote does it all; a vote for nothing sorts before the others.
+    """
+    width = labels + 1
+    pair = votes.instance * np.int64(len(votes.sources))
+    pair += votes.source
+    pairs = None
+    if len(votes.instances) * len(votes.sources) * width > np.iinfo(np.int64).max:
+        pairs, pair = np.unique(pair, return_inverse=True)
+    pair *= width
+    pair += (np.append(position, UNKNOWN) - UNKNOWN)[votes.label]
+    vote, score = largest_of_equal(pair, votes.score)
+    pair = vote // width
+    vote -= pair * width
+    first = changes(pair)
+    answer = np.cumsum(first) - 1
+    voted = (vote > 0) & (score > 0)
+    raw = from_ordered(
+        answer[voted], vote[voted] - 1, score[voted], shape=(int(first.sum()), labels)
+    )
+    found = pair[first] if pairs is None else pairs[pair[first]]
+    instance, source = np.divmod(found, len(votes.sources))
+    return instance, source, raw
 
 
 def _first_to_say(votes: Votes, label: int) -> str:

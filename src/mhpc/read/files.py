@@ -3,7 +3,6 @@
 import gzip
 import shutil
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import BinaryIO, Literal
 
 import duckdb
 
+from mhpc.core.temporary import temporary_folder
 from mhpc.errors import UnreadableError, nearest
 from mhpc.read import zstd
 from mhpc.read.sql import reason, text_lines
@@ -37,6 +37,8 @@ class LocalFile:
     compression: Compression
     head: str
     name: str
+    parts: tuple[Path, ...] = ()
+    """The files of a folder of Parquet, by name; none where it is one file."""
 
 
 @contextmanager
@@ -44,7 +46,7 @@ def local_file(source: str | Path) -> Iterator[LocalFile]:
     """Give a file that can be read twice; ``-`` is standard input.
 
     What comes through a pipe, standard input or a shell's ``<(command)``, is kept aside
-    meanwhile.
+    meanwhile. A folder of Parquet files is read as one file.
     """
     path = Path(source)
     if str(source) == STDIN:
@@ -53,17 +55,26 @@ def local_file(source: str | Path) -> Iterator[LocalFile]:
     elif path.is_fifo():
         with path.open("rb") as pipe, _kept_aside(pipe) as copy:
             yield _identify(copy, name=str(source))
+    elif parts := _parquet_in(path):
+        yield LocalFile(path, "parquet", "none", "", str(source), parts)
     else:
         yield _identify(path, name=str(source))
 
 
 @contextmanager
 def _kept_aside(stream: BinaryIO) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="mhpc-") as folder:
-        copy = Path(folder) / "copy"
+    with temporary_folder("mhpc-") as folder:
+        copy = folder / "copy"
         with copy.open("wb") as out:
             shutil.copyfileobj(stream, out)
         yield copy
+
+
+def _parquet_in(path: Path) -> tuple[Path, ...]:
+    """Return the Parquet files of a folder, by name; what other tools leave there is hidden."""
+    if not path.is_dir():
+        return ()
+    return tuple(sorted(file for file in path.glob("[!._]*.parquet") if file.is_file()))
 
 
 def _identify(path: Path, *, name: str) -> LocalFile:
@@ -90,7 +101,9 @@ def _head(path: Path, name: str) -> bytes:
     except FileNotFoundError:
         raise UnreadableError(f"{name}: no such file{_beside(path)}") from None
     except IsADirectoryError:
-        raise UnreadableError(f"{name} is a directory; give a file in it") from None
+        raise UnreadableError(
+            f"{name} is a directory; give a file in it, or a folder of Parquet files"
+        ) from None
     except OSError as error:
         raise UnreadableError(f"{name} cannot be read: {error.strerror}") from None
 

@@ -1,6 +1,7 @@
 """What DuckDB is told about files, and what it says when it cannot read them."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -33,6 +34,11 @@ def literal(text: str) -> str:
 def one_file(path: Path) -> str:
     """Return SQL for the name of a file: to DuckDB a bare ``votes[1].csv`` is ``votes1.csv``."""
     return literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+
+
+def some_files(paths: Iterable[Path]) -> str:
+    """Return SQL for a list of files."""
+    return f"[{', '.join(map(one_file, paths))}]"
 
 
 def text_lines(path: Path, compression: str) -> str:

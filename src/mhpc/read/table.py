@@ -13,7 +13,7 @@ import duckdb
 from mhpc.errors import DataError, UnreadableError, quoted
 from mhpc.read.files import LocalFile, local_file
 from mhpc.read.frames import WHOLE_BELOW, columns_of, texts
-from mhpc.read.sql import identifier, literal, one_file, reason, text_lines
+from mhpc.read.sql import identifier, literal, one_file, reason, some_files, text_lines
 
 TableSource: TypeAlias = Any
 """A path, ``-``, any dataframe, a mapping of columns, or a list of rows as mappings."""
@@ -128,7 +128,7 @@ def _jsonl(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[s
 
 def _parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
     # A folder called label=bee would otherwise give every row the label bee.
-    table = f"read_parquet({one_file(file.path)}, hive_partitioning=false)"
+    table = f"read_parquet({some_files(file.parts or (file.path,))}, hive_partitioning=false)"
     connection.execute(f"CREATE TEMP VIEW cells AS SELECT * FROM {table}")
     return connection.table("cells").columns
 

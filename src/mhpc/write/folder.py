@@ -1,15 +1,17 @@
 """A folder that appears whole or not at all."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from mhpc.core.temporary import steady, temporary_folder
 from mhpc.errors import OutputExistsError, UnwritableError
 
-OUTPUTS = {"scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "run.json", "report.html"}
+OUTPUTS = {
+    "scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
+    "report.html",
+}  # fmt: skip
 """What a run writes; a folder with anything else in it is not replaced."""
 
 MARK = "run.json"
@@ -25,23 +27,16 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
     not look like an output: a mistyped ``-o`` must not cost someone their files.
     """
     refuse_existing(target, force=force)
-    made = [folder for folder in target.parents if not folder.exists()]
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise UnwritableError(f"{target} cannot be made: {error.strerror}") from None
-    try:
-        # mkdtemp makes folders private; an output is as open as the user's umask says.
-        beside.chmod(0o777 & ~_umask())
+    with ExitStack() as stack:
+        try:
+            # An output is as open as the user's umask says.
+            beside = stack.enter_context(
+                temporary_folder(f".{target.name}-", inside=target.parent, mode=0o777)
+            )
+        except OSError as error:
+            raise UnwritableError(f"{target} cannot be made: {error.strerror}") from None
         yield beside
         _put_in_place(beside, target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        for folder in made:
-            # Those that now hold the output are not empty, and stay.
-            with suppress(OSError):
-                folder.rmdir()
 
 
 def refuse_existing(target: Path, *, force: bool) -> None:
@@ -80,22 +75,12 @@ def refuse_unwritable(target: Path) -> None:
 
 
 def _put_in_place(beside: Path, target: Path) -> None:
-    if not target.exists():
-        beside.rename(target)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    try:
-        target.rename(old / "run")
+    with temporary_folder(f".{target.name}-old-", inside=target.parent) as old, steady:
         try:
+            if target.exists():
+                target.rename(old / "run")
             beside.rename(target)
         except BaseException:
-            (old / "run").rename(target)
+            if (old / "run").exists() and not target.exists():
+                (old / "run").rename(target)
             raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,26 +1,11 @@
-"""The tables of a run: labels, sources, taxonomy."""
+"""The small tables of a run: sources, taxonomy."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mhpc.core.consolidation import Consolidation, blocks
-from mhpc.core.decision import Decision
 from mhpc.core.sources import SourceFacts
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.write.rows import write_csv
-
-
-def write_labels(path: Path, decision: Decision, consolidation: Consolidation) -> None:
-    """Write ``labels.csv``: instance, label, score; nothing for an instance without labels."""
-    reason, labels = decision.reason, decision.taxonomy.labels
-
-    def rows() -> Iterator[tuple[str, str, float]]:
-        for span, block in blocks(consolidation.score):
-            for at, scores in zip(range(*span.indices(reason.shape[0])), block, strict=True):
-                for label in reason.indices[reason.indptr[at] : reason.indptr[at + 1]]:
-                    yield decision.instances[at], labels[label], float(scores[label])
-
-    write_csv(path, ("instance", "label", "score"), rows())
 
 
 def write_sources(path: Path, sources: Sequence[SourceFacts]) -> None:

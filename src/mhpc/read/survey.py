@@ -1,0 +1,229 @@
+"""Survey: who and what occurs in votes that no process reads whole."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from mhpc.core.arrays import IntArray
+from mhpc.core.index import Index
+from mhpc.core.votes import Scope
+from mhpc.errors import UnreadableError
+from mhpc.read.cells import empty_cell, no_rows, overlong_cell
+from mhpc.read.files import LocalFile, local_file
+from mhpc.read.sql import identifier, literal, reason, some_files
+from mhpc.read.table import MAX_CELL, Table, open_table, text_of
+from mhpc.read.votes import scope_of, vote_columns, wrong_score
+
+ROLES = ("instance", "source", "label")
+"""What every row of votes tells."""
+
+_NONE = Index(())
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is known of votes before they are read.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        Parquet files, in order.
+    begins : tuple of int
+        How many rows there are before each file.
+    columns : mapping of role to column
+        Where the roles are.
+    origin : str
+        What messages call the votes.
+    rows : int
+        How many rows there are.
+    instance : str
+        The first instance.
+    sources, labels : Index
+        Those that occur, in order of first appearance.
+    said_first : tuple of (str, str)
+        By which source, of which instance, each label was said first.
+    said : pair of int arrays, or None
+        Source and label of all votes above 0, no pair twice, where scopes depend on it.
+    scope : Scope
+        What sources can speak about.
+    """
+
+    files: tuple[Path, ...]
+    begins: tuple[int, ...]
+    columns: Mapping[str, str]
+    origin: str
+    rows: int = 0
+    instance: str = ""
+    sources: Index = _NONE
+    labels: Index = _NONE
+    said_first: tuple[tuple[str, str], ...] = ()
+    said: tuple[IntArray, IntArray] | None = None
+    scope: Scope = "all"
+
+
+def survey_votes(
+    source: str, *, columns: Mapping[str, str] | None, scope: str, keep: Path
+) -> Survey:
+    """Look through votes for all that concerns the whole of them; what is wrong is refused.
+
+    Parameters
+    ----------
+    source, columns, scope
+        As for `read_votes`.
+    keep : Path
+        The Parquet file that votes in any other format become.
+    """
+    with local_file(source) as file, open_table(file) as table:
+        found = vote_columns(table, columns)
+        files = _lasting(file, source)
+        if not files:
+            files = (_as_parquet(table, found.values(), keep),)
+        origin = table.origin
+    survey = Survey(files, _begins(files, origin), found, origin)
+    with opened(survey) as table:
+        survey = _checked(table, survey)
+        sources = Index(tuple(_column(table, _by_appearance("source"))))
+        labels = table.connection.execute(
+            "SELECT label, arg_min(source, row), arg_min(instance, row) FROM texts "
+            "WHERE label IS NOT NULL GROUP BY label ORDER BY min(row)"
+        ).fetchall()
+        survey = replace(
+            survey,
+            sources=sources,
+            labels=Index(tuple(label for label, _, _ in labels)),
+            said_first=tuple((source, instance) for _, source, instance in labels),
+            scope=scope_of(scope, sources),
+        )
+        return survey if survey.scope == "all" else replace(survey, said=_said(table, survey))
+
+
+@contextmanager
+def opened(survey: Survey, *, threads: int | None = None) -> Iterator[Table]:
+    """Give a connection with ``texts``: row, from 1, and the roles as text, None if empty."""
+    chosen = ", ".join(f"{identifier(name)} AS {role}" for role, name in survey.columns.items())
+    begins = f"[{', '.join(map(str, survey.begins))}][file_index::BIGINT + 1]"
+    with duckdb.connect(config={} if threads is None else {"threads": threads}) as connection:
+        connection.execute("SET enable_progress_bar = false")
+        try:
+            connection.execute(
+                f"CREATE TEMP VIEW cells AS SELECT {begins} + file_row_number + 1 AS row, {chosen} "
+                f"FROM read_parquet({some_files(survey.files)}, file_row_number=true, "
+                "hive_partitioning=false)"
+            )
+            table = Table(connection, tuple(survey.columns), survey.origin)
+            texts = ", ".join(
+                f"nullif({text_of(table, role)}, '') AS {role}" for role in survey.columns
+            )
+            connection.execute(f"CREATE TEMP VIEW texts AS SELECT row, {texts} FROM cells")
+            yield table
+        except duckdb.Error as error:
+            raise UnreadableError(f"{survey.origin}{reason(error)}") from None
+
+
+def instances_among(survey: Survey, ids: Iterable[str]) -> Index:
+    """Return those ids that are instances of the votes, in their order."""
+    asked = np.array(list(ids), dtype=object)
+    with opened(survey) as table:
+        table.connection.register("asked", {"id": asked})
+        found = _column(table, "SELECT id FROM asked WHERE id IN (SELECT instance FROM texts)")
+    here = set(found)
+    return Index(tuple(id_ for id_ in asked if id_ in here))
+
+
+def all_instances(survey: Survey) -> Index:
+    """Return all instances, in order of first appearance: as much as they are."""
+    with opened(survey) as table:
+        return Index(tuple(_column(table, _by_appearance("instance"))))
+
+
+def _lasting(file: LocalFile, source: str) -> tuple[Path, ...]:
+    """Return the Parquet files that will still be there; none if there are none."""
+    if file.format != "parquet" or file.path != Path(source):
+        return ()
+    return tuple(path.absolute() for path in file.parts or (file.path,))
+
+
+def _as_parquet(table: Table, columns: Iterable[str], path: Path) -> Path:
+    chosen = ", ".join(map(identifier, dict.fromkeys(columns)))
+    table.connection.execute(
+        f"COPY (SELECT {chosen} FROM cells) TO {literal(str(path))} (FORMAT parquet)"
+    )
+    return path.absolute()
+
+
+def _begins(files: tuple[Path, ...], origin: str) -> tuple[int, ...]:
+    rows = []
+    for path in files:
+        # One at a time: the order of the answer to a list is nowhere promised.
+        try:
+            found = duckdb.execute(
+                f"SELECT num_rows FROM parquet_file_metadata({some_files([path])})"
+            ).fetchone()
+        except duckdb.Error as error:
+            raise UnreadableError(f"{origin}{reason(error)}") from None
+        rows.append(found[0] if found else 0)
+    return tuple(np.cumsum([0, *rows[:-1]]).tolist())
+
+
+def _checked(table: Table, survey: Survey) -> Survey:
+    """Return the survey with the number of rows, all of which are as they should be."""
+    wrong = "false"
+    if "score" in survey.columns:
+        wrong = (
+            "label IS NOT NULL AND NOT coalesce(TRY_CAST(score AS DOUBLE) BETWEEN 0 AND 1, false)"
+        )
+    lengths = ", ".join(f"coalesce(max(length({role})), 0)" for role in ROLES)
+    found = table.connection.execute(
+        f"SELECT count(*), arg_min(instance, row), {lengths}, count(*) - count(instance), "
+        f"count(*) - count(source), count(*) FILTER (WHERE {wrong}) FROM texts"
+    ).fetchone()
+    assert found is not None  # noqa: S101 - an aggregate has one row
+    rows, instance, *rest = found
+    for role, length in zip(ROLES, rest[:3], strict=True):
+        if length > MAX_CELL:
+            row, length = _first(table, f"length({role})", f"length({role}) > {MAX_CELL}")
+            raise overlong_cell(survey.origin, role, row=row, length=length)
+    if not rows:
+        raise no_rows(survey.origin)
+    for role, count in zip(ROLES[:2], rest[3:5], strict=True):
+        if count:
+            (row,) = _first(table, "", f"{role} IS NULL")
+            raise empty_cell(survey.origin, role, row=row, count=count)
+    if rest[5]:
+        row, given, label, source = _first(table, "score, label, source", wrong)
+        raise wrong_score(survey.origin, row=row, given=given, label=label, source=source)
+    return replace(survey, rows=rows, instance=instance)
+
+
+def _first(table: Table, columns: str, where: str) -> tuple:  # type: ignore[type-arg]
+    found = table.connection.execute(
+        f"SELECT row{', ' if columns else ''}{columns} FROM texts WHERE {where} "
+        "ORDER BY row LIMIT 1"
+    ).fetchone()
+    assert found is not None  # noqa: S101 - it was counted before
+    return found
+
+
+def _said(table: Table, survey: Survey) -> tuple[IntArray, IntArray]:
+    voted = "label IS NOT NULL"
+    if "score" in survey.columns:
+        voted += " AND TRY_CAST(score AS DOUBLE) > 0"
+    pairs = table.connection.execute(
+        f"SELECT DISTINCT source, label FROM texts WHERE {voted}"
+    ).fetchall()
+    return (
+        survey.sources.locate(source for source, _ in pairs),
+        survey.labels.locate(label for _, label in pairs),
+    )
+
+
+def _by_appearance(role: str) -> str:
+    return f"SELECT {role} FROM texts WHERE {role} IS NOT NULL GROUP BY {role} ORDER BY min(row)"
+
+
+def _column(table: Table, query: str) -> list[str]:
+    return [id_ for (id_,) in table.connection.execute(query).fetchall()]

@@ -1,0 +1,87 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mhpc.core.arrays import dense
+from mhpc.core.index import Index
+from mhpc.core.model import Model
+from mhpc.decide.threshold import Level
+from mhpc.errors import UnreadableError
+from mhpc.read.model import read_model
+from mhpc.write.model import write_model
+
+
+def model(learnt: object) -> Model:
+    scope = sparse.csr_array(np.eye(2))
+    return Model("sa", {"votes": "raw"}, learnt, Level(0.5, "given"), Index(("ann", "bob")), scope)
+
+
+def rewritten(folder: Path, change: object) -> None:
+    """Write the description anew, as somebody else might."""
+    with np.load(folder / "model.npz") as arrays:
+        kept = {name: arrays[name] for name in arrays.files if name != "description"}
+    text = np.frombuffer(json.dumps(change).encode(), dtype=np.uint8)
+    np.savez(folder / "model.npz", description=text, **kept)
+
+
+def test_what_was_learnt_comes_back_as_it_was(tmp_path: Path) -> None:
+    learnt = {
+        "numbers": (1, 2.5, None, True, "text"),
+        "array": np.arange(6).reshape(2, 3),
+        "sparse": sparse.csr_array(np.array([[0.0, 2.0]])),
+        "listed": [np.float32(0.5)],
+    }
+    write_model(tmp_path / "model.npz", model(learnt))
+    found = read_model(tmp_path)
+    assert (found.method, found.parameters, found.settled) == (
+        "sa",
+        {"votes": "raw"},
+        Level(0.5, "given"),
+    )
+    assert found.sources.ids == ("ann", "bob")
+    assert found.scope is not None
+    np.testing.assert_array_equal(dense(found.scope), np.eye(2))
+    assert found.fitted["numbers"] == (1, 2.5, None, True, "text")
+    np.testing.assert_array_equal(found.fitted["array"], learnt["array"])
+    np.testing.assert_array_equal(dense(found.fitted["sparse"]), [[0.0, 2.0]])
+    assert found.fitted["listed"] == [0.5]
+
+
+def test_what_is_no_data_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="cannot be kept in a model"):
+        write_model(tmp_path / "model.npz", model(print))
+
+
+@pytest.mark.parametrize(
+    "named", ["os:system", "mhpc.read.model:read_model", "mhpc.core.index:Index.locate", "mhpc:x"]
+)
+def test_nothing_but_data_of_this_package_is_made(tmp_path: Path, named: str) -> None:
+    write_model(tmp_path / "model.npz", model(None))
+    rewritten(tmp_path, {"format": 1, "model": {"made": named, "of": {}}})
+    with pytest.raises(UnreadableError, match="is damaged"):
+        read_model(tmp_path)
+
+
+def test_another_format_is_told(tmp_path: Path) -> None:
+    write_model(tmp_path / "model.npz", model(None))
+    rewritten(tmp_path, {"format": 2, "model": None})
+    with pytest.raises(UnreadableError, match="has format 2, and this version reads 1"):
+        read_model(tmp_path)
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    write_model(tmp_path / "model.npz", model(None))
+    whole = (tmp_path / "model.npz").read_bytes()
+    (tmp_path / "model.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UnreadableError, match="is damaged"):
+        read_model(tmp_path)
+
+
+def test_a_file_that_holds_no_model_is_told(tmp_path: Path) -> None:
+    write_model(tmp_path / "model.npz", model(None))
+    rewritten(tmp_path, {"format": 1, "model": None})
+    with pytest.raises(UnreadableError, match="holds no model"):
+        read_model(tmp_path)

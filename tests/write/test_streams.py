@@ -1,0 +1,151 @@
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mhpc.core.consolidation import ScoredCells
+from mhpc.core.index import Index
+from mhpc.errors import UnwritableError
+from mhpc.write.rows import write_csv
+from mhpc.write.streams import best_first, labels_stream, scores_stream
+
+IDS = Index(
+    ('say "hi"', "a,b", "two\nlines", "carriage\rreturn", "007", "#", " spaced ", "é", "'", '"')
+)
+LABELS = Index(("plain", "a, b", "NULL", "\\", "\x01", "-"))
+
+
+def cells(row: list[int], label: list[int], score: list[float], specific: list[float]) -> Any:
+    return ScoredCells(np.array(row), np.array(label), np.array(score), np.array(specific))
+
+
+def scores_in(path: Path) -> list[tuple[Any, ...]]:
+    return duckdb.execute("FROM read_parquet(?)", [str(path)]).fetchall()
+
+
+def test_blocks_of_scores_follow_each_other_each_instance_best_first(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    with scores_stream(path, IDS, LABELS) as add:
+        add(cells([0, 0, 0, 1], [0, 1, 2, 5], [0.5, 1, 0.5, 0.1], [0.2, 0, 0.3, 0]))
+        add(cells([], [], [], []))
+        add(cells([2, 2, 2], [0, 3, 4], [0.5, 0.5, 0.5], [0.1, 0.1, 0.1]))
+    assert scores_in(path) == [
+        ('say "hi"', "a, b", 1.0, 0.0),
+        ('say "hi"', "NULL", 0.5, 0.3),
+        ('say "hi"', "plain", 0.5, 0.2),
+        ("a,b", "-", 0.1, 0.0),
+        ("two\nlines", "plain", 0.5, 0.1),
+        ("two\nlines", "\\", 0.5, 0.1),
+        ("two\nlines", "\x01", 0.5, 0.1),
+    ]
+    assert os.listdir(tmp_path) == ["scores.parquet"]  # noqa: PTH208 - hidden ones count
+
+
+def test_many_blocks_of_scores_keep_their_order(tmp_path: Path) -> None:
+    count, step = 60_000, 7_000
+    ids = Index(tuple(f"i{n * 7919 % 100_003}" for n in range(count)))
+    with scores_stream(tmp_path / "scores.parquet", ids, LABELS) as add:
+        for start in range(0, count, step):
+            row = np.repeat(np.arange(start, min(start + step, count)), 6)
+            label = np.tile(np.arange(6), len(row) // 6)
+            add(ScoredCells(row, label, (label + 1) / 6, np.zeros(len(row))))
+    found = scores_in(tmp_path / "scores.parquet")
+    assert [row[0] for row in found] == [id_ for id_ in ids for _ in range(6)]
+    assert [row[1] for row in found] == list(reversed(LABELS.ids)) * count
+
+
+def test_a_stream_without_blocks_leaves_a_table_without_rows(tmp_path: Path) -> None:
+    with scores_stream(tmp_path / "a", IDS, LABELS), labels_stream(tmp_path / "b", IDS, LABELS):
+        pass
+    assert scores_in(tmp_path / "a") == []
+    assert (tmp_path / "b").read_bytes() == b"instance,label,score\n"
+
+
+def same_text(folder: Path, instances: Index, labels: Index, rows: list[Any]) -> None:
+    written = [(instances[i], labels[k], score) for i, k, score in rows]
+    write_csv(folder / "expected.csv", ("instance", "label", "score"), written)
+    with labels_stream(folder / "labels.csv", instances, labels) as add:
+        for start in range(0, len(rows), 3):
+            row, label, score = zip(*rows[start : start + 3], strict=True)
+            add(np.array(row), np.array(label), np.array(score))
+    assert (folder / "labels.csv").read_bytes() == (folder / "expected.csv").read_bytes()
+
+
+def test_labels_are_quoted_as_the_other_tables_are(tmp_path: Path) -> None:
+    rows = [(i, k, 1 / (i + k + 1)) for i in range(len(IDS)) for k in range(len(LABELS))]
+    same_text(tmp_path, IDS, LABELS, rows)
+
+
+TEXTS = st.lists(
+    st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=4, unique=True
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(TEXTS, st.lists(st.floats(), min_size=1, max_size=10))
+def test_any_id_and_any_float_reads_as_python_writes_it(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], floats: list[float]
+) -> None:
+    index = Index(tuple(texts))
+    count = len(texts)
+    rows = [(n % count, (n // 2) % count, score) for n, score in enumerate(floats)]
+    same_text(tmp_path_factory.mktemp("labels"), index, index, rows)
+
+
+def test_many_floats_read_as_python_writes_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.random(20_000), 10.0 ** rng.uniform(-320, 308, 20_000)])
+    zeros = np.zeros(len(scores), dtype=np.int64)
+    with labels_stream(tmp_path / "labels.csv", LABELS, LABELS) as add:
+        add(zeros, zeros, scores)
+    lines = (tmp_path / "labels.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert lines == [f"plain,plain,{score!r}" for score in scores.tolist()]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_goes_wrong_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
+    def fail() -> None:
+        scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
+        with (
+            scores_stream(scores, IDS, LABELS) as add_scores,
+            labels_stream(labels, IDS, LABELS) as add_labels,
+        ):
+            add_scores(cells([0], [0], [1], [1]))
+            add_labels(np.array([0]), np.array([0]), np.array([1.0]))
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("stream", [scores_stream, labels_stream])
+def test_a_stream_to_nowhere_says_so(tmp_path: Path, stream: Any) -> None:
+    path = tmp_path / "nowhere" / "table"
+    with (
+        pytest.raises(UnwritableError, match="table cannot be written"),
+        stream(path, IDS, LABELS),
+    ):
+        pass
+
+
+@settings(deadline=None)
+@given(
+    arrays(np.int64, st.integers(0, 40), elements=st.integers(0, 5)),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_cells_are_ordered_as_sorting_by_all_four_orders_them(
+    rows: np.ndarray, seed: int, ties: bool
+) -> None:
+    rng, n = np.random.default_rng(seed), len(rows)
+    score = rng.choice([0.0, 0.5, 1.0], n) if ties else rng.random(n) * 1e-9
+    cells = ScoredCells(np.sort(rows), np.arange(n), score, rng.choice([0.0, 0.5], n))
+    slow = np.lexsort((cells.label, -cells.specific, -cells.score, cells.row))
+    assert best_first(cells).tolist() == slow.tolist()
