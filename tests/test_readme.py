@@ -34,7 +34,9 @@ def test_the_shell_example_runs(tmp_path: Path) -> None:
         line = [sys.executable, "-m", "mhpc", command, *arguments.split()]
         subprocess.run(line, cwd=tmp_path, check=True, capture_output=True)
     files = {path.name for path in (tmp_path / "result").iterdir()}
-    assert files == {"labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "run.json"}
+    assert files == {
+        "labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
+    }  # fmt: skip
     assert all(f"`{name}`" in README for name in files)
 
 

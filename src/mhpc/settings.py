@@ -13,6 +13,8 @@ from pydantic import Field
 from mhpc.core.parameters import Parameters
 from mhpc.errors import ParameterError, UnreadableError
 
+_ENGINES = r"^(local|dask(=.+)?)$"
+
 
 class RunSettings(Parameters):
     """What to consolidate, and how."""
@@ -35,6 +37,10 @@ class RunSettings(Parameters):
     seed: Annotated[int, Field(ge=0)] = 0
     """For what is drawn at random: which answers auto hides together."""
 
+    apply: str | None = None
+    """Folder of an earlier run: its method, with what it learnt there, scores these votes, and
+    nothing is learnt anew."""
+
     columns: dict[str, str] = Field(default_factory=dict)
     """Which column of the votes is the instance, source, label or score, where the names do not
     tell."""
@@ -56,6 +62,15 @@ class RunSettings(Parameters):
 
     top: Annotated[int, Field(ge=1)] | Literal["all"] = 20
     """Labels of each instance to keep in scores.parquet."""
+
+    memory: str | None = None
+    """How much memory the work may take, such as 6GB; unless given, half of what is free."""
+
+    engine: Annotated[str, Field(pattern=_ENGINES, examples=["local", "dask", "dask=ADDRESS"])] = (
+        "local"
+    )
+    """Where the work runs: local, in this process; dask, in processes of this machine, one a core;
+    dask=ADDRESS, on the workers of a running Dask scheduler, as in dask=tcp://host:8786."""
 
     truth: str | None = None
     """Table instance, label, to score the result against; it changes no result."""

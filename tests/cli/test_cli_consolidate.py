@@ -37,7 +37,7 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     assert "3 instances, 2 sources, 5 answers; 6 labels in 3 levels" in done.stdout
     out = garden / "OUT"
     assert sorted(path.name for path in out.iterdir()) == [
-        "labels.csv", "run.json", "scores.parquet", "sources.csv", "taxonomy.csv",
+        "labels.csv", "model.npz", "run.json", "scores.parquet", "sources.csv", "taxonomy.csv",
     ]  # fmt: skip
     described = duckdb.execute("DESCRIBE FROM read_parquet(?)", [f"{out}/scores.parquet"])
     assert [(row[0], row[1]) for row in described.fetchall()] == [
@@ -200,7 +200,7 @@ def test_an_old_output_survives_a_failing_run(
     def failing(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("mhpc.pipeline.write_labels", failing)
+    monkeypatch.setattr("mhpc.engine.finish.labels_stream", failing)
     done = mhpc(*CONSOLIDATE, "OUT", "--method", "sa", "--force")
     assert done.returncode in (1, 130)
     assert {path.name: path.read_bytes() for path in (garden / "OUT").iterdir()} == before

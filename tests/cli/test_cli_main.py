@@ -101,7 +101,7 @@ def test_an_interrupt_leaves_nothing_and_ends_with_130(
         path.write_text("half a table")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.pipeline.write_sources", interrupted)
+    monkeypatch.setattr("mhpc.run.write_sources", interrupted)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 130
     assert done.stdout == ""
@@ -115,7 +115,7 @@ def test_an_error_of_the_system_is_one_line_too(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mhpc.pipeline.write_sources", full)
+    monkeypatch.setattr("mhpc.run.write_sources", full)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 1
     assert done.stderr == "mhpc: error: [Errno 28] No space left on device\n"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.engine.workers import cores, in_workers
+from mhpc.core.ahead import cores
+from mhpc.engine.workers import in_workers
 from mhpc.errors import WorkerError
 
 

@@ -1,12 +1,11 @@
 """The command line: one command a file, loaded when it is called.
 
 Data go to standard output, talk and progress to standard error. Exit codes: 0 done, 1 the data
-are wrong, 2 the usage is wrong, 130 interrupted.
+are wrong, 2 the usage is wrong, 130 interrupted, 143 told to end.
 """
 
 import io
 import os
-import signal
 import sys
 import warnings
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import Any
 
 import click
 
+from mhpc.cli.interrupt import end_soon_when_told, leave_if_told
 from mhpc.errors import MhpcError, MhpcWarning
 
 COMMANDS = {
@@ -81,15 +81,14 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line and exit; every error is one line unless --debug is given."""
     given = sys.argv[1:] if args is None else args
     if args is None:
-        # A polite kill, as schedulers send it, cleans up as an interrupt does.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        end_soon_when_told()
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", MhpcWarning)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         # Tables are UTF-8 on the way in, so also on the way out, whatever the locale says.
         sys.stdout.reconfigure(encoding="utf-8")
     try:
-        code = cli.main(args=given, prog_name="mhpc", standalone_mode=False)
+        code = _called(given)
     except (KeyboardInterrupt, click.Abort):
         click.echo("mhpc: interrupted", err=True)
         code = 130
@@ -102,6 +101,15 @@ def main(args: list[str] | None = None) -> None:
         click.echo(f"mhpc: error: {_one_line(error)}", err=True)
         code = getattr(error, "exit_code", 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _called(given: list[str]) -> Any:
+    """Call a command; after a signal, end here, whatever libraries made of it."""
+    try:
+        return cli.main(args=given, prog_name="mhpc", standalone_mode=False)
+    except BaseException:
+        leave_if_told()
+        raise
 
 
 def _one_line(error: BaseException) -> str:

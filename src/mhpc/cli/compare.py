@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, parameter, setting
+from mhpc.cli.options import as_json, given, parameter, progress_option, setting
 from mhpc.cli.output import show
+from mhpc.cli.progress import Show, StderrProgress
 
 
 @click.command(short_help="Compare methods without truth.")
@@ -33,6 +34,7 @@ from mhpc.cli.output import show
     "--jobs", default=1, show_default=True, type=click.IntRange(min=1),
     help="Processes that try methods side by side.",
 )  # fmt: skip
+@progress_option
 @as_json
 def compare(
     votes: str,
@@ -41,6 +43,7 @@ def compare(
     folds: int,
     seed: int,
     jobs: int,
+    show_progress: Show,
     as_json: bool,
     **values: Any,
 ) -> None:
@@ -49,7 +52,6 @@ def compare(
     A surprise of 0 means that the labels which hidden sources gave stand on top of what a method
     foretells, 1 that they stand last. With --truth the usual metrics stand beside.
     """
-    from mhpc.cli.progress import StderrProgress
     from mhpc.consolidate.grid import grid
     from mhpc.consolidate.registry import METHODS
     from mhpc.pipeline import compare as run
@@ -64,12 +66,17 @@ def compare(
         raise click.UsageError("--taxonomy FILE is missing")
     settings = RunSettings(votes=votes, **chosen)
     candidates = grid(methods or METHODS, _listed(choices))
-    with StderrProgress() as progress:
+    with StderrProgress(show_progress) as progress:
+        progress("reading", 0, 0)
+        table = read_votes(settings.votes, columns=settings.columns, scope=settings.scope)
+        taxonomy = read_taxonomy(settings.taxonomy)
+        truth = read_truth(settings.truth) if settings.truth else None
+        progress("encoding", 0, 0)
         found = run(
-            read_votes(settings.votes, columns=settings.columns, scope=settings.scope),
-            read_taxonomy(settings.taxonomy),
+            table,
+            taxonomy,
             candidates,
-            truth=read_truth(settings.truth) if settings.truth else None,
+            truth=truth,
             unknown=settings.unknown,
             folds=folds,
             seed=seed,

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mhpc.cli.options import progress_option
 from mhpc.cli.output import print_rich
+from mhpc.cli.progress import Show, StderrProgress
 
 if TYPE_CHECKING:
     from mhpc.core.panel import Panel
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path), metavar="OUT/",
     help="Folder for the result; an earlier one is replaced.",
 )  # fmt: skip
-def demo(output: Path) -> None:
+@progress_option
+def demo(output: Path, show_progress: Show) -> None:
     """Consolidate the bundled example and compare the result with the truth.
 
     People name what they see in photographs of plants and animals, with labels from four levels
@@ -28,16 +31,18 @@ def demo(output: Path) -> None:
     at the end.
     """
     from mhpc.datasets.garden import garden_folder, load_garden
-    from mhpc.pipeline import consolidate, run
+    from mhpc.pipeline import consolidate
     from mhpc.report.terminal import render_scorecards, render_summary
+    from mhpc.run import run
     from mhpc.settings import RunSettings
 
     garden, folder = load_garden(), garden_folder()
     settings = RunSettings(
         votes=str(folder / "votes.csv"), taxonomy=str(folder / "taxonomy.csv"), top="all"
     )
-    summary = run(settings, output=output, force=True)
-    result = consolidate(garden.votes, garden.taxonomy)
+    with StderrProgress(show_progress) as progress:
+        summary = run(settings, output=output, force=True, progress=progress)
+        result = consolidate(garden.votes, garden.taxonomy, progress=progress)
     click.echo(
         f"{len(garden.votes.sources)} people name what they see in {len(garden.votes.instances)} "
         f"photographs, with {len(garden.taxonomy)} labels from 'plant' down to 'monarda'.\n"
@@ -54,6 +59,7 @@ def demo(output: Path) -> None:
     click.echo("scores.parquet  a score for every label")
     click.echo("sources.csv     a row a person")
     click.echo("taxonomy.csv    the hierarchy")
+    click.echo("model.npz       what was learnt, to score further votes by (--apply)")
     click.echo("run.json        settings, versions, timings and trace: what it takes to repeat it")
     click.echo(f"\nNext: mhpc inspect {folder / 'votes.csv'} --taxonomy {folder / 'taxonomy.csv'}")
 

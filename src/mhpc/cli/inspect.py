@@ -4,18 +4,19 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, setting
+from mhpc.cli.options import as_json, given, progress_option, setting
 from mhpc.cli.output import show
+from mhpc.cli.progress import Show, StderrProgress
 
 
 @click.command(short_help="Look at votes before you run.")
 @click.argument("votes")
 @setting("taxonomy")
 @setting("columns")
+@progress_option
 @as_json
-def inspect(votes: str, as_json: bool, **values: Any) -> None:
+def inspect(votes: str, show_progress: Show, as_json: bool, **values: Any) -> None:
     """Show coverage, depth of answers, conflict, unknown labels and silent sources of VOTES."""
-    from mhpc.cli.progress import StderrProgress
     from mhpc.pipeline import inspect as look
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.votes import read_votes
@@ -24,7 +25,7 @@ def inspect(votes: str, as_json: bool, **values: Any) -> None:
     settings = given(values)
     if "taxonomy" not in settings:
         raise click.UsageError("--taxonomy FILE is missing")
-    with StderrProgress() as progress:
+    with StderrProgress(show_progress) as progress:
         progress("reading", 0, 0)
         taxonomy = read_taxonomy(settings["taxonomy"])
         table = read_votes(votes, columns=settings.get("columns"))

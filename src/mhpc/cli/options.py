@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
+from mhpc.cli.progress import Show
 from mhpc.consolidate.registry import METHODS
 from mhpc.settings import RunSettings
 
@@ -37,6 +38,9 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "scope": {"metavar": "all|used|FILE"},
     "threshold": {"metavar": "SCORE"},
     "top": {"metavar": "COUNT|all"},
+    "apply": {"metavar": "OUT/"},
+    "memory": {"metavar": "SIZE"},
+    "engine": {"metavar": "local|dask[=ADDRESS]"},
     "truth": {"metavar": "FILE"},
     "gold": {"metavar": "FILE"},
 }
@@ -67,6 +71,17 @@ def given(values: dict[str, Any]) -> dict[str, Any]:
     return {
         name: dict(value) if isinstance(value, tuple) else value for name, value in named.items()
     }
+
+
+def progress_option(function: Function) -> Function:
+    """Add ``--progress``: how to show it, which changes no result."""
+    option = click.option(
+        "--progress", "show_progress", type=click.Choice(get_args(Show)), default="auto",
+        show_default=True,
+        help="How to show on standard error what takes longer than a second: a bar, plain lines, "
+        "or nothing. auto: a bar on a terminal, lines elsewhere.",
+    )  # fmt: skip
+    return option(function)
 
 
 def as_json(function: Function) -> Function:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mhpc.cli.options import as_json
+from mhpc.cli.options import as_json, progress_option
 from mhpc.cli.output import show
+from mhpc.cli.progress import Show, StderrProgress
 
 if TYPE_CHECKING:
     from mhpc.paper.run import Reproduced
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     "--jobs", type=click.IntRange(min=1), show_default="one a core",
     help="Processes. The figures do not depend on it.",
 )  # fmt: skip
+@progress_option
 @as_json
 def reproduce(
     names: tuple[str, ...],
@@ -44,6 +46,7 @@ def reproduce(
     seeds: int,
     seed: int,
     jobs: int | None,
+    show_progress: Show,
     as_json: bool,
 ) -> None:
     """Run the paper's experiments and lay the published figures beside ours.
@@ -51,12 +54,11 @@ def reproduce(
     NAME is sources, convergence, lambda, sensitivity, methods, medical or all, the default. Each
     writes a tidy table NAME.csv, a figure NAME.svg and NAME.png, and a page NAME.html.
     """
-    from mhpc.cli.progress import StderrProgress
-    from mhpc.engine.workers import cores
+    from mhpc.core.ahead import cores
     from mhpc.paper.run import experiments_named
     from mhpc.paper.run import reproduce as run
 
-    with StderrProgress() as progress:
+    with StderrProgress(show_progress) as progress:
         done = run(
             experiments_named(names), output, data=data, seeds=range(seed, seed + seeds),
             jobs=jobs or cores(), progress=progress,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import TypeVar
 
 from mhpc.errors import WorkerError
@@ -29,11 +30,8 @@ _THREADS = (
 """What the libraries of linear algebra read when they are loaded."""
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+begun: list[int] = []
+"""How many processes were asked for, each time that some were."""
 
 
 def in_workers(
@@ -58,9 +56,12 @@ def in_workers(
     """
     if not items:
         return
+    begun.append(jobs)
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
-        min(jobs, len(items)), mp_context=multiprocessing.get_context("spawn")
+        min(jobs, len(items)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_end_with_parent,
     )
     try:
         with _as_workers_start():
@@ -83,16 +84,48 @@ def in_workers(
 def _as_workers_start() -> Iterator[None]:
     """Let new processes inherit one thread each, and leave interrupts to this one."""
     before = {name: os.environ.get(name) for name in _THREADS}
-    in_main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
-        yield
+        with _interrupts_kept_back():
+            yield
     finally:
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-        if in_main:
-            signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _interrupts_kept_back() -> Iterator[None]:
+    """Let interrupts wait until the end of the block; processes begun in it never hear any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    if hasattr(signal, "pthread_sigmask"):
+        # The first use starts a process of its own, which before Python 3.12 lifts the block.
+        resource_tracker.ensure_running()
+        # What a thread blocks, the processes it starts block too, for as long as they live.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it ends, however that happens."""
+
+    def wait() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

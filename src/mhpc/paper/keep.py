@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import mhpc
 from mhpc.core.progress import Progress
+from mhpc.core.temporary import temporary_folder
 from mhpc.engine.workers import in_workers
 from mhpc.paper.cell import Cell, Record, Task, measure
 from mhpc.paper.table import Measured
@@ -34,10 +34,9 @@ class Kept:
 
     def put(self, key: str, records: Sequence[Record]) -> None:
         """Keep what a cell gave; a file appears whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        beside = self.folder / f".{key}-{os.getpid()}"
-        beside.write_text(json.dumps(records), encoding="utf-8")
-        beside.replace(self.folder / f"{key}.json")
+        with temporary_folder(".writing-", inside=self.folder) as beside:
+            (beside / "cell").write_text(json.dumps(records), encoding="utf-8")
+            (beside / "cell").replace(self.folder / f"{key}.json")
 
 
 def measured_cells(

@@ -1,13 +1,13 @@
 """Run experiments into a folder: tables, figures, pages."""
 
 import platform
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from mhpc.core.progress import Progress, silent
+from mhpc.core.temporary import temporary_folder
 from mhpc.errors import OutputExistsError, ParameterError, nearest
 from mhpc.paper.convergence import Convergence
 from mhpc.paper.experiment import Experiment
@@ -131,12 +131,12 @@ def _written(
 
 def _put(output: Path, contents: Mapping[str, str | bytes]) -> None:
     """Write files that appear whole or not at all."""
-    with tempfile.TemporaryDirectory(prefix=".writing-", dir=output) as beside:
+    with temporary_folder(".writing-", inside=output) as beside:
         for name, content in contents.items():
             bits = content.encode() if isinstance(content, str) else content
-            (Path(beside) / name).write_bytes(bits)
+            (beside / name).write_bytes(bits)
         for name in contents:
-            (Path(beside) / name).replace(output / name)
+            (beside / name).replace(output / name)
 
 
 def _entries(output: Path, done: Sequence[Reproduced]) -> list[tuple[str, str, str]]:

@@ -1,0 +1,95 @@
+"""The last block of every run: scores to label sets, both to files, and what adds up of them."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mhpc.core.ahead import ahead
+from mhpc.core.arrays import FloatArray, IntArray
+from mhpc.core.best import best_cells
+from mhpc.core.consolidation import Consolidation, ScoredCells, Top, walk
+from mhpc.core.decision import Settled
+from mhpc.core.entries import values_at
+from mhpc.core.panel import Panel
+from mhpc.core.parts import part_of
+from mhpc.core.progress import Progress, silent
+from mhpc.core.tally import Tally
+from mhpc.explain.sources import tally
+from mhpc.write.streams import labels_stream, scores_stream
+
+
+def finish(
+    folder: Path,
+    panel: Panel,
+    consolidation: Consolidation,
+    settled: Settled,
+    *,
+    top: Top,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Tally:
+    """Write ``scores.parquet`` and ``labels.csv`` in one walk over the instances.
+
+    Scores that are made when they are asked for are so made once.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to.
+    panel, consolidation, settled
+        The answers, the scores, and what decides on them.
+    top : int or "all"
+        How many labels of each instance to keep in scores.parquet.
+    threads : int, optional
+        How many blocks of instances are worked on at a time; unless given, as many as there are
+        cores.
+    progress : callable
+        Told after every block.
+    """
+    instances, labels = consolidation.instances, consolidation.taxonomy.labels
+    found: Tally | None = None
+
+    def work(span: slice) -> _Finished:
+        return _finished(span, panel, consolidation, settled, top)
+
+    with ExitStack() as files:
+        add_scores = files.enter_context(
+            scores_stream(folder / "scores.parquet", instances, labels)
+        )
+        add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
+        for block in ahead(work, walk(consolidation), threads=threads):
+            add_scores(block.cells)
+            add_labels(block.row, block.label, block.score)
+            found = block.counts if found is None else found + block.counts
+            progress("writing", found.instances, len(instances))
+    if found is None:
+        raise ValueError("a panel has at least one instance")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Finished:
+    """A block of instances: cells of the scores, label sets, and what was counted."""
+
+    cells: ScoredCells
+    row: IntArray
+    label: IntArray
+    score: FloatArray
+    counts: Tally
+
+
+def _finished(
+    span: slice, panel: Panel, consolidation: Consolidation, settled: Settled, top: Top
+) -> _Finished:
+    score, specific = consolidation.score[span], consolidation.specific[span]
+    reason = settled.sets(score, specific, consolidation.taxonomy)
+    row = np.repeat(np.arange(reason.shape[0]), np.diff(reason.indptr))
+    return _Finished(
+        cells=best_cells(span.start, score, specific, top=top),
+        row=row + span.start,
+        label=reason.indices,
+        score=values_at(score, row, reason.indices),
+        counts=tally(part_of(panel, span), reason),
+    )

@@ -1,0 +1,107 @@
+"""The main job: the stages of a run from files to a folder, on whatever engine."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mhpc.consolidate.registry import make_method
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.decision import Settled
+from mhpc.core.memory import as_bytes, within_memory
+from mhpc.core.model import Model
+from mhpc.core.parts import labels_per_answer
+from mhpc.core.progress import Progress, silent
+from mhpc.core.summary import Summary
+from mhpc.decide.threshold import Threshold
+from mhpc.engine.engine import Held, open_engine
+from mhpc.errors import ParameterError
+from mhpc.pipeline import facts_of, rule_for, scorecards
+from mhpc.read.model import read_model
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.truth import read_truth
+from mhpc.report.document import run_document
+from mhpc.report.summary import summarise
+from mhpc.settings import RunSettings
+from mhpc.write.folder import refuse_existing, whole_folder
+from mhpc.write.model import write_model
+from mhpc.write.tables import write_sources, write_taxonomy
+
+
+def run(
+    settings: RunSettings, *, output: Path, force: bool = False, progress: Progress = silent
+) -> Summary:
+    """Do the main job, from files to a folder that appears whole or not at all."""
+    refuse_existing(output, force=force)
+    with within_memory(as_bytes(settings.memory)):
+        return _run(settings, output, force, progress)
+
+
+def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -> Summary:
+    seconds: dict[str, float] = {}
+    earlier = read_model(Path(settings.apply)) if settings.apply else None
+    memory = as_bytes(settings.memory)
+    with (
+        whole_folder(output, force=force) as folder,
+        open_engine(settings.engine, memory=memory) as engine,
+    ):
+        if settings.truth and not engine.whole:
+            raise ParameterError(
+                f"--truth cannot be given with --engine {settings.engine}; measure afterwards: "
+                f"mhpc evaluate {output} --truth {settings.truth}"
+            )
+        with _stage("reading", seconds, progress):
+            taxonomy = read_taxonomy(settings.taxonomy)
+            votes = engine.read(
+                settings.votes, columns=settings.columns, scope=settings.scope, folder=folder
+            )
+            truth = read_truth(settings.truth) if settings.truth else None
+            gold = read_truth(settings.gold) if settings.gold else None
+        with _stage("encoding", seconds, progress):
+            held = engine.encode(
+                votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=earlier,
+                progress=progress,
+            )  # fmt: skip
+            del votes
+        with _stage("consolidating", seconds, progress):
+            if earlier is None:
+                method = make_method(settings.method, settings.parameters, seed=settings.seed)
+                held = held.for_method(method, folder)
+                found = held.learn(method, progress=progress)
+                model = _model(held, found, _settled(settings, held, found))
+            else:
+                found, model = held.apply(earlier, progress=progress), earlier
+        with _stage("evaluating", seconds, progress):
+            cards = scorecards(found, truth, settings.unknown) if truth else ()
+        with _stage("writing", seconds, progress):
+            write_taxonomy(folder / "taxonomy.csv", held.shape.taxonomy)
+            if model.fitted is not None:
+                write_model(folder / "model.npz", model)
+            counts = held.finish(folder, found, model.settled, top=settings.top, progress=progress)
+            sources = facts_of(held.parts, held.shape, counts)
+            write_sources(folder / "sources.csv", sources)
+        summary = summarise(found, counts, model.settled, sources, cards, seconds)
+        document = run_document(settings.model_dump(), summary)
+        (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+    return summary
+
+
+def _settled(settings: RunSettings, held: Held, found: Consolidation) -> Settled:
+    rule = Threshold(level=settings.threshold) if settings.threshold else rule_for(found)
+    return rule.settle(held.seen(found), labels_per_answer=labels_per_answer(held.parts))
+
+
+def _model(held: Held, found: Consolidation, settled: Settled) -> Model:
+    """Return what the run learnt; what it decides by alone where the method keeps nothing."""
+    learnt = found.learnt() if found.learnt else None
+    sources, scope = held.parts.sources, held.shape.scope
+    return Model(found.method, dict(found.parameters), learnt, settled, sources, scope)
+
+
+@contextmanager
+def _stage(name: str, seconds: dict[str, float], progress: Progress) -> Iterator[None]:
+    progress(name, 0, 0)
+    began = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - began

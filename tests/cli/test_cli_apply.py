@@ -1,0 +1,114 @@
+"""``mhpc consolidate --apply``: new votes scored by what an earlier run learnt."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import duckdb
+import numpy as np
+import pytest
+
+import mhpc as package
+from mhpc.consolidate.registry import METHODS
+from mhpc.datasets.garden import load_garden
+from mhpc.write.votes import write_votes
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+ANYWHERE = [name for name in METHODS if name != "one-truth"]
+"""Methods that conclude on an instance from its own answers and from what was learnt."""
+
+
+@pytest.fixture
+def votes(garden: Path) -> Path:
+    """The photographs of the bundled example, with its taxonomy beside them."""
+    data = load_garden()
+    profiles = [package.Profile(specificity=0.8, accuracy=accuracy) for accuracy in (0.9, 0.7, 0.6)]
+    write_votes(garden / "all.csv", package.simulate(data.truth, data.taxonomy, profiles, seed=3))
+    labels = data.taxonomy.labels
+    rows = [
+        f"{labels[k]},{labels[p]}" for k in range(len(labels)) for p in data.taxonomy.parents_of(k)
+    ]
+    roots = [f"{labels[k]}," for k in data.taxonomy.roots]
+    (garden / "tree.csv").write_text("\n".join(["label,parent", *rows, *roots]) + "\n")
+    return garden
+
+
+def scores(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    rows = duckdb.execute("FROM read_parquet(?)", [f"{folder}/scores.parquet"]).fetchall()
+    return {(instance, label): (score, specific) for instance, label, score, specific in rows}
+
+
+@pytest.mark.parametrize("method", ANYWHERE)
+def test_the_same_votes_are_scored_as_they_were(votes: Path, mhpc: Mhpc, method: str) -> None:
+    again = {"mhpc": {"max_iter": 0, "neighbours": 15}, "mpc-u": {"max_iter": 0, "neighbours": 15}}
+    options = [
+        part for key, value in again.get(method, {}).items() for part in ("--set", f"{key}={value}")
+    ]
+    done = mhpc(
+        "consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", method, *options,
+        "--top", "all", "-o", "first",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = mhpc("consolidate", "all.csv", "--apply", "first", "--top", "all", "-o", "second")
+    assert done.returncode == 0, done.stderr
+    first, second = scores(votes / "first"), scores(votes / "second")
+    keys = {**first, **second}
+    before, after = (np.array([each.get(key, (0, 0)) for key in keys]) for each in (first, second))
+    np.testing.assert_allclose(after, before, atol=1e-6)
+    assert (votes / "first" / "labels.csv").read_text().count("\n") > 10
+    if method != "auto":
+        same = [(votes / run / "sources.csv").read_text() for run in ("first", "second")]
+        assert same[0] == same[1]
+
+
+def test_new_instances_are_scored_as_in_a_run_with_all(votes: Path, mhpc: Mhpc) -> None:
+    lines = (votes / "all.csv").read_text().splitlines()
+    instances = sorted({line.split(",")[0] for line in lines[1:]})
+    late = set(instances[:5])
+    for name, wanted in (("old", False), ("new", True)):
+        kept = [line for line in lines[1:] if (line.split(",")[0] in late) == wanted]
+        (votes / f"{name}.csv").write_text("\n".join([lines[0], *kept]) + "\n")
+    method = ("--method", "cross-source", "--top", "all")
+    mhpc("consolidate", "old.csv", "--taxonomy", "tree.csv", *method, "-o", "old")
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", *method, "-o", "all")
+    done = mhpc("consolidate", "new.csv", "--apply", "old", "--top", "all", "-o", "new")
+    assert done.returncode == 0, done.stderr
+    whole, applied = scores(votes / "all"), scores(votes / "new")
+    assert {instance for instance, _ in applied} == late
+    gap = [abs(applied[key][0] - whole[key][0]) for key in applied if key in whole]
+    assert np.mean(gap) < 0.05
+    document = json.loads((votes / "new" / "run.json").read_text())
+    assert document["method"] == "cross-source"
+    assert document["settings"]["apply"].endswith("old")
+
+
+def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
+    (votes / "new.csv").write_text("instance,source,label\nx,stranger,plant\n")
+    done = mhpc("consolidate", "new.csv", "--apply", "first", "-o", "second")
+    assert done.returncode == 1
+    assert "source 'stranger' has no answers in the earlier run" in done.stderr
+    assert not (votes / "second").exists()
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [("--method", "sa"), ("--taxonomy", "tree.csv"), ("--set", "lam=1"), ("--threshold", "0.5")],
+)
+def test_what_the_earlier_run_has_settled_cannot_be_given(
+    votes: Path, mhpc: Mhpc, beside: tuple[str, str]
+) -> None:
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
+    done = mhpc("consolidate", "all.csv", "--apply", "first", *beside, "-o", "second")
+    assert done.returncode == 2
+    assert f"{beside[0]} cannot be given with --apply" in done.stderr
+
+
+def test_a_folder_without_a_model_is_told(votes: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
+    (votes / "first" / "model.npz").unlink()
+    done = mhpc("consolidate", "all.csv", "--apply", "first", "-o", "second")
+    assert done.returncode == 1
+    assert "holds no model.npz" in done.stderr

@@ -1,0 +1,50 @@
+"""Where the work runs, on the command line."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import duckdb
+import pytest
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "wa")
+
+
+@pytest.mark.parametrize("engine", ["spark", "dask:8786", "dask=", "localhost"])
+def test_an_engine_that_there_is_not_is_refused(engine: str, garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", engine)
+    assert done.returncode == 2
+    assert f"engine = {engine!r} is not allowed; give local | dask | dask=ADDRESS" in done.stderr
+
+
+def test_the_local_engine_can_be_named(garden: Path, mhpc: Mhpc) -> None:
+    assert mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", "local").returncode == 0
+
+
+def test_without_dask_it_is_said_what_to_install(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", "dask")
+    assert done.returncode == 2
+    assert "pip install 'mhpc[dask]'" in done.stderr
+    assert not (garden / "OUT").exists()
+
+
+def test_votes_may_be_a_folder_of_parquet_files(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes").mkdir()
+    for at in (0, 1):
+        duckdb.execute(
+            f"COPY (FROM read_csv('{garden}/votes.csv', all_varchar=true) WHERE "
+            f"(instance = '1') = ({at} = 0)) TO '{garden}/votes/{at}.parquet' (FORMAT parquet)"
+        )
+    assert mhpc(*CONSOLIDATE, "-o", "ONE").returncode == 0
+    folder = ("consolidate", "votes/", *CONSOLIDATE[2:])
+    assert mhpc(*folder, "-o", "TWO").returncode == 0
+    inputs = json.loads((garden / "TWO/run.json").read_text())["inputs"]
+    assert inputs["votes"]["files"] == 2
+    assert (garden / "ONE/labels.csv").read_text() == (garden / "TWO/labels.csv").read_text()

@@ -1,0 +1,155 @@
+"""Interrupts of real processes: soon, with the right code, and nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+
+SOON = 4.0
+"""Seconds: two are promised, and machines that run tests are busy."""
+
+RUN = """
+import sys
+import {module} as module
+from mhpc.cli import main
+
+def blocking(*args, **kwargs):
+    print("begun", file=sys.stderr, flush=True)
+    {block}
+
+module.{stage} = blocking
+sys.argv[1:] = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "deep/OUT",
+                "--method", "sa", "--progress", "none", *sys.argv[1:]]
+if __name__ == "__main__":
+    main()
+"""
+"""A program that consolidates, but for a stage that keeps the main thread for ever."""
+
+IN_C = (
+    "import numpy as np; A = np.random.default_rng(0).random((3000, 3000)); "
+    "[np.linalg.eigh(A + A.T) for _ in range(100)]"
+)
+IN_LAPACK = (
+    "import numpy as np; from mhpc.graph.lapack import lower_gram; "
+    "X = np.ones((4000, 3000)); [lower_gram(X, scale=1.0) for _ in range(1000)]"
+)
+IN_DUCKDB = "import duckdb; duckdb.sql('SELECT sum(hash(range)) FROM range(1000000000000)').show()"
+DEAF = """
+    import time
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            pass
+"""
+IN_WORKERS = (
+    "import time; from mhpc.engine.workers import in_workers; "
+    "list(in_workers(time.sleep, [600.0, 600.0], jobs=2))"
+)
+WRITING = "(args[0].parent / 'half').write_text('a table'); " + IN_C
+
+
+@contextmanager
+def begun(folder: Path, stage: str, block: str, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """Give a process that is in the middle of a stage."""
+    (folder / "scratch").mkdir()
+    module, _, stage = stage.rpartition(".")
+    (folder / "work.py").write_text(RUN.format(module=module, stage=stage, block=block.strip()))
+    with subprocess.Popen(
+        [sys.executable, "work.py", *args], cwd=folder, text=True, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(folder / "scratch"), "OPENBLAS_NUM_THREADS": "1"},
+    ) as running:  # fmt: skip
+        try:
+            assert running.stderr is not None
+            assert running.stderr.readline() == "begun\n"
+            yield running
+        finally:
+            if running.poll() is None:
+                running.kill()
+
+
+def ended(running: subprocess.Popen[str]) -> tuple[float, str, str]:
+    """Return the seconds until nobody wrote any more, no worker either, and what was said."""
+    asked = time.monotonic()
+    out, err = running.communicate(timeout=60)
+    return time.monotonic() - asked, out, err
+
+
+@pytest.mark.parametrize(
+    ("stage", "block"),
+    [
+        ("mhpc.engine.local.read_votes", IN_DUCKDB),
+        ("mhpc.engine.local.read_votes", IN_C),
+        ("mhpc.engine.local.encode", IN_LAPACK),
+        ("mhpc.engine.local.encode", DEAF),
+        ("mhpc.engine.local.encode", IN_WORKERS),
+        ("mhpc.run.write_sources", WRITING),
+    ],
+    ids=["query", "numpy", "lapack", "swallowed", "workers", "writing"],
+)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_any_stage_ends_it_soon_and_leaves_nothing(
+    garden: Path, stage: str, block: str, number: signal.Signals, code: int
+) -> None:
+    before = {path.name for path in garden.iterdir()}
+    with begun(garden, stage, block) as running:
+        time.sleep(0.7)
+        os.killpg(running.pid, number)
+        seconds, out, err = ended(running)
+    assert running.returncode == code
+    assert seconds < SOON
+    assert out == ""
+    assert err.strip() == ("mhpc: interrupted" if number == signal.SIGINT else "")
+    assert not any((garden / "scratch").iterdir())
+    assert {path.name for path in garden.iterdir()} - before <= {"scratch", "work.py"}
+
+
+def test_an_interrupt_while_the_pipe_is_read_ends_it_soon(garden: Path) -> None:
+    (garden / "scratch").mkdir()
+    call = [sys.executable, "-m", "mhpc", "consolidate", "-", "--taxonomy", "taxonomy.csv"]
+    with subprocess.Popen(
+        [*call, "-o", "OUT"], cwd=garden, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(garden / "scratch")},
+    ) as running:  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not any((garden / "scratch").iterdir()):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        assert running.wait(timeout=30) == 130
+        assert time.monotonic() - asked < SOON
+    assert not any((garden / "scratch").iterdir())
+    assert not (garden / "OUT").exists()
+
+
+def test_an_earlier_output_survives_an_interrupt(garden: Path) -> None:
+    (garden / "deep" / "OUT").mkdir(parents=True)
+    (garden / "deep" / "OUT" / "run.json").write_text("of an earlier run")
+    with begun(garden, "mhpc.run.write_sources", WRITING, "--force") as running:
+        os.killpg(running.pid, signal.SIGINT)
+        seconds, *_ = ended(running)
+    assert (running.returncode, seconds < SOON) == (130, True)
+    assert [path.name for path in (garden / "deep").iterdir()] == ["OUT"]
+    assert (garden / "deep" / "OUT" / "run.json").read_text() == "of an earlier run"
+
+
+def test_two_interrupts_are_as_good_as_one(garden: Path) -> None:
+    with begun(garden, "mhpc.run.write_sources", WRITING) as running:
+        for _ in range(2):
+            os.killpg(running.pid, signal.SIGINT)
+            time.sleep(0.1)
+        seconds, _, err = ended(running)
+    assert (running.returncode, seconds < SOON) == (130, True)
+    assert "Traceback" not in err
+    assert not (garden / "deep").exists()
