@@ -23,6 +23,11 @@ lint: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.speed.solve
 	$(BIN)/python -m benchmarks.speed.metrics
+	$(BIN)/python -m benchmarks.speed.peers
+	$(BIN)/python -m benchmarks.speed.hierarchies
+	$(BIN)/python -m benchmarks.speed.neighbours
+	$(BIN)/python -m benchmarks.speed.cluster
+	$(BIN)/python -m benchmarks.speed.scale
 	$(BIN)/python -m benchmarks.quality.methods
 	$(BIN)/python -m benchmarks.quality.auto
 	$(BIN)/python -m benchmarks.quality.ablation

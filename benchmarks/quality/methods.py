@@ -58,7 +58,7 @@ def main() -> None:
 
 def methods() -> dict[str, Method]:
     """Return the registered methods as they come, and averaging of votes with their ancestors."""
-    chosen = {name: make_method(name) for name in METHODS}
+    chosen: dict[str, Method] = {name: make_method(name) for name in METHODS}
     return chosen | {"sa augmented": mhpc.SA(votes="augmented")}
 
 

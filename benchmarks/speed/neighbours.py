@@ -1,0 +1,114 @@
+"""Landmarks against all neighbours: what is lost when a graph is made of some instances only.
+
+python -m benchmarks.speed.neighbours [--instances 50000] [--landmarks 5000 20000]
+
+Ranking loss of mpc-u over a local graph, against the truth: all instances as landmarks, which is
+exact, and fewer. On generated votes of a yeast set whose instances are repeated, each time with
+other answers, and on the answers of models, repeated with some of their labels left out.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mhpc
+from benchmarks.data import NO_DATA, data_folder
+from benchmarks.environment import verdict, write_result
+from mhpc.core.index import Index
+from mhpc.core.panel import Panel
+from mhpc.core.truth import Truth
+from mhpc.core.votes import Votes
+from mhpc.datasets.yeast import largest_split, load_yeast
+from mhpc.encode.truth import encode_truth
+from mhpc.evaluate.ranking import ranking_loss
+
+LOCAL: dict[str, Any] = {
+    "votes": "each", "neighbours": 30, "shrink": "answers", "sigma": None, "fill": 0.3,
+    "max_iter": 0, "solver": "graph", "lam": 5.0,
+}  # fmt: skip
+LEFT_OUT = 0.2
+LIMIT = 1.01
+
+
+def main() -> None:
+    """Measure both kinds of votes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--instances", type=int, default=50_000)
+    parser.add_argument("--landmarks", type=int, nargs="+", default=[5_000, 20_000])
+    given = parser.parse_args()
+    folder = data_folder()
+    if folder is None:
+        print(f"Nothing to do: {NO_DATA}")
+        return
+    rows = []
+    for name, votes, taxonomy, truth in (
+        ("yeast", *yeast(folder, given.instances)),
+        ("models", *models(folder / "cellcycle_models", given.instances)),
+    ):
+        panel = mhpc.encode(votes, taxonomy)
+        exact, _ = measured(panel, truth, given.instances)
+        print(f"{name}, {given.instances:,} instances: ranking loss {exact:.5f}, all neighbours")
+        for landmarks in given.landmarks:
+            loss, seconds = measured(panel, truth, landmarks)
+            rows.append(
+                {"votes": name, "landmarks": landmarks, "loss": loss, "exact": exact,
+                 "seconds": seconds}
+            )  # fmt: skip
+            print(
+                f"  {landmarks:,} landmarks: {loss:.5f}, {loss / exact:.4f} times, at most "
+                f"{LIMIT}: {verdict(loss <= LIMIT * exact)} ({seconds:.0f} s)",
+                flush=True,
+            )
+    write_result("speed_neighbours", {"instances": given.instances, "rows": rows})
+
+
+def measured(panel: Panel, truth: Truth, landmarks: int) -> tuple[float, float]:
+    """Return the ranking loss, closed truth, and seconds."""
+    began = time.perf_counter()
+    found = mhpc.MPCU(**LOCAL, landmarks=landmarks).consolidate(panel)
+    seconds = time.perf_counter() - began
+    known = encode_truth(truth, panel.taxonomy, panel.instances, unknown="drop")
+    return ranking_loss(known.closed, found.score[known.rows]), seconds
+
+
+def yeast(folder: Path, instances: int) -> tuple[Votes, mhpc.Taxonomy, Truth]:
+    """Return votes of four generated sources on a yeast set, repeated until there are enough."""
+    known = load_yeast("cellcycle", largest_split("cellcycle"), data=folder)
+    truth = repeated_truth(known.truth, instances)
+    profiles = [mhpc.Profile()] * 4
+    return mhpc.simulate(truth, known.taxonomy, profiles, seed=0), known.taxonomy, truth
+
+
+def models(folder: Path, instances: int) -> tuple[Votes, mhpc.Taxonomy, Truth]:
+    """Return what models said, repeated, a fifth of the labels left out anew each time."""
+    votes, taxonomy = (
+        mhpc.read_votes(folder / "votes.csv"),
+        mhpc.read_taxonomy(folder / "taxonomy.csv"),
+    )
+    rng, own = np.random.default_rng(0), len(votes.instances)
+    times = -(-instances // own)
+    copy, row = np.divmod(np.arange(times * len(votes)), len(votes))
+    kept = rng.random(len(row)) > LEFT_OUT
+    copy, row = copy[kept], row[kept]
+    ids = Index(tuple(f"{id_} {n}" for n in range(times) for id_ in votes.instances))
+    many = Votes(
+        ids, votes.sources, votes.labels, votes.instance[row] + copy * own, votes.source[row],
+        votes.label[row], votes.score[row],
+    )  # fmt: skip
+    return many, taxonomy, repeated_truth(mhpc.read_truth(folder / "truth.csv"), instances)
+
+
+def repeated_truth(truth: Truth, instances: int) -> Truth:
+    """Return the truth of instances with a number behind their ids, until there are enough."""
+    own = len(truth.instances)
+    times = -(-instances // own)
+    ids = Index(tuple(f"{id_} {n}" for n in range(times) for id_ in truth.instances))
+    copy, row = np.divmod(np.arange(times * len(truth)), len(truth))
+    return Truth(ids, truth.labels, truth.instance[row] + copy * own, truth.label[row])
+
+
+if __name__ == "__main__":
+    main()
