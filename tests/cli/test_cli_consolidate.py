@@ -32,7 +32,7 @@ def document(folder: Path) -> dict[str, Any]:
 
 
 def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
-    done = mhpc(*CONSOLIDATE, "OUT")
+    done = mhpc(*CONSOLIDATE, "OUT", "--method", "majority")
     assert (done.returncode, done.stderr) == (0, "written to OUT/\n")
     assert "3 instances, 2 sources, 5 answers; 6 labels in 3 levels" in done.stdout
     out = garden / "OUT"
@@ -50,6 +50,16 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
         "vagueness", "vagueness_low", "vagueness_high", "voice", "kin", "kinship",
     ]  # fmt: skip
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
+
+
+def test_a_method_that_needs_all_instances_at_once_leaves_no_model(
+    garden: Path, mhpc: Mhpc
+) -> None:
+    mhpc(*CONSOLIDATE, "OUT", "--method", "one-truth")
+    assert not (garden / "OUT" / "model.npz").exists()
+    done = mhpc("consolidate", "votes.csv", "--apply", "OUT", "-o", "again")
+    assert done.returncode == 1
+    assert "needs all instances at once" in done.stderr
 
 
 def test_the_run_document_says_how_it_was_made(garden: Path, mhpc: Mhpc) -> None:

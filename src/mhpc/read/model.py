@@ -37,8 +37,8 @@ def read_model(folder: Path) -> Model:
     path = folder / "model.npz"
     if not path.is_file():
         raise UnreadableError(
-            f"{folder} holds no model.npz, so nothing is known of what was learnt there; "
-            "give the folder of a run that mhpc consolidate wrote"
+            f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote, "
+            "by a method that learns: one that needs all instances at once, as one-truth, keeps none"
         )
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
