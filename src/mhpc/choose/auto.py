@@ -34,8 +34,8 @@ class Auto(MethodParameters):
     """What foretells hidden answers best, on its own or blended with others.
 
     Sources are hidden in turn, with their kin; every candidate consolidates the rest, and is
-    judged by how surprising the hidden answers are to what it foretells. What is far behind in
-    the first fold is given up. For each view the candidate is taken that is not worse than the
+    judged by how surprising the hidden answers are to what it foretells. After the first fold the
+    better half goes on. For each view the candidate is taken that is not worse than the
     best by more than a standard error of their difference, the preferred one if there are
     several; others are added to its mean as long as each makes hidden answers less surprising by
     two. `score` is calibrated: the share of fresh, competent sources that would affirm the label,
@@ -178,13 +178,18 @@ def _facts(
 def _tried(
     candidates: Mapping[str, MethodParameters], court: Court, progress: Progress
 ) -> dict[str, list[Trial]]:
-    """Try all on the first fold, and on the others those that are still in reach of the best."""
+    """Try all on the first fold, and on the others the better half, if it is in reach of the best.
+
+    So all that is tried costs about as much as every candidate twice and a half.
+    """
     trials: dict[str, list[Trial]] = {}
     most = len(candidates) * len(court.folds)
     for name, method in candidates.items():
         progress("judging", len(trials), most)
         trials[name] = [attempt(method, court, 0)]
-    kept = [name for name in trials if _in_reach(trials, name)]
+    behind = {name: _behind(trials, name) for name in trials}
+    better = sorted(trials, key=behind.__getitem__)[: max(3, (len(trials) + 1) // 2)]
+    kept = [name for name in trials if name in better and behind[name] <= _REACH]
     for at in range(1, len(court.folds)):
         for done, name in enumerate(kept):
             progress("judging", len(candidates) + (at - 1) * len(kept) + done, most)
@@ -192,11 +197,11 @@ def _tried(
     return trials
 
 
-def _in_reach(trials: Mapping[str, Sequence[Trial]], name: str) -> bool:
-    """Tell whether a first trial was not hopelessly worse than the best, in either view."""
-    return any(
+def _behind(trials: Mapping[str, Sequence[Trial]], name: str) -> float:
+    """Return how many times the best's a first trial's surprise was, in the better of its views."""
+    return min(
         trials[name][0].surprise[view]
-        <= _REACH * min(tried[0].surprise[view] for tried in trials.values())
+        / max(min(tried[0].surprise[view] for tried in trials.values()), 1e-12)
         for view in (0, 1)
     )
 

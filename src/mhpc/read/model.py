@@ -38,7 +38,7 @@ def read_model(folder: Path) -> Model:
     if not path.is_file():
         raise UnreadableError(
             f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote, "
-            "by a method that learns: one that needs all instances at once, as one-truth, keeps none"
+            "by a method that learns; one that needs all instances at once, as one-truth, has none"
         )
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
