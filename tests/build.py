@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from mhpc.core.panel import Panel
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.core.votes import Scope
@@ -42,3 +44,18 @@ def panel_of(
     columns = zip(*((*row, 1.0)[:4] for row in rows), strict=True)
     votes = read_votes(dict(zip(names, columns, strict=True)), scope=scope)
     return encode(votes, taxonomy, instances=instances)
+
+
+def small_panel(*, seed: int = 0, instances: int = 25) -> Panel:
+    """Votes on a DAG with scores, missing answers and twins; the last instance is unanswered."""
+    rng = np.random.default_rng(seed)
+    rows: list[Row] = []
+    for i in range(instances):
+        for s in range(4):
+            if s and rng.random() < 0.4:
+                continue
+            said = [k for k in DAG if rng.random() < 0.3]
+            rows += [(f"x{i}", f"s{s}", k, float(rng.choice([0.5, 1.0]))) for k in said]
+            rows += [] if said else [(f"x{i}", f"s{s}", None)]
+    rows += [(f"twin {row[0]}", *row[1:]) for row in rows if row[0] in ("x1", "x2")]
+    return panel_of(rows, DAG, instances=["lonely"])

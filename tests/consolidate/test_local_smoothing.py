@@ -12,24 +12,9 @@ from mhpc.consolidate.descent import descended
 from mhpc.consolidate.support import label_support
 from mhpc.consolidate.voices import heard
 from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.panel import Average, Panel
+from mhpc.core.panel import Average
 from mhpc.errors import ParameterError
-from tests.build import DAG, Row, panel_of
-
-
-def small_panel(*, seed: int = 0, instances: int = 25) -> Panel:
-    """Votes on a DAG with scores, missing answers and twins; the last instance is unanswered."""
-    rng = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for i in range(instances):
-        for s in range(4):
-            if s and rng.random() < 0.4:
-                continue
-            said = [k for k in DAG if rng.random() < 0.3]
-            rows += [(f"x{i}", f"s{s}", k, float(rng.choice([0.5, 1.0]))) for k in said]
-            rows += [] if said else [(f"x{i}", f"s{s}", None)]
-    rows += [(f"twin {row[0]}", *row[1:]) for row in rows if row[0] in ("x1", "x2")]
-    return panel_of(rows, DAG, instances=["lonely"])
+from tests.build import DAG, Row, panel_of, small_panel
 
 
 def graph_by_loops(X: FloatArray, neighbours: int | None, sigma: float | None) -> FloatArray:

@@ -14,13 +14,12 @@ from mhpc.consolidate.smoothed import UNREACHED
 from mhpc.consolidate.voices import heard
 from mhpc.core.arrays import dense
 from mhpc.core.memory import within_memory
-from mhpc.core.panel import Panel
 from mhpc.core.parts import Whole
 from mhpc.core.taxonomy import build_taxonomy
 from mhpc.encode.truth import encode_truth
 from mhpc.errors import ParameterError, TooLargeError
 from mhpc.evaluate.ranking import ranking_loss
-from tests.build import DAG, GARDEN, Row, panel_of
+from tests.build import DAG, GARDEN, Row, panel_of, small_panel
 
 BEYOND: dict[str, Any] = {
     "votes": "each", "neighbours": 4, "shrink": "answers", "sigma": None, "fill": 0.3, "lam": 3.0,
@@ -28,21 +27,6 @@ BEYOND: dict[str, Any] = {
 }  # fmt: skip
 
 SOLVERS: tuple[smoothing.Solver, ...] = ("exact", "graph")
-
-
-def some_panel(*, instances: int = 40, seed: int = 0) -> Panel:
-    """Votes with scores, missing answers and twins; the last instance is unanswered."""
-    rng = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for i in range(instances):
-        for s in range(4):
-            if s and rng.random() < 0.4:
-                continue
-            said = [k for k in DAG if rng.random() < 0.3]
-            rows += [(f"x{i}", f"s{s}", k, float(rng.choice([0.5, 1.0]))) for k in said]
-            rows += [] if said else [(f"x{i}", f"s{s}", None)]
-    rows += [(f"twin {row[0]}", *row[1:]) for row in rows if row[0] in ("x1", "x2")]
-    return panel_of(rows, DAG, instances=["lonely"])
 
 
 @pytest.mark.parametrize("name", [mhpc.MHPC, mhpc.MPCU])
@@ -62,7 +46,7 @@ def some_panel(*, instances: int = 40, seed: int = 0) -> Panel:
 def test_with_all_instances_as_landmarks_the_solution_is_exact(
     name: Any, parameters: dict[str, Any]
 ) -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     exact = name(**parameters, solver="exact").consolidate(panel)
     found = name(**parameters, solver="graph").consolidate(panel)
     for view in ("closed", "specific"):
@@ -70,7 +54,7 @@ def test_with_all_instances_as_landmarks_the_solution_is_exact(
 
 
 def test_with_scopes_the_solution_is_exact_too() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     # The first source cannot speak about e, and its word on it is taken for nothing.
     scope = np.ones((4, 5))
     scope[0, 4] = 0.0
@@ -86,7 +70,7 @@ def test_with_scopes_the_solution_is_exact_too() -> None:
 
 
 def test_without_neighbours_the_graph_joins_fifteen() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     here, there = (
         mhpc.MHPC(solver="graph", neighbours=neighbours).consolidate(panel)
         for neighbours in (None, 15)
@@ -95,7 +79,7 @@ def test_without_neighbours_the_graph_joins_fifteen() -> None:
 
 
 def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     one, many = (
         mhpc.MHPC(solver="graph", max_iter=max_iter, tol=0).consolidate(panel)
         for max_iter in (0, 9)
@@ -106,7 +90,7 @@ def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
 
 
 def test_the_trace_says_what_the_solve_did() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     exact = mhpc.MPCU(**BEYOND, solver="exact").consolidate(panel).trace[0]
     found = mhpc.MPCU(**BEYOND, solver="graph").consolidate(panel).trace[0]
     assert found.change == pytest.approx(exact.change)
@@ -114,7 +98,7 @@ def test_the_trace_says_what_the_solve_did() -> None:
 
 
 def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     fitted = mhpc.MPCU(**BEYOND, landmarks=20).fit(Whole(panel))
     whole = fitted.views(panel)
     sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301
@@ -125,7 +109,7 @@ def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
 
 
 def test_an_exact_run_is_fitted_as_a_graph() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     here, there = (
         dense(mhpc.MPCU(**BEYOND, solver=solver).fit(Whole(panel)).views(panel).score)
         for solver in SOLVERS
@@ -145,7 +129,10 @@ def test_labels_that_no_path_reaches_are_ranked_by_popularity() -> None:
 
 
 def test_nobody_answered_scores_zero_on_the_graph() -> None:
-    for panel in (some_panel(), panel_of([("x", "s", None)], DAG, instances=["lonely"])):
+    for panel in (
+        small_panel(instances=40),
+        panel_of([("x", "s", None)], DAG, instances=["lonely"]),
+    ):
         found = mhpc.MPCU(**BEYOND, solver="graph").consolidate(panel)
         assert not dense(found.score)[-1].any()
         assert not dense(found.specific)[-1].any()
@@ -165,7 +152,7 @@ def test_labels_that_nobody_said_change_nothing() -> None:
 def test_few_instances_are_solved_exactly_and_many_on_a_graph(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     few = mhpc.MPCU(**BEYOND).consolidate(panel)
     assert few.notes == ("solver: exact, since 42 instances are no more than 10,000",)
     monkeypatch.setattr(smoothing, "MOST", 20)
@@ -185,7 +172,7 @@ def test_equal_instances_count_once_among_the_many(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_does_not_fit_is_solved_on_a_graph_or_refused() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     with within_memory(1):
         found = mhpc.MPCU(**BEYOND).consolidate(panel)
         assert found.notes[0].startswith("solver: graph, since 0.0 GB are more than may be used")
@@ -201,11 +188,11 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None
 
 def test_what_does_not_go_together_is_refused_when_fitted() -> None:
     with pytest.raises(ParameterError, match="fill = 0.3 is not allowed with votes = 'raw'"):
-        mhpc.MHPC(fill=0.3).fit(Whole(some_panel()))
+        mhpc.MHPC(fill=0.3).fit(Whole(small_panel(instances=40)))
 
 
 def test_weights_are_heard_on_the_graph() -> None:
-    panel = some_panel()
+    panel = small_panel(instances=40)
     here = mhpc.MPCU(**{**BEYOND, "sources": "independent"}, solver="graph").consolidate(panel)
     there = mhpc.MPCU(**BEYOND, solver="graph").consolidate(heard(panel))
     np.testing.assert_allclose(dense(here.score), dense(there.score), atol=1e-12)

@@ -8,10 +8,17 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from mhpc.core.arrays import FloatArray
+from mhpc.core.arrays import FloatArray, IntArray, Sparse
 from mhpc.graph import landmarks as module
-from mhpc.graph.landmarks import Landmarks, nearest_among
+from mhpc.graph.landmarks import Landmarks
 from mhpc.graph.local import nearest
+
+
+def nearest_among(
+    X: FloatArray | Sparse, landmarks: FloatArray | Sparse, count: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the `count` nearest landmarks of every row and how far they are."""
+    return Landmarks(sparse.csr_array(landmarks)).nearest(sparse.csr_array(X), count)
 
 
 def vectors(rows: int, *, columns: int = 6, seed: int = 0) -> FloatArray:

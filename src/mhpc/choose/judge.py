@@ -11,8 +11,8 @@ from scipy import sparse
 
 from mhpc.choose.folds import Fold, folds, gold_fold
 from mhpc.choose.foretell import surprise
-from mhpc.consolidate.learn_channel import claims
 from mhpc.consolidate.method import Method
+from mhpc.consolidate.tally import claims
 from mhpc.consolidate.voices import heard, kinship_of
 from mhpc.core.arrays import Block, FloatArray, Matrix, Sparse
 from mhpc.core.choice import Judged

@@ -17,7 +17,6 @@ from scipy import sparse
 
 from mhpc.consolidate.hops import Habits, Hops, usual_habits
 from mhpc.consolidate.tally import Claims, Tally, claims_in, tally
-from mhpc.consolidate.tally import claims as claims
 from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts, Whole

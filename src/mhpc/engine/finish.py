@@ -27,7 +27,6 @@ def finish(
     settled: Settled,
     *,
     top: Top,
-    threads: int | None = None,
     progress: Progress = silent,
 ) -> Tally:
     """Write ``scores.parquet`` and ``labels.csv`` in one walk over the instances.
@@ -42,9 +41,6 @@ def finish(
         The answers, the scores, and what decides on them.
     top : int or "all"
         How many labels of each instance to keep in scores.parquet.
-    threads : int, optional
-        How many blocks of instances are worked on at a time; unless given, as many as there are
-        cores.
     progress : callable
         Told after every block.
     """
@@ -59,7 +55,7 @@ def finish(
             scores_stream(folder / "scores.parquet", instances, labels)
         )
         add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
-        for block in ahead(work, walk(consolidation), threads=threads):
+        for block in ahead(work, walk(consolidation)):
             add_scores(block.cells)
             add_labels(block.row, block.label, block.score)
             found = block.counts if found is None else found + block.counts

@@ -191,13 +191,6 @@ class Landmarks:
         return {"vectors": self.vectors}
 
 
-def nearest_among(
-    X: FloatArray | Sparse, landmarks: FloatArray | Sparse, count: int
-) -> tuple[IntArray, FloatArray]:
-    """Return the `count` nearest landmarks of every row and how far they are."""
-    return Landmarks(sparse.csr_array(landmarks)).nearest(sparse.csr_array(X), count)
-
-
 def _lowest(values: npt.NDArray[Any], count: int) -> IntArray:
     """Return the columns of the lowest values of each row, in any order."""
     if count >= values.shape[1]:
