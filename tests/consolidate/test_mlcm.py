@@ -1,8 +1,10 @@
+from typing import Literal
+
 import numpy as np
 import pytest
 
 import mhpc
-from mhpc.consolidate import groups
+from mhpc.consolidate import consensus
 from mhpc.core import parts
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.memory import within_memory
@@ -46,13 +48,14 @@ def alternation(panel: Panel, alpha: float, rounds: int) -> FloatArray:
 def test_mlcm_agrees_with_updating_one_vertex_after_the_other() -> None:
     panel = panel_of(ROWS)
     with pytest.warns(ConvergenceWarning):
-        found = mhpc.MLCM(alpha=1.5, tol=0, max_iter=4).consolidate(panel)
+        found = mhpc.MLCM(alpha=1.5, solver="alternate", tol=0, max_iter=4).consolidate(panel)
     np.testing.assert_allclose(dense(found.score), alternation(panel, 1.5, 4), atol=1e-12)
 
 
-def test_mlcm_settles_at_a_fixed_point() -> None:
+@pytest.mark.parametrize("solver", ["exact", "alternate"])
+def test_mlcm_settles_at_a_fixed_point(solver: Literal["exact", "alternate"]) -> None:
     panel = panel_of(ROWS)
-    found = mhpc.MLCM(tol=1e-12, max_iter=5000).consolidate(panel)
+    found = mhpc.MLCM(solver=solver, tol=1e-12, max_iter=5000).consolidate(panel)
     assert found.converged
     np.testing.assert_allclose(dense(found.score), alternation(panel, 2.0, 500), atol=1e-9)
 
@@ -68,7 +71,7 @@ def test_sources_that_group_instances_alike_come_to_mean_the_same() -> None:
 def test_the_trace_tells_change_and_spread_of_every_round() -> None:
     panel = panel_of(ROWS)
     with pytest.warns(ConvergenceWarning):
-        found = mhpc.MLCM(tol=0, max_iter=3).consolidate(panel)
+        found = mhpc.MLCM(solver="alternate", tol=0, max_iter=3).consolidate(panel)
     rounds = [alternation(panel, 2.0, n) for n in range(4)]
     centred = [u - u.mean(axis=0) for u in rounds]
     for n, step in enumerate(found.trace):
@@ -88,20 +91,36 @@ def many_rows() -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize("cheap", [0, 10**6], ids=["through instances", "between groups"])
-def test_results_depend_neither_on_the_way_nor_on_how_instances_are_divided(
-    monkeypatch: pytest.MonkeyPatch, cheap: int
+@pytest.mark.parametrize("solver", ["exact", "alternate"])
+def test_results_do_not_depend_on_how_instances_are_divided(
+    monkeypatch: pytest.MonkeyPatch, solver: Literal["exact", "alternate"]
 ) -> None:
-    panel = panel_of(many_rows(), instances=["silent"])
-    monkeypatch.setattr(groups, "_PASS", 10**6 - cheap)
-    whole = mhpc.MLCM().consolidate(panel)
-    monkeypatch.setattr(groups, "_PASS", cheap)
-    monkeypatch.setattr(groups, "_STRIP", 50)
+    panel, method = panel_of(many_rows(), instances=["silent"]), mhpc.MLCM(solver=solver)
+    whole = method.consolidate(panel)
+    monkeypatch.setattr(consensus, "_STRIP", 50)
     monkeypatch.setattr(parts, "_INSTANCES", 7)
-    divided = mhpc.MLCM().consolidate(panel)
+    divided = method.consolidate(panel)
     np.testing.assert_allclose(dense(divided.score), dense(whole.score), atol=1e-12)
     for one, other in zip(divided.trace, whole.trace, strict=True):
         assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
+
+
+def test_rounds_lead_to_what_is_solved_at_once() -> None:
+    panel = panel_of(many_rows())
+    exact = mhpc.MLCM(solver="exact").consolidate(panel)
+    turns = mhpc.MLCM(solver="alternate", tol=1e-13, max_iter=5000).consolidate(panel)
+    np.testing.assert_allclose(dense(turns.score), dense(exact.score), atol=1e-9)
+    assert len(exact.trace) == 1
+    assert exact.trace[0].spread == pytest.approx(turns.trace[-1].spread)
+
+
+def test_auto_averages_in_turn_where_a_factor_does_not_fit_or_costs_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    panel = panel_of(many_rows())
+    assert len(mhpc.MLCM().consolidate(panel).trace) == 1
+    monkeypatch.setattr(consensus, "_PASS", 0)
+    assert len(mhpc.MLCM().consolidate(panel).trace) > 1
 
 
 def test_a_label_that_its_source_never_said_before_means_itself() -> None:

@@ -1,30 +1,19 @@
-"""Groups: the instances that a source gives a label, and passes from them to instances and back.
+"""Groups: the instances that a source gives a label.
 
-Letters: a_ij how much instance i is in group j, u_i and q_j their label vectors, R what divides
-each instance by sum_j a_ij.
+Letters: a_ij how much instance i is in group j, R what divides each instance by sum_j a_ij.
 """
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.consolidate.pairs import rows_of
-from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
+from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
 from mhpc.errors import TooLargeError
-
-_STRIP = 1 << 23
-"""Cells of the groups by groups that are summed in one pass over the answers."""
-
-_PASS = 30
-"""How many multiplications of dense matrices take the time of one of a vote."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,44 +44,6 @@ class Groups:
         return q
 
 
-class Pass(NamedTuple):
-    """What a pass over all instances finds, given q.
-
-    Attributes
-    ----------
-    sums : float array, (G, K)
-        sum_i a_ij u_i.
-    squares, moves : float
-        |u|^2, and the same of how far it moved.
-    total : float array, (K,)
-        sum_i u_i.
-    """
-
-    sums: FloatArray
-    squares: float
-    moves: float
-    total: FloatArray
-
-    @property
-    def size(self) -> float:
-        """|u|."""
-        return math.sqrt(max(self.squares, 0.0))
-
-    @property
-    def moved(self) -> float:
-        """How far u moved."""
-        return math.sqrt(max(self.moves, 0.0))
-
-    def spread(self, instances: int) -> float:
-        """Return how far instances lie from their mean."""
-        common = float(self.total @ self.total) / max(instances, 1)
-        return math.sqrt(max(self.squares - common, 0.0))
-
-
-Way: TypeAlias = Callable[[FloatArray, FloatArray, float], Pass]
-"""From q, how far it moved, and |u|^2 before it did, to what a pass finds."""
-
-
 def groups_in(parts: Parts) -> Groups:
     """Return the groups; refuses more than fit."""
     weight, votes = parts.total(_weights)
@@ -115,79 +66,6 @@ def _weights(panel: Panel) -> tuple[Sparse, int]:
     entries = (np.ones(A), (panel.source, np.arange(A)))
     by_source = sparse.csr_array(entries, shape=(len(panel.sources), A))
     return (by_source @ panel.raw).tocsr(), panel.raw.nnz
-
-
-def cheaper_way(parts: Parts, groups: Groups) -> Way:
-    """Return the cheaper way: through the instances, or through groups that share them."""
-    G = len(groups.group)
-    between = G * G
-    if between > _PASS * groups.votes or between > memory_budget() / (4 * 2 * 8):
-        return partial(_through_instances, parts, groups.group)
-    return _Between(*_between(parts, groups.group))
-
-
-def _through_instances(
-    parts: Parts, group: IntArray, q: FloatArray, moved: FloatArray, before: float
-) -> Pass:
-    return Pass(*parts.total(partial(_passed, group=group, q=q, moved=moved)))
-
-
-def _passed(
-    panel: Panel, *, group: IntArray, q: FloatArray, moved: FloatArray
-) -> tuple[FloatArray, float, float, FloatArray]:
-    votes = votes_for(panel, group)
-    a = votes.by_group
-    u = np.asarray(a @ q)
-    squares, total = float(np.vdot(u, u)), u.sum(axis=0)
-    u *= votes.total[:, None]
-    sums = np.asarray(a.T @ u)
-    # How far u moved is as large as u, and needs its place.
-    del u
-    move = np.asarray(a @ moved)
-    return sums, squares, float(np.vdot(move, move)), total
-
-
-@dataclass(frozen=True, eq=False)
-class _Between:
-    """Passes without instances: u = R a q, so that sums over them are products between groups.
-
-    Attributes
-    ----------
-    once, twice : float arrays, (G, G)
-        a' R a and a' R R a.
-    share : float array, (G,)
-        1' R a.
-    """
-
-    once: FloatArray
-    twice: FloatArray
-    share: FloatArray
-
-    def __call__(self, q: FloatArray, moved: FloatArray, before: float) -> Pass:
-        T = self.twice @ moved
-        # |a + b|^2 = |a|^2 + 2 ab + |b|^2, which spares a product with q.
-        moves, along = float(np.vdot(moved, T)), float(np.vdot(q, T))
-        return Pass(self.once @ q, before + 2 * along - moves, moves, self.share @ q)
-
-
-def _between(parts: Parts, group: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sum the products, some columns at a time, so that no more than they is needed."""
-    G = len(group)
-    once, twice, share = np.empty((G, G)), np.empty((G, G)), np.zeros(G)
-    step = max(1, _STRIP // max(G, 1))
-    for start in range(0, G, step):
-        strip = slice(start, start + step)
-        one, two, share = parts.total(partial(_products, group=group, strip=strip))
-        once[:, strip], twice[:, strip] = dense(one), dense(two)
-    return once, twice, share
-
-
-def _products(panel: Panel, *, group: IntArray, strip: slice) -> tuple[Sparse, Sparse, FloatArray]:
-    votes = votes_for(panel, group)
-    a = votes.by_group
-    some, back = a[:, strip], a.T.tocsr()
-    once = (back @ (sparse.diags_array(votes.total, format="csr") @ some)).tocsr()
-    return once, (back @ some).tocsr(), np.asarray(a.sum(axis=0)).ravel()
 
 
 @dataclass(frozen=True, eq=False)
