@@ -62,7 +62,10 @@ def main() -> None:
                 rows = sorted(kept.values(), key=lambda row: row["instances"])
                 write_result("speed_scale", {"rows": rows, "growth": growths(rows)})
     for line in growths(rows):
-        print(f"{line['method']}: {line['from']:,} to {line['to']:,}: {line['times']:.1f} times")
+        print(
+            f"{line['method']}: {line['from']:,} to {line['to']:,}: {line['times']:.1f} times, "
+            f"of processors {line['times_cpu']:.1f}"
+        )
     draw(rows, RESULTS / "speed_scale.png")
 
 
@@ -86,22 +89,25 @@ def measured(data: Path, size: int, method: str, temporary: Path) -> dict[str, A
     """Run a method once, DuckDB before and after."""
     before = [grouped(data, count) for count in (DISTINCT, PLAIN)]
     out = temporary / f"{method}-{size}"
-    seconds, peak = process(
+    seconds, cpu, peak = process(
         sys.executable, "-m", "mhpc", "consolidate", data / "votes.parquet", "-o", out,
         "--taxonomy", data / "taxonomy.csv", "--method", method, "--progress", "none",
     )  # fmt: skip
     shutil.rmtree(out)
     after = [grouped(data, count) for count in (DISTINCT, PLAIN)]
-    distinct, plain = zip(before, after, strict=True)
+    both = [list(zip(*each, strict=True)) for each in zip(before, after, strict=True)]
+    (distinct, distinct_cpu), (plain, _) = both
     row = {
-        "method": method, "instances": size, "seconds": seconds, "bytes": peak,
+        "method": method, "instances": size, "seconds": seconds, "cpu": cpu, "bytes": peak,
         "duckdb": distinct, "times": seconds / statistics.mean(distinct),
+        "duckdb_cpu": distinct_cpu, "times_cpu": cpu / statistics.mean(distinct_cpu),
         "duckdb_plain": plain, "times_plain": seconds / statistics.mean(plain),
     }  # fmt: skip
     print(
-        f"{method} at {size:,}: {seconds:.1f} s, {peak / 1e9:.2f} GB; DuckDB counting distinct "
-        f"sources {min(distinct):.2f} to {max(distinct):.2f} s, {row['times']:.1f} times; counting "
-        f"rows {min(plain):.2f} to {max(plain):.2f} s, {row['times_plain']:.1f} times{limit(row)}",
+        f"{method} at {size:,}: {seconds:.1f} s, {cpu:.1f} s of processors, {peak / 1e9:.2f} GB; "
+        f"DuckDB counting distinct sources {min(distinct):.2f} to {max(distinct):.2f} s, "
+        f"{row['times']:.1f} times, of processors {row['times_cpu']:.1f} times; counting rows "
+        f"{min(plain):.2f} to {max(plain):.2f} s, {row['times_plain']:.1f} times{limit(row)}",
         flush=True,
     )
     return row
@@ -115,20 +121,23 @@ def limit(row: dict[str, Any]) -> str:
     return f"; at most {times} times and {most / 1e9:.0f} GB are wanted"
 
 
-def grouped(data: Path, count: str) -> float:
-    """Return the seconds that DuckDB takes to read and group the votes, a new process included."""
-    return process(sys.executable, "-c", GROUPED, data / "votes.parquet", count)[0]
+def grouped(data: Path, count: str) -> tuple[float, float]:
+    """Return what DuckDB takes to read and group the votes, a new process included.
+
+    Seconds, and those of processors, which a busy machine changes less.
+    """
+    return process(sys.executable, "-c", GROUPED, data / "votes.parquet", count)[:2]
 
 
-def process(*command: Any) -> tuple[float, float]:
-    """Return seconds and peak bytes of a process."""
+def process(*command: Any) -> tuple[float, float, float]:
+    """Return seconds, seconds of processors, and peak bytes of a process."""
     began = time.perf_counter()
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - began
     if status:
         raise SystemExit(f"failed: {' '.join(map(str, command))}")
-    return seconds, usage.ru_maxrss * 1024.0
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024.0
 
 
 def growths(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -144,6 +153,7 @@ def growths(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "from": small["instances"],
                 "to": large["instances"],
                 "times": large["seconds"] / small["seconds"],
+                "times_cpu": large["cpu"] / small["cpu"],
             }
             for small, large in pairwise(own)
         ]
