@@ -20,7 +20,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/installed-dev
+bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.speed.solve
 	$(BIN)/python -m benchmarks.speed.metrics
 	$(BIN)/python -m benchmarks.speed.peers
@@ -48,3 +48,7 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .[dev]
 	touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .[dev,bench]
+	touch $@ $(VENV)/installed-dev $(VENV)/installed
