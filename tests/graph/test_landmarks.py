@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from mhpc.core.arrays import FloatArray, IntArray, Sparse
+from mhpc.graph import everywhere, leaves
 from mhpc.graph import landmarks as module
 from mhpc.graph.landmarks import Landmarks
 from mhpc.graph.local import nearest
@@ -38,7 +39,7 @@ def test_nearest_landmarks_are_what_sorting_all_distances_gives(
     cells: int, count: int, wide: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_CELLS", cells)
-    monkeypatch.setattr(module, "_WIDE", wide)
+    monkeypatch.setattr(everywhere, "WIDE", wide)
     X, landmarks = vectors(23, seed=1), vectors(301)
     near, far = nearest_among(X, landmarks, count)
     assert near.tolist() == nearest_by_sorting(X, landmarks, count)
@@ -99,3 +100,63 @@ def test_landmarks_are_sent_without_their_layout() -> None:
     assert len(pickle.dumps(found)) == plain
     after = pickle.loads(pickle.dumps(found)).nearest(X, 4)  # noqa: S301
     assert before[0].tolist() == after[0].tolist()
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few landmarks be so many that they are divided into leaves."""
+    monkeypatch.setattr(module, "EVERYWHERE", 100)
+    monkeypatch.setattr(leaves, "_SIZE", 7)
+    monkeypatch.setattr(leaves, "_GROUP", 2)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("cells", [1, 1 << 24], ids=["rows", "at once"])
+@pytest.mark.parametrize("count", [1, 4, 30, 900])
+def test_where_all_leaves_are_searched_the_nearest_are_found(
+    cells: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_CELLS", cells)
+    monkeypatch.setattr(leaves, "_SEARCHED", 1.0)
+    X, landmarks = vectors(23, seed=1), vectors(301)
+    assert nearest_among(X, landmarks, count)[0].tolist() == nearest_by_sorting(X, landmarks, count)
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_landmarks_equally_far_the_earlier_are_nearer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(leaves, "_SEARCHED", 1.0)
+    rng = np.random.default_rng(0)
+    X, landmarks = rng.integers(0, 3, (40, 2)), rng.integers(0, 3, (300, 2))
+    found = nearest_among(X.astype(float), landmarks.astype(float), 25)[0]
+    assert found.tolist() == nearest_by_sorting(X.astype(float), landmarks.astype(float), 25)
+
+
+@pytest.mark.usefixtures("many")
+def test_most_of_the_nearest_are_in_an_eighth_of_the_leaves() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.random((60, 20)) * (rng.random((60, 20)) < 0.3)
+    landmarks = centres[rng.integers(60, size=3000)] + 0.05 * rng.random((3000, 20))
+    X = landmarks[::50] + 0.01
+    found = nearest_among(X, landmarks, 10)[0]
+    same = [
+        len(set(a) & set(b))
+        for a, b in zip(found.tolist(), nearest_by_sorting(X, landmarks, 10), strict=True)
+    ]
+    assert np.mean(same) > 9
+
+
+@pytest.mark.usefixtures("many")
+def test_what_is_found_does_not_depend_on_which_rows_come_together() -> None:
+    X, landmarks = vectors(60, seed=1), Landmarks(sparse.csr_array(vectors(400)))
+    together = landmarks.nearest(sparse.csr_array(X), 5)
+    alone = [landmarks.nearest(sparse.csr_array(X[[row]]), 5) for row in range(len(X))]
+    assert together[0].tolist() == [near[0].tolist() for near, _ in alone]
+
+
+@pytest.mark.usefixtures("many")
+def test_landmarks_that_are_all_alike_can_be_divided() -> None:
+    near, far = nearest_among(np.ones((3, 4)), np.ones((200, 4)), 5)
+    assert not far.any()
+    assert near.shape == (3, 5)
