@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import mhpc.consolidate
 import mhpc.encode
 import mhpc.evaluate
+import mhpc.explain
 import mhpc.simulate
 
-del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.simulate
+del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.explain, mhpc.simulate
 
 if TYPE_CHECKING:
     from mhpc.choose.auto import Auto
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from mhpc.decide.threshold import Threshold
     from mhpc.encode.panel import encode
     from mhpc.errors import MhpcError, MhpcWarning
+    from mhpc.inquire import conflicts, explain
     from mhpc.pipeline import Result, compare, consolidate, evaluate, inspect
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
@@ -59,6 +61,8 @@ _HOMES = {
     "compare": "mhpc.pipeline",
     "consolidate": "mhpc.pipeline",
     "evaluate": "mhpc.pipeline",
+    "explain": "mhpc.inquire",
+    "conflicts": "mhpc.inquire",
     "Threshold": "mhpc.decide.threshold",
     "Taxonomy": "mhpc.core.taxonomy",
     "Votes": "mhpc.core.votes",
@@ -94,9 +98,11 @@ __all__ = [
     "Truth",
     "Votes",
     "compare",
+    "conflicts",
     "consolidate",
     "encode",
     "evaluate",
+    "explain",
     "inspect",
     "load_garden",
     "read_taxonomy",

@@ -4,6 +4,8 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -15,12 +17,13 @@ from mhpc.consolidate.voices import kinship_in
 from mhpc.core.arrays import FloatArray
 from mhpc.core.best import scored_cells
 from mhpc.core.choice import Compared
-from mhpc.core.consolidation import Consolidation, Step
+from mhpc.core.conflicts import KEPT
+from mhpc.core.consolidation import Consolidation, Step, walk
 from mhpc.core.decision import Decision
 from mhpc.core.inspection import Inspection
 from mhpc.core.memory import as_bytes, within_memory
 from mhpc.core.panel import Panel
-from mhpc.core.parts import Parts, Whole
+from mhpc.core.parts import Parts, Whole, part_of
 from mhpc.core.progress import Progress, silent
 from mhpc.core.scorecard import Scorecard, View
 from mhpc.core.sources import SourceFacts
@@ -199,7 +202,7 @@ def _consolidate_panel(
         sample_seen(consolidation, panel), labels_per_answer=panel.labels_per_answer
     )
     decision = decided(settled, consolidation)
-    facts = facts_of(Whole(panel), panel, tally(panel, decision.reason))
+    facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))
     return Result(panel, consolidation, decision, facts)
 
 
@@ -208,9 +211,24 @@ def rule_for(consolidation: Consolidation) -> Rule:
     return OnePath() if consolidation.one_truth else Threshold()
 
 
+def counted(
+    panel: Panel, consolidation: Consolidation, decision: Decision, *, most: int = KEPT
+) -> Tally:
+    """Count what sources said and how far label sets uphold it, block by block."""
+    level = decision.parameters.get("level")
+    tallies = (
+        tally(
+            part_of(panel, span), consolidation.score[span], decision.reason[span], level=level,
+            most=most,
+        )
+        for span in walk(consolidation)
+    )  # fmt: skip
+    return reduce(add, tallies)
+
+
 def facts_of(parts: Parts, shape: Panel, found: Tally) -> tuple[SourceFacts, ...]:
     """Return what there is to tell of the sources."""
-    facts = source_facts(found, parts.sources, kinship_in(parts))
+    facts = source_facts(found, parts.sources, kinship_in(parts), parts.taxonomy)
     # What is known is a source to learn from, not one to tell of.
     return facts if shape.gold is None else facts[:-1]
 

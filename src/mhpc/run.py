@@ -17,6 +17,7 @@ from mhpc.core.summary import Summary
 from mhpc.decide.threshold import Threshold
 from mhpc.engine.engine import Held, open_engine
 from mhpc.errors import ParameterError
+from mhpc.inquire import conflicts_of, spoken_about
 from mhpc.pipeline import facts_of, rule_for, scorecards
 from mhpc.read.model import read_model
 from mhpc.read.taxonomy import read_taxonomy
@@ -78,10 +79,14 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
             write_taxonomy(folder / "taxonomy.csv", held.shape.taxonomy)
             if model.fitted is not None:
                 write_model(folder / "model.npz", model)
-            counts = held.finish(folder, found, model.settled, top=settings.top, progress=progress)
+            scope = spoken_about(held.parts, held.shape)
+            counts = held.finish(
+                folder, found, model.settled, top=settings.top, scope=scope, progress=progress
+            )
             sources = facts_of(held.parts, held.shape, counts)
+            conflicts = conflicts_of(held.parts, scope, counts)
             write_sources(folder / "sources.csv", sources)
-        summary = summarise(found, counts, model.settled, sources, cards, seconds)
+        summary = summarise(found, counts, model.settled, sources, conflicts, cards, seconds)
         document = run_document(settings.model_dump(), summary)
         (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
     return summary

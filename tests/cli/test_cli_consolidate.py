@@ -46,8 +46,8 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     assert header(out / "labels.csv") == ["instance", "label", "score"]
     assert header(out / "sources.csv") == [
         "source", "answers", "coverage", "mean_depth",
-        "reliability", "reliability_low", "reliability_high",
-        "vagueness", "vagueness_low", "vagueness_high", "voice", "kin", "kinship",
+        "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
+        "wrong", "wrong_low", "wrong_high", "errs_under", "voice", "kin", "kinship", "copy",
     ]  # fmt: skip
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 

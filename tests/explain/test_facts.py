@@ -6,7 +6,8 @@ from scipy import sparse
 
 import mhpc
 from mhpc.core.kinship import Kinship, strangers
-from mhpc.explain.sources import share, source_facts, tally
+from mhpc.explain.intervals import share
+from mhpc.explain.sources import source_facts, tally
 from tests.build import GARDEN, panel_of
 
 
@@ -26,36 +27,42 @@ def test_source_facts_tell_coverage_depth_reliability_and_vagueness() -> None:
         "p1": ["plant", "flower", "monarda", "tree", "oak"],
         "p2": ["animal", "bird", "finch"],
     }
-    ann, bob, cid, dee = source_facts(tally(panel, decision.reason), panel.sources, strangers(4))
+    found = tally(panel, averaged.score, decision.reason)
+    ann, bob, cid, dee = source_facts(found, panel.sources, strangers(4), GARDEN)
     assert (ann.answers, ann.coverage, ann.mean_depth) == (2, 1.0, 3.0)
-    assert (ann.reliability.value, ann.vagueness.value) == (1.0, 0.0)
+    assert (ann.accurate.value, ann.vague.value, ann.wrong.value) == (1.0, 0.0, 0.0)
     # Both its labels are upheld, and the result knows both more precisely.
-    assert (bob.mean_depth, bob.reliability.value, bob.vagueness.value) == (2.0, 1.0, 1.0)
+    assert (bob.mean_depth, bob.accurate.value, bob.vague.value) == (2.0, 0.0, 1.0)
+    assert (cid.accurate.value, cid.vague.value, cid.wrong.value) == (1.0, 0.0, 0.0)
     assert (cid.voice, cid.kin, cid.kinship) == (1.0, "", 0.0)
     assert dee.answers == 1
     assert math.isnan(dee.mean_depth)
-    assert math.isnan(dee.reliability.value)
+    assert math.isnan(dee.wrong.value)
 
 
-def test_what_the_result_does_not_uphold_is_unreliable() -> None:
+def test_what_the_result_does_not_have_is_wrong() -> None:
     rows = [("p", who, "oak") for who in ("ann", "bob", "cid")]
     panel = panel_of([*rows, ("p", "dee", "finch")])
-    decision = mhpc.Threshold(level=0.5).decide(
-        mhpc.SA(votes="augmented").consolidate(panel), labels_per_answer=2
-    )
-    *_, dee = source_facts(tally(panel, decision.reason), panel.sources, strangers(4))
-    assert dee.reliability.value == 0.0
-    assert math.isnan(dee.vagueness.value)
+    averaged = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(level=0.5).decide(averaged, labels_per_answer=2)
+    found = tally(panel, averaged.score, decision.reason)
+    *_, dee = source_facts(found, panel.sources, strangers(4), GARDEN)
+    assert (dee.accurate.value, dee.vague.value, dee.wrong.value) == (0.0, 0.0, 1.0)
+    # One mistake out of one is everything that it said: no place is worse than the others.
+    assert dee.errs == ()
 
 
 def test_the_nearest_kin_is_named() -> None:
     panel = panel_of([("p", who, "oak") for who in ("ann", "bob", "cid")])
     alike = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
-    decision = mhpc.Threshold(level=0.5).decide(mhpc.SA().consolidate(panel), labels_per_answer=1)
-    ann, bob, _ = source_facts(
-        tally(panel, decision.reason), panel.sources, Kinship(np.ones(3), sparse.csr_array(alike))
-    )
+    averaged = mhpc.SA().consolidate(panel)
+    decision = mhpc.Threshold(level=0.5).decide(averaged, labels_per_answer=1)
+    ann, bob, cid = source_facts(
+        tally(panel, averaged.score, decision.reason), panel.sources,
+        Kinship(np.ones(3), sparse.csr_array(alike)), GARDEN,
+    )  # fmt: skip
     assert (ann.kin, ann.kinship, bob.kin) == ("bob", 0.9, "ann")
+    assert (ann.copy, bob.copy, cid.copy) == ("near-copy", "near-copy", None)
     assert bob.voice == pytest.approx(1 / 1.9)
 
 

@@ -1,7 +1,7 @@
 import json
 
 import mhpc
-from mhpc.explain.sources import tally
+from mhpc.pipeline import counted
 from mhpc.report.document import plain, run_document
 from mhpc.report.summary import summarise
 from tests.build import GARDEN
@@ -12,9 +12,10 @@ def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
     result = mhpc.consolidate(votes, GARDEN)
     summary = summarise(
         result.consolidation,
-        tally(result.panel, result.decision.reason),
+        counted(result.panel, result.consolidation, result.decision),
         result.decision,
         result.sources,
+        mhpc.conflicts(result),
         (),
         {"reading": 0.1},
     )  # fmt: skip

@@ -4,7 +4,7 @@ from rich.console import Console, RenderableType
 
 import mhpc
 from mhpc.core.scorecard import Score, Scorecard, View
-from mhpc.explain.sources import tally
+from mhpc.pipeline import counted
 from mhpc.report.summary import summarise
 from mhpc.report.terminal import render_inspection, render_scorecards, render_summary
 from tests.build import GARDEN
@@ -26,9 +26,10 @@ def summary_of(*sources: str, method: str | None = None) -> str:
     result = mhpc.consolidate(votes(*sources), GARDEN, method=method)
     summary = summarise(
         result.consolidation,
-        tally(result.panel, result.decision.reason),
+        counted(result.panel, result.consolidation, result.decision),
         result.decision,
         result.sources,
+        mhpc.conflicts(result),
         (),
         {},
     )

@@ -13,7 +13,7 @@ from mhpc.core.arrays import dense
 from mhpc.core.best import scored_cells
 from mhpc.core.consolidation import Consolidation, Top
 from mhpc.core.index import Index
-from mhpc.core.sources import Share, SourceFacts
+from mhpc.core.sources import Share, SourceFacts, Weakness
 from mhpc.core.taxonomy import build_taxonomy
 from mhpc.core.votes import Votes
 from mhpc.errors import UnwritableError
@@ -134,17 +134,24 @@ def test_labels_hold_the_decision_with_scores(tmp_path: Path) -> None:
 
 def test_sources_are_a_row_each(tmp_path: Path) -> None:
     unknown = Share(float("nan"), float("nan"), float("nan"))
-    silent = SourceFacts("ann, silent", 0, 0.0, float("nan"), unknown, unknown, 1.0, "", 0.0)
-    bob = SourceFacts("bob", 3, 0.75, 1.5, Share(1, 0.4, 1), Share(0, 0, 0.6), 0.5, "cid", 1.0)
+    silent = SourceFacts(
+        "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0
+    )
+    sure, none = Share(1, 0.4, 1), Share(0, 0, 0.6)
+    errs = (Weakness("a,b", 3, 1),)
+    bob = SourceFacts("bob", 3, 0.75, 1.5, sure, none, none, 0.5, "cid", 1.0, "copy", errs)
     write_sources(tmp_path / "sources.csv", [silent, bob])
     assert table(tmp_path / "sources.csv") == [
         [
             "source", "answers", "coverage", "mean_depth",
-            "reliability", "reliability_low", "reliability_high",
-            "vagueness", "vagueness_low", "vagueness_high", "voice", "kin", "kinship",
+            "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
+            "wrong", "wrong_low", "wrong_high", "errs_under", "voice", "kin", "kinship", "copy",
         ],
-        ["ann, silent", "0", "0.0", "", "", "", "", "", "", "", "1.0", "", "0.0"],
-        ["bob", "3", "0.75", "1.5", "1", "0.4", "1", "0", "0", "0.6", "0.5", "cid", "1.0"],
+        ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", ""],
+        [
+            "bob", "3", "0.75", "1.5", "1", "0.4", "1", *["0", "0", "0.6"] * 2, "a,b",
+            "0.5", "cid", "1.0", "copy",
+        ],
     ]  # fmt: skip
 
 

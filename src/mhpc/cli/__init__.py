@@ -22,6 +22,8 @@ COMMANDS = {
     "consolidate": "mhpc.cli.consolidate:consolidate",
     "compare": "mhpc.cli.compare:compare",
     "evaluate": "mhpc.cli.evaluate:evaluate",
+    "explain": "mhpc.cli.explain:explain",
+    "conflicts": "mhpc.cli.conflicts:conflicts",
     "simulate": "mhpc.cli.simulate:simulate",
     "reproduce": "mhpc.cli.reproduce:reproduce",
     "methods": "mhpc.cli.methods:methods",

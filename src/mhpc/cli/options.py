@@ -84,6 +84,15 @@ def progress_option(function: Function) -> Function:
     return option(function)
 
 
+def votes_option(function: Function) -> Function:
+    """Add ``--votes``, for commands that read a run's votes again."""
+    option = click.option(
+        "--votes", metavar="FILE",
+        help="Where the votes are that OUT/ was made of, if they are no longer where they were.",
+    )  # fmt: skip
+    return option(function)
+
+
 def as_json(function: Function) -> Function:
     """Add ``--json``."""
     option = click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")

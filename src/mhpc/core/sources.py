@@ -1,7 +1,9 @@
 """SourceFacts: what can be said of one source."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
+
+Copy: TypeAlias = Literal["copy", "near-copy"]
 
 
 class Share(NamedTuple):
@@ -10,6 +12,19 @@ class Share(NamedTuple):
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """A subtree in which a source errs more than elsewhere.
+
+    Of the most specific labels that it said there, at `label` or below, `wrong` of `said` are not
+    in the result.
+    """
+
+    label: str
+    said: int
+    wrong: int
 
 
 @dataclass(frozen=True)
@@ -26,24 +41,30 @@ class SourceFacts:
         The share of all instances that is.
     mean_depth : float
         Mean level of the labels it gave, 1 the top; nan if it gave none.
-    reliability : Share
-        How much of what it said, most specific labels alone, the result upholds.
-    vagueness : Share
-        How much of that the result knows more precisely: it has a label below it.
+    accurate, vague, wrong : Share
+        Of the most specific labels it said: the result has the label and nothing below it; it has
+        the label and one below it; it does not have the label. The three make up 1.
     voice : float
         What its answers count beside those of its kin: 1 alone, 1/2 for each of two copies.
     kin : str
         The source that it is most alike beyond what skill explains; empty if to none.
     kinship : float
         How alike, from 0 to 1.
+    copy : "copy", "near-copy" or None
+        Whether all but a twentieth of what skill leaves open is its kin's, or more than half.
+    errs : tuple of Weakness
+        Where in the hierarchy it errs more than elsewhere, the most first.
     """
 
     source: str
     answers: int
     coverage: float
     mean_depth: float
-    reliability: Share
-    vagueness: Share
+    accurate: Share
+    vague: Share
+    wrong: Share
     voice: float
     kin: str
     kinship: float
+    copy: Copy | None = None
+    errs: tuple[Weakness, ...] = ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mhpc.core.choice import Choice
+from mhpc.core.conflicts import Conflicts
 from mhpc.core.consolidation import Step
 from mhpc.core.scorecard import Scorecard
 from mhpc.core.sources import SourceFacts
@@ -26,6 +27,8 @@ class Summary:
         The rule, its parameters, mean labels an instance, instances without a label.
     sources : tuple of SourceFacts
         A row a source.
+    conflicts : Conflicts
+        What a human should look at.
     scorecards : tuple of Scorecard
         One a view, if a truth was given.
     seconds : mapping of str to float
@@ -42,6 +45,7 @@ class Summary:
     counts: Mapping[str, int]
     decision: Mapping[str, Any]
     sources: tuple[SourceFacts, ...]
+    conflicts: Conflicts
     scorecards: tuple[Scorecard, ...]
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mhpc.consolidate.method import MethodParameters
+from mhpc.core.arrays import Sparse
 from mhpc.core.consolidation import Consolidation, Top
 from mhpc.core.decision import Settled
 from mhpc.core.model import Model
@@ -51,11 +52,13 @@ class Held(Protocol):
         settled: Settled,
         *,
         top: Top,
+        scope: Sparse | None,
         progress: Progress,
     ) -> Tally:
         """Write scores and labels of all instances into a folder.
 
         What was learnt is in its ``model.npz`` already, if the method keeps what it learns.
+        `scope` is what sources can speak about where it comes to who contradicts whom.
         """
 
 

@@ -1,13 +1,13 @@
 """The last block of every run: scores to label sets, both to files, and what adds up of them."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from mhpc.core.ahead import ahead
-from mhpc.core.arrays import FloatArray, IntArray
+from mhpc.core.arrays import FloatArray, IntArray, Sparse
 from mhpc.core.best import best_cells
 from mhpc.core.consolidation import Consolidation, ScoredCells, Top, walk
 from mhpc.core.decision import Settled
@@ -27,6 +27,7 @@ def finish(
     settled: Settled,
     *,
     top: Top,
+    scope: Sparse | None = None,
     progress: Progress = silent,
 ) -> Tally:
     """Write ``scores.parquet`` and ``labels.csv`` in one walk over the instances.
@@ -41,10 +42,14 @@ def finish(
         The answers, the scores, and what decides on them.
     top : int or "all"
         How many labels of each instance to keep in scores.parquet.
+    scope : csr_array, (M, K), or None
+        What sources can speak about where it comes to who contradicts whom; None: as the panel has
+        it.
     progress : callable
         Told after every block.
     """
     instances, labels = consolidation.instances, consolidation.taxonomy.labels
+    panel = panel if scope is None else replace(panel, scope=scope)
     found: Tally | None = None
 
     def work(span: slice) -> _Finished:
@@ -87,5 +92,5 @@ def _finished(
         row=row + span.start,
         label=reason.indices,
         score=values_at(score, row, reason.indices),
-        counts=tally(part_of(panel, span), reason),
+        counts=tally(part_of(panel, span), score, reason, level=settled.parameters.get("level")),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from mhpc.consolidate.fitted import concluded
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.registry import make_method
+from mhpc.core.arrays import Sparse
 from mhpc.core.consolidation import Consolidation, Top
 from mhpc.core.decision import Settled
 from mhpc.core.index import Index
@@ -92,10 +93,11 @@ class Here:
         settled: Settled,
         *,
         top: Top,
+        scope: Sparse | None,
         progress: Progress,
     ) -> Tally:
         """Write in one walk over the instances."""
-        return finish(folder, self.shape, found, settled, top=top, progress=progress)
+        return finish(folder, self.shape, found, settled, top=top, scope=scope, progress=progress)
 
 
 def with_known(panel: Panel, gold: Truth | None, *, unknown: Unknown) -> Panel:

@@ -14,6 +14,7 @@ import duckdb
 from mhpc.consolidate.fitted import Fitted, concluded
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.registry import make_method
+from mhpc.core.arrays import Sparse
 from mhpc.core.consolidation import Consolidation, Top
 from mhpc.core.decision import Settled
 from mhpc.core.model import Model
@@ -141,12 +142,16 @@ class There:
         settled: Settled,
         *,
         top: Top,
+        scope: Sparse | None,
         progress: Progress,
     ) -> Tally:
         """Let every partition be written by a task, and put what they wrote together."""
         crew, here = self.parts.crew, folder / PARTS
+        scope = crew.carried(scope)
         written = [
-            crew.submit(_finished, part, f"{at:06d}", folder.absolute(), top, self.parts.memory)
+            crew.submit(
+                _finished, part, f"{at:06d}", folder.absolute(), top, scope, self.parts.memory
+            )
             for at, part in enumerate(self.parts.partitions)
         ]
         (tally,) = crew.outcome(
@@ -206,7 +211,12 @@ def _facts(part: Partition) -> _Facts:
 
 
 def _finished(
-    part: Partition, name: str, folder: Path, top: Top, memory: int | None
+    part: Partition,
+    name: str,
+    folder: Path,
+    top: Top,
+    scope: Sparse | None,
+    memory: int | None,
 ) -> tuple[Tally]:
     """Conclude, decide and write; a task that is done twice does the same twice."""
     if not folder.is_dir():
@@ -218,7 +228,7 @@ def _finished(
     with in_worker(memory), _whole(folder / PARTS / name) as here:
         method = make_method(model.method, model.parameters)
         found = clamped(concluded(method, model.fitted, panel), panel.gold)
-        tally = finish(here, panel, found, model.settled, top=top)
+        tally = finish(here, panel, found, model.settled, top=top, scope=scope)
         write_order(here, panel.instances, part.first)
     return (tally,)
 

@@ -18,7 +18,7 @@ def run_document(settings: dict[str, Any], summary: Summary) -> dict[str, Any]:
     return {
         "settings": settings,
         "inputs": {
-            name: _fingerprint(Path(settings[name]))
+            name: fingerprint(Path(settings[name]))
             for name in ("votes", "taxonomy", "truth", "gold")
             if settings.get(name) and _lasts(Path(settings[name]))
         },
@@ -48,9 +48,10 @@ def _lasts(path: Path) -> bool:
     return path.is_file() or path.is_dir()
 
 
-def _fingerprint(path: Path) -> dict[str, Any]:
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Return the size and the hash of a file, or of the Parquet files of a folder."""
     if path.is_dir():
-        parts = [_fingerprint(file) for file in sorted(path.glob("[!._]*.parquet"))]
+        parts = [fingerprint(file) for file in sorted(path.glob("[!._]*.parquet"))]
         digests = "".join(part["sha256"] for part in parts)
         return {
             "files": len(parts),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from mhpc.core.conflicts import Conflicts
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.decision import Decision, Settled
 from mhpc.core.scorecard import Scorecard
@@ -15,6 +16,7 @@ def summarise(
     found: Tally,
     decided: Settled | Decision,
     sources: Sequence[SourceFacts],
+    conflicts: Conflicts,
     scorecards: Sequence[Scorecard],
     seconds: Mapping[str, float],
 ) -> Summary:
@@ -41,6 +43,7 @@ def summarise(
             "instances_without_label": found.without,
         },
         sources=tuple(sources),
+        conflicts=conflicts,
         scorecards=tuple(scorecards),
         seconds=dict(seconds),
     )

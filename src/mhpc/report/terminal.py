@@ -195,7 +195,7 @@ def _rule(decision: Mapping[str, Any]) -> str:
 def _sources(summary: Summary) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("source")
-    for name in ("answers", "coverage", "mean depth", "reliability", "vagueness", "voice"):
+    for name in ("answers", "coverage", "mean depth", "accurate", "vague", "wrong", "voice"):
         table.add_column(name, justify="right")
     table.add_column("kin")
     by_answers = sorted(summary.sources, key=lambda s: -s.answers)
@@ -203,7 +203,8 @@ def _sources(summary: Summary) -> RenderableType:
         depth = "" if facts.mean_depth != facts.mean_depth else f"{facts.mean_depth:.2f}"
         table.add_row(
             escape(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth,
-            _interval(facts.reliability), _interval(facts.vagueness), f"{facts.voice:.2f}",
+            _interval(facts.accurate), _interval(facts.vague), _interval(facts.wrong),
+            f"{facts.voice:.2f}",
             escape(f"{facts.kin} ({facts.kinship:.2f})") if facts.kinship > _KIN else "",
         )  # fmt: skip
     if len(by_answers) > _MOST_SOURCES:

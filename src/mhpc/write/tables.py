@@ -12,14 +12,14 @@ def write_sources(path: Path, sources: Sequence[SourceFacts]) -> None:
     """Write ``sources.csv``, a row a source."""
     header = (
         "source", "answers", "coverage", "mean_depth",
-        "reliability", "reliability_low", "reliability_high",
-        "vagueness", "vagueness_low", "vagueness_high",
-        "voice", "kin", "kinship",
+        "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
+        "wrong", "wrong_low", "wrong_high", "errs_under",
+        "voice", "kin", "kinship", "copy",
     )  # fmt: skip
     rows = (
         (
-            s.source, s.answers, s.coverage, s.mean_depth, *s.reliability, *s.vagueness, s.voice,
-            s.kin, s.kinship,
+            s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
+            s.errs[0].label if s.errs else None, s.voice, s.kin, s.kinship, s.copy,
         )
         for s in sources
     )  # fmt: skip

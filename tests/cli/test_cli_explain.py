@@ -1,0 +1,57 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def out(mhpc: Run, garden: Path) -> Path:
+    with (garden / "votes.csv").open("a") as file:
+        file.write("1,cid,fuchsia\n3,bob,[bold]\n")
+    with (garden / "taxonomy.csv").open("a") as file:
+        file.write("[bold],animal\n")
+    run = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "out")
+    assert run.returncode == 0, run.stderr
+    return garden / "out"
+
+
+def test_an_instance_is_explained_to_people(mhpc: Run, out: Path) -> None:
+    told = mhpc("explain", "out", "1").stdout
+    assert "1: all answers agree on flower" in told
+    assert "ann" in told
+    assert "1 say it" in told
+    assert "1 say only an ancestor" in told
+    assert "1 contradict it" in told
+    assert "[bold]" in mhpc("explain", "out", "3").stdout
+
+
+def test_one_label_is_explained_to_programs(mhpc: Run, out: Path) -> None:
+    found = json.loads(mhpc("explain", "out", "1", "monarda", "--json").stdout)
+    (label,) = found["labels"]
+    assert {voice["source"]: voice["stance"] for voice in label["voices"]} == {
+        "ann": "direct", "bob": "vague", "cid": "against",
+    }  # fmt: skip
+    assert all(voice["effect"] is not None for voice in label["voices"])
+
+
+def test_what_is_not_there_is_named_with_the_nearest(mhpc: Run, out: Path) -> None:
+    run = mhpc("explain", "out", "11")
+    assert (run.returncode, "instance '11' has no votes" in run.stderr) == (1, True)
+    assert "nearest: 'monarda'" in mhpc("explain", "out", "1", "monardo").stderr
+    assert "is not the output of a run" in mhpc("explain", "nowhere", "1").stderr
+
+
+def test_votes_that_are_gone_or_changed_are_told(mhpc: Run, out: Path, garden: Path) -> None:
+    (garden / "votes.csv").rename(garden / "moved.csv")
+    run = mhpc("explain", "out", "1")
+    assert run.returncode == 1
+    assert "is not there any more; say where it is with --votes FILE" in run.stderr
+    assert mhpc("explain", "out", "1", "--votes", "moved.csv").returncode == 0
+    (garden / "votes.csv").write_text((garden / "moved.csv").read_text() + "2,cid,bee\n")
+    run = mhpc("explain", "out", "1")
+    assert run.returncode == 1
+    assert "it has changed since" in run.stderr
