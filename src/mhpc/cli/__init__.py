@@ -22,6 +22,7 @@ COMMANDS = {
     "consolidate": "mhpc.cli.consolidate:consolidate",
     "compare": "mhpc.cli.compare:compare",
     "evaluate": "mhpc.cli.evaluate:evaluate",
+    "report": "mhpc.cli.report:report",
     "simulate": "mhpc.cli.simulate:simulate",
     "reproduce": "mhpc.cli.reproduce:reproduce",
     "methods": "mhpc.cli.methods:methods",
