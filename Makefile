@@ -1,13 +1,14 @@
 # make demo   the main job on the bundled example
 # make test   the tests
 # make lint   style and types
+# make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -19,6 +20,13 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+page: web/dist/index.html
+	cp $< src/mhpc/report/page.html
+
+page-check: web/dist/index.html
+	cd web && npm run --silent check
+	cmp $< src/mhpc/report/page.html || { echo "page.html is not what web/ builds; run make page"; exit 1; }
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.speed.solve
@@ -34,7 +42,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.reliability
 
 clean:
-	rm -rf $(VENV) mhpc-demo
+	rm -rf $(VENV) mhpc-demo web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:
@@ -52,3 +60,12 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .[dev,bench]
 	touch $@ $(VENV)/installed-dev $(VENV)/installed
+
+WEB := $(shell find web/src -type f) $(wildcard web/*.html web/*.js web/*.json)
+
+web/node_modules/installed: web/package.json web/package-lock.json
+	cd web && npm install --no-save --silent
+	touch $@
+
+web/dist/index.html: web/node_modules/installed $(WEB)
+	cd web && npm run --silent build

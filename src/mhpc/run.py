@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mhpc.account import account
 from mhpc.consolidate.registry import make_method
 from mhpc.core.consolidation import Consolidation
 from mhpc.core.decision import Settled
@@ -23,6 +24,7 @@ from mhpc.read.model import read_model
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.report.document import run_document
+from mhpc.report.html import write_report
 from mhpc.report.summary import summarise
 from mhpc.settings import RunSettings
 from mhpc.write.folder import refuse_existing, whole_folder
@@ -89,6 +91,9 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
         summary = summarise(found, counts, model.settled, sources, conflicts, cards, seconds)
         document = run_document(settings.model_dump(), summary)
         (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+        if settings.report:
+            progress("reporting", 0, 0)
+            write_report(folder, account(folder))
     return summary
 
 

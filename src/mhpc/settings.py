@@ -75,6 +75,9 @@ class RunSettings(Parameters):
     truth: str | None = None
     """Table instance, label, to score the result against; it changes no result."""
 
+    report: bool = False
+    """Write report.html too, a page to look at and to send on, and its facts as report.json."""
+
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Read settings from a TOML file or from the ``run.json`` of an earlier run."""

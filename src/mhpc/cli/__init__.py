@@ -24,6 +24,7 @@ COMMANDS = {
     "evaluate": "mhpc.cli.evaluate:evaluate",
     "explain": "mhpc.cli.explain:explain",
     "conflicts": "mhpc.cli.conflicts:conflicts",
+    "report": "mhpc.cli.report:report",
     "simulate": "mhpc.cli.simulate:simulate",
     "reproduce": "mhpc.cli.reproduce:reproduce",
     "methods": "mhpc.cli.methods:methods",

@@ -34,6 +34,7 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("engine")
 @setting("gold")
 @setting("truth")
+@setting("report")
 @click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE",
     help="Settings from a TOML file, or from the run.json of an earlier run, which repeats it. "
@@ -69,6 +70,10 @@ def consolidate(
     if [values.get(name) for name in _FILES].count("-") > 1:
         raise click.UsageError(
             "only one of VOTES, --taxonomy, --truth, --gold and --scope can be standard input"
+        )
+    if values.get("report") and values["votes"] == "-":
+        raise click.UsageError(
+            "--report reads the votes once more, which standard input does not allow; give a file"
         )
     settings = _absolute(RunSettings(**values))
     with StderrProgress(show_progress) as progress:

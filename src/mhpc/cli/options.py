@@ -56,6 +56,9 @@ def setting(name: str) -> Callable[[Function], Function]:
     if field.annotation is not None and get_origin(field.annotation) is dict:
         extra["multiple"] = True
         help_text += " May be given several times."
+    elif field.annotation is bool:
+        # None unless given, so that a settings file may say yes.
+        return click.option(flag, name, help=help_text, is_flag=True, default=None)
     elif get_origin(field.annotation) is Literal:
         extra["type"] = click.Choice(get_args(field.annotation))
     if not field.is_required() and field.default_factory is None and field.default is not None:

@@ -10,7 +10,7 @@ from mhpc.errors import OutputExistsError, UnwritableError
 
 OUTPUTS = {
     "scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
-    "report.html",
+    "report.html", "report.json",
 }  # fmt: skip
 """What a run writes; a folder with anything else in it is not replaced."""
 

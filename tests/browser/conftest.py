@@ -1,0 +1,65 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, Request, sync_playwright
+
+from mhpc.report.html import write_report
+
+Open: TypeAlias = Callable[..., Page]
+"""Shows facts in a new window, at a place of the page if one is given."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium; where there is none, tests are skipped, unless MHPC_BROWSER says "required"."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None and os.environ.get("MHPC_BROWSER") != "required":
+        pytest.skip("no chromium to show the page in")
+    assert path is not None, "no chromium, and MHPC_BROWSER says that it is required"
+    with sync_playwright() as playwright:
+        # Without its sandbox, which root cannot have; what it opens here is ours.
+        running = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Show facts, and hold every page to the same: no request, no error, no dialog."""
+    asked: list[str] = []
+    trouble: list[str] = []
+
+    def opened(facts: Mapping[str, Any], place: str = "", **context: Any) -> Page:
+        write_report(tmp_path, facts)
+        address = (tmp_path / "report.html").as_uri()
+        page = browser.new_context(reduced_motion="reduce", **context).new_page()
+        page.set_default_timeout(10_000)
+
+        def note(request: Request) -> None:
+            if request.url.split("#")[0] != address and not request.url.startswith("data:"):
+                asked.append(request.url)
+
+        def refuse(dialog: Dialog) -> None:
+            trouble.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("request", note)
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", refuse)
+        page.goto(address + place)
+        page.wait_for_selector(".waiting", state="detached")
+        return page
+
+    yield opened
+    for context in browser.contexts:
+        context.close()
+    assert (asked, trouble) == ([], [])

@@ -1,0 +1,96 @@
+"""The page for everybody: any name, any screen, light or dark, by keyboard, on paper."""
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open
+from tests.report.sample import HOSTILE, bare_facts, sample_facts
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
+
+
+def test_names_are_shown_as_text_whatever_they_hold(show: Open) -> None:
+    tame, hostile = sample_facts(), sample_facts(hostile=True)
+    counted = "() => document.querySelectorAll('script, img, b, iframe').length"
+    expected = show(tame).evaluate(counted)
+    page = show(hostile)
+    assert page.evaluate(counted) == expected
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE[0])
+    page.get_by_label("Search labels").fill("<img")
+    expect(page.locator("[role=tree] mark")).to_have_text("<img")
+    for name in HOSTILE[:5]:
+        expect(page.locator("#sources tbody bdi", has_text=name).first).to_have_text(name)
+
+
+def test_a_hostile_name_in_an_address_is_a_name(show: Open) -> None:
+    page = show(sample_facts(hostile=True), "#conflict=%3C%2Fscript%3E%3Cimg%20src%3Dx%20onerror")
+    link = page.locator("#conflicts ol a").nth(1)
+    link.click()
+    expect(page.locator("#conflicts article h3")).to_have_text(HOSTILE[1])
+    page.reload()
+    expect(page.locator("#conflicts article h3")).to_have_text(HOSTILE[1])
+
+
+@pytest.mark.parametrize("hostile", [False, True])
+def test_a_phone_shows_all_without_scrolling_sideways(show: Open, hostile: bool) -> None:
+    page = show(sample_facts(hostile=hostile, sources=14), "#label=F3", **PHONE)
+    page.locator("#sources .name").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    expect(page.get_by_label("Sort by")).to_be_visible()
+
+
+def test_dark_and_light_differ_and_nothing_else(show: Open) -> None:
+    colour = "() => getComputedStyle(document.body).backgroundColor"
+    seen = {
+        scheme: show(sample_facts(), color_scheme=scheme).evaluate(colour)
+        for scheme in ("light", "dark")
+    }
+    assert seen == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 30)"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("bare", [False, True])
+def test_no_barrier_is_found(show: Open, scheme: str, bare: bool) -> None:
+    facts = sample_facts(labels=30, sources=5, instances=9, conflicts=2)
+    page = show(bare_facts() if bare else facts, color_scheme=scheme)
+    if not bare:
+        page.locator("#sources .name").first.click()
+        page.get_by_label("conflict", exact=True).check()
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+def test_the_keyboard_reaches_the_report_first(show: Open) -> None:
+    page = show(sample_facts())
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the report")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to the report")).to_be_in_viewport()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Overview")).to_be_focused()
+
+
+def test_paper_gets_what_matters(show: Open, tmp_path: Path) -> None:
+    page = show(sample_facts(), color_scheme="dark")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("#conflicts article")).to_have_count(5)
+    expect(page.get_by_text("Errs most under").first).to_be_visible()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+    expect(page.get_by_label("Search labels")).to_be_hidden()
+    page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_command_can_be_copied(show: Open) -> None:
+    page = show(sample_facts(), permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the command").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == sample_facts()["command"]
+
+
+def test_facts_of_another_format_are_not_misread(show: Open) -> None:
+    page = show(sample_facts() | {"format": 2})
+    expect(page.get_by_text("This page shows facts of format 1, not 2.")).to_be_visible()

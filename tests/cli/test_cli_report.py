@@ -1,0 +1,43 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
+
+
+def test_a_run_gets_its_page_and_its_facts(garden: Path, mhpc: Mhpc) -> None:
+    assert mhpc(*CONSOLIDATE).returncode == 0
+    done = mhpc("report", "OUT")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "OUT/report.html\n", "")
+    assert "application/gzip+base64" in (garden / "OUT" / "report.html").read_text()
+    facts = json.loads((garden / "OUT" / "report.json").read_text())
+    assert facts["taxonomy"]["id"] == ["plant", "flower", "monarda", "fuchsia", "animal", "bee"]
+    assert sorted(facts["instances"]["id"]) == ["1", "2", "3"]
+
+
+def test_consolidate_writes_the_report_if_asked(garden: Path, mhpc: Mhpc) -> None:
+    assert mhpc(*CONSOLIDATE, "--report").returncode == 0
+    together = (garden / "OUT" / "report.json").read_text()
+    mhpc("report", "OUT")
+    assert (garden / "OUT" / "report.json").read_text() == together
+    assert json.loads((garden / "OUT" / "run.json").read_text())["settings"]["report"]
+    # A folder with a report in it is still ours to replace.
+    assert mhpc(*CONSOLIDATE, "--force").returncode == 0
+    assert not (garden / "OUT" / "report.html").exists()
+
+
+def test_standard_input_cannot_be_read_twice(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc("consolidate", "-", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--report")
+    assert done.returncode == 2
+    assert "--report reads the votes once more" in done.stderr
+
+
+def test_a_folder_that_is_no_run_is_refused(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "OUT").mkdir()
+    done = mhpc("report", "OUT")
+    assert done.returncode == 1
+    assert "OUT is not the output of a run" in done.stderr
+    assert not list((garden / "OUT").iterdir())

@@ -1,0 +1,86 @@
+"""The page as a file: what is in it, whatever the facts are."""
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mhpc.errors import UnwritableError
+from mhpc.report.html import json_of, page_of, write_report
+from tests.report.sample import sample_facts
+
+PACKED = re.compile(r'<script id="facts" type="application/gzip\+base64">([^<]*)</script>')
+LIMIT = 3_000_000
+
+
+def unpacked(page: str) -> Any:
+    (packed,) = PACKED.findall(page)
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+@given(st.recursive(st.text() | st.integers() | st.none() | st.booleans(), st.lists))
+def test_facts_come_out_as_they_went_in_and_are_never_markup(value: Any) -> None:
+    page = page_of({"format": 1, "value": value})
+    assert unpacked(page) == {"format": 1, "value": value}
+    assert PACKED.sub("", page) == PACKED.sub("", page_of({}))
+
+
+def test_the_same_facts_give_the_same_page() -> None:
+    assert page_of(sample_facts()) == page_of(sample_facts())
+
+
+def test_a_number_that_json_lacks_is_refused() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        json_of({"score": float("nan")})
+
+
+def test_ten_thousand_instances_and_five_thousand_labels_fit_the_limit() -> None:
+    facts = sample_facts(labels=5_000, sources=60, instances=10_000, conflicts=1_000)
+    assert len(page_of(facts).encode()) < LIMIT
+
+
+def test_the_page_allows_nothing_but_its_own_script_and_style() -> None:
+    page = page_of({})
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules.pop("default-src") == "'none'"
+    assert re.fullmatch(r"'sha256-[\w+/=]{44}'", rules.pop("script-src"))
+    assert re.fullmatch(r"'sha256-[\w+/=]{44}'", rules.pop("style-src"))
+    assert rules == {"img-src": "data:", "base-uri": "'none'", "form-action": "'none'"}
+    assert not re.findall(r'<[^>]+ (?:src|href)="(?!data:|#)[^"]*"', page)
+
+
+def test_both_files_are_written_and_nothing_else_is_left(tmp_path: Path) -> None:
+    facts = sample_facts(hostile=True)
+    write_report(tmp_path, facts)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "report.json"]
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == facts
+    assert unpacked((tmp_path / "report.html").read_text(encoding="utf-8")) == facts
+
+
+def test_an_interrupt_leaves_the_earlier_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_report(tmp_path, sample_facts())
+    before = (tmp_path / "report.html").read_bytes()
+
+    def interrupted(self: Path, *_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(tmp_path, sample_facts(labels=10))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "report.json"]
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnwritableError, match="file/report.html cannot be made"):
+        write_report(tmp_path / "file", sample_facts())
