@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +29,8 @@ from mhpc.core.tally import Tally
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.core.votes import Votes
-from mhpc.decide.one_path import OnePath
+from mhpc.decide.registry import make_rule
 from mhpc.decide.rule import Rule, decided
-from mhpc.decide.threshold import Threshold
 from mhpc.encode.gold import clamped
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
@@ -95,8 +95,9 @@ def consolidate(
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. Unless given,
         ``mhpc.Auto()``, which chooses by foretelling hidden answers.
     rule : Rule, optional
-        How scores become label sets; unless given, one path where the method takes it that
-        instances have one true label, else a threshold.
+        How scores become label sets, as ``mhpc.ExpectedF(depth_bias=1)``; unless given, one path
+        where the method takes it that instances have one true label, expected F where its scores
+        are probabilities or shares of sources, else a threshold.
     unknown : "error", "drop" or "graft"
         What to do with labels that the taxonomy lacks.
     instances : iterable of str, optional
@@ -203,9 +204,16 @@ def _consolidate_panel(
     return Result(panel, consolidation, decision, facts)
 
 
-def rule_for(consolidation: Consolidation) -> Rule:
-    """Return the rule that decides unless another is given."""
-    return OnePath() if consolidation.one_truth else Threshold()
+def rule_for(consolidation: Consolidation, name: str | None = None, **parameters: Any) -> Rule:
+    """Return a rule by name, or the one that decides unless another is given.
+
+    Of the parameters those that are not None are set.
+    """
+    if name is None:
+        usual = "expected-f" if consolidation.probable else "threshold"
+        name = "one-path" if consolidation.one_truth else usual
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return make_rule(name, given)
 
 
 def facts_of(parts: Parts, shape: Panel, found: Tally) -> tuple[SourceFacts, ...]:

@@ -14,7 +14,6 @@ from mhpc.core.model import Model
 from mhpc.core.parts import labels_per_answer
 from mhpc.core.progress import Progress, silent
 from mhpc.core.summary import Summary
-from mhpc.decide.threshold import Threshold
 from mhpc.engine.engine import Held, open_engine
 from mhpc.errors import ParameterError
 from mhpc.pipeline import facts_of, rule_for, scorecards
@@ -88,7 +87,11 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
 
 
 def _settled(settings: RunSettings, held: Held, found: Consolidation) -> Settled:
-    rule = Threshold(level=settings.threshold) if settings.threshold else rule_for(found)
+    rule = rule_for(
+        found,
+        settings.rule or ("threshold" if settings.threshold else None),
+        depth_bias=settings.depth_bias, level=settings.threshold, paths=settings.paths,
+    )  # fmt: skip
     return rule.settle(held.seen(found), labels_per_answer=labels_per_answer(held.parts))
 
 

@@ -71,6 +71,9 @@ class Consolidation:
         False when an iteration stopped at its limit.
     level : float or None
         The score from which on a label is decided to apply, where the method knows one.
+    probable : bool
+        Whether `score` is a probability, or a share of sources that stands for one, so that
+        expectations can be taken of it.
     one_truth : bool
         Whether the method takes it that an instance has one true label, with its ancestors.
     said : pair of matrices or None
@@ -93,6 +96,7 @@ class Consolidation:
     trace: tuple[Step, ...] = ()
     converged: bool = True
     level: float | None = None
+    probable: bool = False
     one_truth: bool = False
     said: tuple[Matrix, Matrix] | None = None
     choice: Choice | None = None

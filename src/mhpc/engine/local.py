@@ -19,7 +19,7 @@ from mhpc.core.tally import Tally
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.core.votes import Votes
-from mhpc.decide.threshold import LOOKED_AT
+from mhpc.decide.rule import LOOKED_AT
 from mhpc.encode.gold import clamped, with_gold
 from mhpc.encode.known import of_known_sources
 from mhpc.encode.labels import Unknown

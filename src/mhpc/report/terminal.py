@@ -188,6 +188,8 @@ def _rule(decision: Mapping[str, Any]) -> str:
         "matched": "matched to the size of the answers",
         "method": "the method's own level",
         "given": "as given",
+        "expected-f": f"highest expected F, {decision.get('expected_f', 0):.3g}",
+        "sure": f"as sure as {decision.get('sure', 0):.3g}",
     }
     return f"at score >= {decision['level']:.3g} ({how[decision['level_from']]})"
 
