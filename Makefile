@@ -32,6 +32,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.quality.auto
 	$(BIN)/python -m benchmarks.quality.ablation
 	$(BIN)/python -m benchmarks.quality.reliability
+	$(BIN)/python -m benchmarks.quality.decisions
 
 clean:
 	rm -rf $(VENV) mhpc-demo

@@ -72,7 +72,7 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
             else:
                 found, model = held.apply(earlier, progress=progress), earlier
         with _stage("evaluating", seconds, progress):
-            cards = scorecards(found, truth, settings.unknown) if truth else ()
+            cards = scorecards(found, model.settled, truth, settings.unknown) if truth else ()
         with _stage("writing", seconds, progress):
             write_taxonomy(folder / "taxonomy.csv", held.shape.taxonomy)
             if model.fitted is not None:

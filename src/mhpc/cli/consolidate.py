@@ -8,7 +8,7 @@ import click
 from mhpc.cli.options import as_json, given, progress_option, setting
 from mhpc.cli.output import show
 from mhpc.cli.progress import Show, StderrProgress
-from mhpc.decide.registry import RULES, rule_class
+from mhpc.decide.registry import RULES, make_rule, rule_class
 from mhpc.settings import RunSettings, read_settings
 
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
@@ -110,7 +110,8 @@ def _refuse_beside_rule(settings: RunSettings) -> None:
                 f"{option} cannot be given {beside}; the rules that have it: {', '.join(having)}"
             )
     if name:
-        rule_class(name)
+        level, paths = settings.threshold, settings.paths
+        make_rule(name, depth_bias=settings.depth_bias, level=level, paths=paths)
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Consolidation: a score for every instance and label, and how it came about."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy import sparse
 from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse, dense
 from mhpc.core.choice import Choice
 from mhpc.core.index import Index
+from mhpc.core.rows import selected
 from mhpc.core.taxonomy import Taxonomy
 
 Top: TypeAlias = int | Literal["all"]
@@ -128,6 +129,18 @@ class ScoredCells:
     label: IntArray
     score: FloatArray
     specific: FloatArray
+
+
+def among(consolidation: Consolidation, rows: IntArray) -> Consolidation:
+    """Return the consolidation of some instances."""
+    instances = consolidation.instances
+    return replace(
+        consolidation,
+        instances=Index(tuple(instances[i] for i in rows)),
+        score=selected(consolidation.score, rows),
+        specific=selected(consolidation.specific, rows),
+        said=None,
+    )
 
 
 def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:

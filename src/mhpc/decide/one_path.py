@@ -21,7 +21,6 @@ class OnePath(Rule):
     """
 
     name: ClassVar[str] = "one-path"
-    summary: ClassVar[str] = "the most likely label and its ancestors, for one truth an instance"
 
     level: Annotated[float, Field(gt=0)] | None = None
     """The least score of a label that may end the path; none: any above 0."""

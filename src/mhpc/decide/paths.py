@@ -7,10 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
-from mhpc.core.entries import canonical, cell_numbers, values_at
+from mhpc.core.entries import canonical, cell_numbers, changes, values_at
 from mhpc.core.hierarchy import raised
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.decide.closing import closed
+
+_TABLE_CELLS = 1 << 22
+"""Pairs of labels up to which all are written down; beyond, they are looked up."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,12 @@ class Paths:
 
     def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
         """Return the ends, and what they imply."""
-        found = _Candidates.of(score, specific, taxonomy, self.level)
-        if self.paths == 1 and self.depth_bias == 0:
-            row, label = found.best(found.value)
+        one = self.paths == 1 and self.depth_bias == 0
+        if one and self.level is None and isinstance(specific, np.ndarray):
+            row, label = _highest(specific)
         else:
-            row, label = self._ends(found, taxonomy)
+            found = _Candidates.of(score, specific, taxonomy, self.level)
+            row, label = found.best(found.value) if one else self._ends(found, taxonomy)
         ones = np.ones(len(row), dtype=np.int16)
         return closed(sparse.csr_array((ones, (row, label)), shape=specific.shape), taxonomy)
 
@@ -58,6 +62,13 @@ class Paths:
             )
         pairs = [np.concatenate(part) for part in zip(*ends, strict=True)] if ends else []
         return (pairs[0], pairs[1]) if pairs else (found.row[:0], found.label[:0])
+
+
+def _highest(specific: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the rows with anything above 0, and their best label, the earlier in a tie."""
+    best = specific.argmax(axis=1)
+    known = np.flatnonzero(specific[np.arange(len(best)), best] > 0)
+    return known, best[known]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +102,12 @@ class _Candidates:
         """Return the rows that have any, and the label of highest weight, the earlier in a tie."""
         if not len(self.row):
             return self.row, self.label
-        starts = np.flatnonzero(np.diff(self.row, prepend=-1))
+        starts = np.flatnonzero(changes(self.row))
         highest = np.maximum.reduceat(weight, starts)
         sizes = np.diff(np.append(starts, len(self.row)))
         at = np.flatnonzero(weight == np.repeat(highest, sizes))
-        row, first = np.unique(self.row[at], return_index=True)
-        return row, self.label[at[first]]
+        first = at[changes(self.row[at])]
+        return self.row[first], self.label[first]
 
     def related(self, kin: "_Kin", row: IntArray, label: IntArray) -> BoolArray:
         """Mark what is the label of its row, above or below it."""
@@ -113,10 +124,18 @@ class _Kin:
     """Tells which of two labels are the same, or one above the other."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
-        self._labels = len(taxonomy)
-        self._cells = cell_numbers(taxonomy.closure)
+        closure, K = taxonomy.closure, len(taxonomy)
+        self._labels = K
+        self._cells = cell_numbers(closure)
+        self._table: BoolArray | None = None
+        if K * K <= _TABLE_CELLS:
+            self._table = np.zeros((K, K), dtype=bool)
+            self._table.flat[self._cells] = True
+            self._table |= self._table.T
 
     def __call__(self, one: IntArray, other: IntArray) -> BoolArray:
+        if self._table is not None:
+            return np.asarray(self._table[one, other])
         return self._below(one, other) | self._below(other, one)
 
     def _below(self, lower: IntArray, upper: IntArray) -> BoolArray:

@@ -33,6 +33,7 @@ def rule_class(name: str) -> "type[Rule]":
     return found
 
 
-def make_rule(name: str, parameters: Mapping[str, Any]) -> "Rule":
-    """Return a rule by name, with some of its parameters set."""
-    return rule_class(name)(**parameters)
+def make_rule(name: str, **parameters: Any) -> "Rule":
+    """Return a rule by name, with those of the parameters set that are not None."""
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return rule_class(name)(**given)

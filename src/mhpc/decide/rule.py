@@ -18,7 +18,6 @@ class Rule(Parameters):
     """From scores to label sets that hold, with a label, all its ancestors."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]
 
     depth_bias: DepthBias = 0.0
     """How deep to answer: 0 as the rule says, each 1 more lets a missed label weigh twice as much

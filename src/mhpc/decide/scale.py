@@ -19,7 +19,7 @@ from mhpc.core.hierarchy import raised
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.decide.rule import LOOKED_AT
 
-_KEPT_BITS = 40
+_LEFT_OUT = 40
 """Lower bits of a score that are left out when scores are counted: 12 of 52 stay."""
 
 _LEAST, _MOST = 1 / 32, 32.0
@@ -79,13 +79,25 @@ def count(consolidation: Consolidation) -> Counted:
     for span in walk(consolidation, most=LOOKED_AT):
         values, answered = _above_zero(raised(consolidation.score[span], consolidation.taxonomy))
         instances += answered
-        # The bits of positive floats are in the order of the floats.
-        bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
-        new, often = np.unique(bits >> _KEPT_BITS, return_counts=True)
+        new, often = _counted(values)
         key, back = np.unique(np.concatenate([key, new]), return_inverse=True)
         times = np.bincount(back, np.concatenate([times, often]), len(key)).astype(np.int64)
-    score = (key << _KEPT_BITS).view(np.float64)
+    score = (key << _LEFT_OUT).view(np.float64)
     return Counted(score[::-1], times[::-1], instances)
+
+
+def _counted(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the leading bits of the values, rising, and how often they occur."""
+    if not len(values):
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing
+    # The bits of positive floats are in the order of the floats, and few at the front of them, so
+    # that nothing has to be sorted.
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64) >> _LEFT_OUT
+    lowest = bits.min()
+    times = np.bincount(bits - lowest)
+    there = np.flatnonzero(times)
+    return there + lowest, times[there]
 
 
 def _above_zero(scores: Block) -> tuple[FloatArray, int]:

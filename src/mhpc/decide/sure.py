@@ -24,7 +24,6 @@ class Sure(Rule):
     """
 
     name: ClassVar[str] = "sure"
-    summary: ClassVar[str] = "down from the roots while a child is sure enough"
 
     level: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """How probable a label must be."""

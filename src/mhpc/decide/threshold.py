@@ -28,7 +28,6 @@ class Threshold(Rule):
     """
 
     name: ClassVar[str] = "threshold"
-    summary: ClassVar[str] = "labels whose score reaches a level"
 
     level: Annotated[float, Field(gt=0)] | None = None
     """The lowest score that is enough; none: the method's own level, or else as many labels as

@@ -22,7 +22,6 @@ class TopPaths(Rule):
     """
 
     name: ClassVar[str] = "top-paths"
-    summary: ClassVar[str] = "a fixed number of best labels and their ancestors"
 
     paths: Annotated[int, Field(ge=1)] = 3
     """How many."""

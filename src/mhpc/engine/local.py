@@ -1,20 +1,18 @@
 """The local engine: all votes as one panel in this process."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mhpc.consolidate.fitted import concluded
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.registry import make_method
-from mhpc.core.consolidation import Consolidation, Top
+from mhpc.core.consolidation import Consolidation, Top, among
 from mhpc.core.decision import Settled
-from mhpc.core.index import Index
 from mhpc.core.model import Model
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Whole, sample_of
 from mhpc.core.progress import Progress
-from mhpc.core.rows import selected
 from mhpc.core.tally import Tally
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
@@ -110,10 +108,4 @@ def sample_seen(found: Consolidation, panel: Panel) -> Consolidation:
     at = sample_of(panel, LOOKED_AT)
     if len(at) == len(panel.instances):
         return found
-    return replace(
-        found,
-        instances=Index(tuple(found.instances[i] for i in at)),
-        score=selected(found.score, at),
-        specific=selected(found.specific, at),
-        said=None,
-    )
+    return among(found, at)
