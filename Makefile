@@ -40,6 +40,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.auto
 	$(BIN)/python -m benchmarks.quality.ablation
 	$(BIN)/python -m benchmarks.quality.reliability
+	$(BIN)/python -m benchmarks.quality.decisions
 
 clean:
 	rm -rf $(VENV) mhpc-demo web/node_modules web/dist

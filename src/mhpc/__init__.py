@@ -39,7 +39,11 @@ if TYPE_CHECKING:
     from mhpc.core.truth import Truth
     from mhpc.core.votes import Votes
     from mhpc.datasets.garden import load_garden
+    from mhpc.decide.expected_f import ExpectedF
+    from mhpc.decide.one_path import OnePath
+    from mhpc.decide.sure import Sure
     from mhpc.decide.threshold import Threshold
+    from mhpc.decide.top_paths import TopPaths
     from mhpc.encode.panel import encode
     from mhpc.errors import MhpcError, MhpcWarning
     from mhpc.inquire import conflicts, explain
@@ -63,7 +67,11 @@ _HOMES = {
     "evaluate": "mhpc.pipeline",
     "explain": "mhpc.inquire",
     "conflicts": "mhpc.inquire",
+    "ExpectedF": "mhpc.decide.expected_f",
     "Threshold": "mhpc.decide.threshold",
+    "Sure": "mhpc.decide.sure",
+    "OnePath": "mhpc.decide.one_path",
+    "TopPaths": "mhpc.decide.top_paths",
     "Taxonomy": "mhpc.core.taxonomy",
     "Votes": "mhpc.core.votes",
     "Truth": "mhpc.core.truth",
@@ -87,14 +95,18 @@ __all__ = [
     "Consolidation",
     "CrossSource",
     "Decision",
+    "ExpectedF",
     "MhpcError",
     "MhpcWarning",
+    "OnePath",
     "Panel",
     "Profile",
     "Result",
     "Scorecard",
+    "Sure",
     "Taxonomy",
     "Threshold",
+    "TopPaths",
     "Truth",
     "Votes",
     "compare",

@@ -3,9 +3,10 @@
 import time
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,12 @@ from mhpc.consolidate.grid import grid
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.consolidate.voices import kinship_in
-from mhpc.core.arrays import FloatArray
+from mhpc.core.arrays import FloatArray, Sparse
 from mhpc.core.best import scored_cells
 from mhpc.core.choice import Compared
 from mhpc.core.conflicts import KEPT
-from mhpc.core.consolidation import Consolidation, Step, walk
-from mhpc.core.decision import Decision
+from mhpc.core.consolidation import Consolidation, Step, among, walk
+from mhpc.core.decision import Decision, Settled
 from mhpc.core.inspection import Inspection
 from mhpc.core.memory import as_bytes, within_memory
 from mhpc.core.panel import Panel
@@ -31,9 +32,9 @@ from mhpc.core.tally import Tally
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.core.votes import Votes
-from mhpc.decide.one_path import OnePath
-from mhpc.decide.rule import Rule, decided
-from mhpc.decide.threshold import Threshold
+from mhpc.decide.registry import make_rule
+from mhpc.decide.rule import Rule
+from mhpc.decide.rule import decided as decided_by
 from mhpc.encode.gold import clamped
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
@@ -98,8 +99,9 @@ def consolidate(
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. Unless given,
         ``mhpc.Auto()``, which chooses by foretelling hidden answers.
     rule : Rule, optional
-        How scores become label sets; unless given, one path where the method takes it that
-        instances have one true label, else a threshold.
+        How scores become label sets, as ``mhpc.ExpectedF(depth_bias=1)``; unless given, one path
+        where the method takes it that instances have one true label, expected F where its scores
+        are probabilities or shares of sources, else a threshold.
     unknown : "error", "drop" or "graft"
         What to do with labels that the taxonomy lacks.
     instances : iterable of str, optional
@@ -126,13 +128,30 @@ def evaluate(
     *,
     view: View = "closed",
     unknown: Unknown = "error",
+    decided: Sparse | None = None,
 ) -> Scorecard:
-    """Measure scores against a truth; instances without a known truth do not count."""
+    """Measure scores and label sets against a truth; who is not in it does not count.
+
+    Parameters
+    ----------
+    result : Result or Consolidation
+        What to measure; label sets are those of a Result, unless given.
+    truth : Truth
+        As `mhpc.read_truth` gives it.
+    view : "closed" or "specific"
+        Measure scores against all true labels with their ancestors, or against the deepest ones.
+    unknown : "error", "drop" or "graft"
+        What to do with labels and instances that the result does not know.
+    decided : csr_array, optional
+        An entry where an instance is given a label, (N, K).
+    """
     if view not in ("closed", "specific"):
         raise ParameterError(f"view = {view!r} is not allowed; give closed | specific")
     found = result.consolidation if isinstance(result, Result) else result
+    if decided is None and isinstance(result, Result):
+        decided = result.decision.reason
     known = encode_truth(truth, found.taxonomy, found.instances, unknown=unknown)
-    return score(found, known, view=view)
+    return score(found, known, view=view, decided=decided)
 
 
 def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
@@ -188,7 +207,7 @@ def compare(
         began = time.perf_counter()
         result = method.consolidate(panel)
         seconds = time.perf_counter() - began
-        cards = scorecards(result, truth, unknown) if truth else ()
+        cards = scorecards(result, _settled(result, panel), truth, unknown) if truth else ()
         found.append(Compared(name, judged.get(name), cards, seconds))
     return tuple(found)
 
@@ -197,18 +216,22 @@ def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
     consolidation = clamped(method.consolidate(panel, progress=progress), panel.gold)
-    rule = rule or rule_for(consolidation)
-    settled = rule.settle(
-        sample_seen(consolidation, panel), labels_per_answer=panel.labels_per_answer
-    )
-    decision = decided(settled, consolidation)
+    decision = decided_by(_settled(consolidation, panel, rule), consolidation)
     facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))
     return Result(panel, consolidation, decision, facts)
 
 
-def rule_for(consolidation: Consolidation) -> Rule:
-    """Return the rule that decides unless another is given."""
-    return OnePath() if consolidation.one_truth else Threshold()
+def _settled(found: Consolidation, panel: Panel, rule: Rule | None = None) -> Settled:
+    seen = sample_seen(found, panel)
+    return (rule or rule_for(found)).settle(seen, labels_per_answer=panel.labels_per_answer)
+
+
+def rule_for(consolidation: Consolidation, name: str | None = None, **parameters: Any) -> Rule:
+    """Return a rule by name, or the one that decides unless another is given; as `make_rule`."""
+    if name is None:
+        usual = "expected-f" if consolidation.probable else "threshold"
+        name = "one-path" if consolidation.one_truth else usual
+    return make_rule(name, **parameters)
 
 
 def counted(
@@ -233,8 +256,13 @@ def facts_of(parts: Parts, shape: Panel, found: Tally) -> tuple[SourceFacts, ...
     return facts if shape.gold is None else facts[:-1]
 
 
-def scorecards(found: Consolidation, truth: Truth, unknown: Unknown) -> tuple[Scorecard, ...]:
-    """Measure both views."""
+def scorecards(
+    found: Consolidation, settled: Settled, truth: Truth, unknown: Unknown
+) -> tuple[Scorecard, ...]:
+    """Measure both views, and the label sets of those instances that the truth knows."""
     views: tuple[View, ...] = ("closed", "specific")
     known = encode_truth(truth, found.taxonomy, found.instances, unknown=unknown)
-    return tuple(score(found, known, view=view) for view in views)
+    some = among(found, known.rows)
+    here = replace(known, rows=np.arange(len(known.rows)))
+    reason = decided_by(settled, some).reason
+    return tuple(score(some, here, view=view, decided=reason) for view in views)

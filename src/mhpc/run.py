@@ -15,7 +15,6 @@ from mhpc.core.model import Model
 from mhpc.core.parts import labels_per_answer
 from mhpc.core.progress import Progress, silent
 from mhpc.core.summary import Summary
-from mhpc.decide.threshold import Threshold
 from mhpc.engine.engine import Held, open_engine
 from mhpc.errors import ParameterError
 from mhpc.inquire import conflicts_of, spoken_about
@@ -76,7 +75,7 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
             else:
                 found, model = held.apply(earlier, progress=progress), earlier
         with _stage("evaluating", seconds, progress):
-            cards = scorecards(found, truth, settings.unknown) if truth else ()
+            cards = scorecards(found, model.settled, truth, settings.unknown) if truth else ()
         with _stage("writing", seconds, progress):
             write_taxonomy(folder / "taxonomy.csv", held.shape.taxonomy)
             if model.fitted is not None:
@@ -98,7 +97,11 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
 
 
 def _settled(settings: RunSettings, held: Held, found: Consolidation) -> Settled:
-    rule = Threshold(level=settings.threshold) if settings.threshold else rule_for(found)
+    rule = rule_for(
+        found,
+        settings.rule or ("threshold" if settings.threshold else None),
+        depth_bias=settings.depth_bias, level=settings.threshold, paths=settings.paths,
+    )  # fmt: skip
     return rule.settle(held.seen(found), labels_per_answer=labels_per_answer(held.parts))
 
 

@@ -56,9 +56,21 @@ class RunSettings(Parameters):
     """Table instance, label: instances whose labels are known. They are taken as they are, and
     teach what is learnt of the others."""
 
+    rule: str | None = None
+    """How scores become label sets: expected-f, threshold, sure, one-path or top-paths. Unless
+    given: one-path where instances have one true label, expected-f where the method's scores are
+    probabilities or shares of sources, else threshold."""
+
     threshold: Annotated[float, Field(gt=0)] | None = None
-    """Score from which a label is in labels.csv; without one, sets are as large as the sources'
-    answers are on average."""
+    """The level of a rule that has one. Without a rule: the score from which a label is in
+    labels.csv, which is the rule threshold."""
+
+    paths: Annotated[int, Field(ge=1)] | None = None
+    """How many paths the rule top-paths gives an instance."""
+
+    depth_bias: Annotated[float, Field(ge=-20, le=20)] = 0.0
+    """How deep to answer: 0 as the rule says; each 1 more lets a missed label weigh twice as much
+    against a wrong one, each 1 less half as much."""
 
     top: Annotated[int, Field(ge=1)] | Literal["all"] = 20
     """Labels of each instance to keep in scores.parquet."""

@@ -12,6 +12,7 @@ import pytest
 import mhpc as package
 from mhpc.consolidate.registry import METHODS
 from mhpc.datasets.garden import load_garden
+from mhpc.decide.registry import RULES
 from mhpc.write.votes import write_votes
 
 Mhpc = Callable[..., CompletedProcess[str]]
@@ -84,6 +85,25 @@ def test_new_instances_are_scored_as_in_a_run_with_all(votes: Path, mhpc: Mhpc) 
     assert document["settings"]["apply"].endswith("old")
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_of_the_earlier_run_decides(votes: Path, mhpc: Mhpc, rule: str) -> None:
+    options = ("--method", "channel", "--rule", rule, "--depth-bias", "0.5")
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", *options, "-o", "first")
+    lines = (votes / "all.csv").read_text().splitlines()
+    (votes / "some.csv").write_text("\n".join(lines[:40]) + "\n")
+    done = mhpc("consolidate", "some.csv", "--apply", "first", "-o", "second")
+    assert done.returncode == 0, done.stderr
+    before, after = (
+        json.loads((votes / run / "run.json").read_text())["decision"]
+        for run in ("first", "second")
+    )
+    counted = ("labels_per_instance", "instances_without_label")
+    assert {key: after[key] for key in after if key not in counted} == {
+        key: before[key] for key in before if key not in counted
+    }
+    assert after["rule"] == rule
+
+
 def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
     (votes / "new.csv").write_text("instance,source,label\nx,stranger,plant\n")
@@ -95,7 +115,14 @@ def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
 
 @pytest.mark.parametrize(
     "beside",
-    [("--method", "sa"), ("--taxonomy", "tree.csv"), ("--set", "lam=1"), ("--threshold", "0.5")],
+    [
+        ("--method", "sa"),
+        ("--taxonomy", "tree.csv"),
+        ("--set", "lam=1"),
+        ("--threshold", "0.5"),
+        ("--rule", "sure"),
+        ("--depth-bias", "1"),
+    ],
 )
 def test_what_the_earlier_run_has_settled_cannot_be_given(
     votes: Path, mhpc: Mhpc, beside: tuple[str, str]

@@ -259,3 +259,38 @@ def test_the_seed_reaches_what_is_drawn_at_random(garden: Path, mhpc: Mhpc) -> N
     done = mhpc(*CONSOLIDATE, "OUT2", "--seed", "-1")
     assert done.returncode == 2
     assert "seed = '-1' is not allowed; give" in done.stderr
+
+
+def test_a_rule_and_how_deep_are_recorded_and_used(garden: Path, mhpc: Mhpc) -> None:
+    settings = ("--rule", "top-paths", "--paths", "1", "--depth-bias", "-3", "--method", "sa")
+    assert mhpc(*CONSOLIDATE, "OUT", *settings, "--set", "votes=augmented").returncode == 0
+    written = document(garden / "OUT")
+    assert {key: written["settings"][key] for key in ("rule", "paths", "depth_bias")} == {
+        "rule": "top-paths", "paths": 1, "depth_bias": -3.0,
+    }  # fmt: skip
+    decision = written["decision"]
+    assert (decision["rule"], decision["paths"], decision["depth_bias"]) == ("top-paths", 1, -3.0)
+    rows = (garden / "OUT" / "labels.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[:2] for row in rows] == [["1", "plant"], ["2", "animal"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--rule", "expected-f", "--threshold", "0.5"), "--threshold cannot be given with --rule"),
+        (("--rule", "sure", "--paths", "2"), "the rules that have it: top-paths"),
+        (("--paths", "2"), "--paths cannot be given without --rule"),
+        (("--threshold", "0.5", "--paths", "2"), "--paths cannot be given with --rule threshold"),
+        (("--rule", "sure", "--threshold", "5"), "sure: level = 5.0 is not allowed"),
+        (("--rule", "deepest"), "no rule 'deepest'"),
+        (("--depth-bias", "100"), "depth_bias = 100.0 is not allowed"),
+    ],
+)
+def test_what_a_rule_does_not_have_is_refused_before_anything_is_read(
+    garden: Path, mhpc: Mhpc, options: tuple[str, ...], message: str
+) -> None:
+    (garden / "votes.csv").unlink()
+    done = mhpc(*CONSOLIDATE, "OUT", *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (garden / "OUT").exists()

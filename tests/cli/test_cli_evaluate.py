@@ -26,9 +26,42 @@ def test_a_run_read_back_scores_as_it_did_in_memory(garden: Path, run: Mhpc, vie
 
 def test_a_person_gets_a_table(run: Mhpc) -> None:
     done = run("evaluate", "OUT", "--truth", "truth.csv")
-    head, row = done.stdout.splitlines()
+    head, row, _, sets, *rest = done.stdout.splitlines()
     assert head.split("  ")[-1].strip() == "instances"
     assert row.split()[0] == "auto"
+    assert sets.strip() == "label sets, with their ancestors"
+    assert any(line.startswith("hierarchical f ↑") for line in rest)
+    assert [line.split()[0] for line in rest[-3:]] == ["1", "2", "3"]
+
+
+def test_sets_that_were_gone_over_by_hand_are_measured_with_their_ancestors(
+    garden: Path, run: Mhpc
+) -> None:
+    truth = (garden / "truth.csv").read_text()
+    (garden / "OUT" / "labels.csv").write_text(truth)
+    done = run("evaluate", "OUT", "--truth", "truth.csv", "--json")
+    sets = {score["metric"]: score["value"] for score in json.loads(done.stdout)["sets"]}
+    assert (sets["hierarchical_f"], sets["exact_match"], sets["tree_distance"]) == (1, 1, 0)
+
+
+def test_no_labels_at_all_can_be_measured(garden: Path, run: Mhpc) -> None:
+    (garden / "OUT" / "labels.csv").write_text("instance,label,score\n")
+    done = run("evaluate", "OUT", "--truth", "truth.csv", "--json")
+    assert {score["value"] for score in json.loads(done.stdout)["sets"][:6]} == {0}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("9,monarda", "OUT: instance '9' of labels.csv is not in scores.parquet"),
+        ("1,monada", "OUT: label 'monada' of labels.csv is not in taxonomy.csv"),
+    ],
+)
+def test_labels_of_another_run_are_refused(garden: Path, run: Mhpc, row: str, message: str) -> None:
+    (garden / "OUT" / "labels.csv").write_text(f"instance,label\n{row}\n")
+    done = run("evaluate", "OUT", "--truth", "truth.csv")
+    assert done.returncode == 1
+    assert message in done.stderr
 
 
 def test_scores_that_were_left_out_are_warned_of(mhpc: Mhpc) -> None:

@@ -41,3 +41,28 @@ def test_in_a_tie_the_earlier_label_wins() -> None:
     specific = np.full((1, len(GARDEN)), 0.5)
     decision = OnePath().decide(consolidation(specific), labels_per_answer=1.0)
     assert decision.labels() == {"x": ["plant"]}
+
+
+def test_no_label_below_the_least_score_ends_the_path() -> None:
+    score, specific = np.zeros((2, 2, len(GARDEN)))
+    at = GARDEN.labels.positions
+    score[0, [at["plant"], at["flower"], at["monarda"]]] = 0.9, 0.6, 0.4
+    specific[0, [at["plant"], at["flower"], at["monarda"]]] = 0.3, 0.2, 0.4
+    score[1, at["bird"]] = specific[1, at["bird"]] = 0.3
+    found = Consolidation(GARDEN, Index(("x", "y")), score, specific, "test")
+    decision = OnePath(level=0.5).decide(found, labels_per_answer=1.0)
+    assert decision.labels() == {"x": ["plant"], "y": []}
+
+
+def test_a_bias_moves_the_end_along_its_path_and_nowhere_else() -> None:
+    specific = np.zeros((1, len(GARDEN)))
+    at = GARDEN.labels.positions
+    specific[0, [at["plant"], at["flower"], at["monarda"], at["finch"]]] = 0.2, 0.4, 0.15, 0.3
+    ends = {
+        bias: OnePath(depth_bias=bias).decide(consolidation(specific), labels_per_answer=1.0)
+        for bias in (-1.5, 0.0, 1.0, 1.5)
+    }
+    # Down: .15 * 2^b > .4 from b = 1.42; up: .2 > .4 * 2^b up to b = -1. A finch is elsewhere.
+    assert {bias: decision.labels()["x"][-1] for bias, decision in ends.items()} == {
+        -1.5: "plant", 0.0: "flower", 1.0: "flower", 1.5: "monarda",
+    }  # fmt: skip

@@ -8,7 +8,7 @@ from scipy import sparse
 from mhpc.core.arrays import dense
 from mhpc.core.index import Index
 from mhpc.core.model import Model
-from mhpc.decide.threshold import Level
+from mhpc.decide.level import Level
 from mhpc.errors import UnreadableError
 from mhpc.read.model import read_model
 from mhpc.write.model import write_model
@@ -16,7 +16,14 @@ from mhpc.write.model import write_model
 
 def model(learnt: object) -> Model:
     scope = sparse.csr_array(np.eye(2))
-    return Model("sa", {"votes": "raw"}, learnt, Level(0.5, "given"), Index(("ann", "bob")), scope)
+    return Model(
+        "sa",
+        {"votes": "raw"},
+        learnt,
+        Level(0.5, "given", "threshold"),
+        Index(("ann", "bob")),
+        scope,
+    )
 
 
 def rewritten(folder: Path, change: object) -> None:
@@ -39,7 +46,7 @@ def test_what_was_learnt_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (found.method, found.parameters, found.settled) == (
         "sa",
         {"votes": "raw"},
-        Level(0.5, "given"),
+        Level(0.5, "given", "threshold"),
     )
     assert found.sources.ids == ("ann", "bob")
     assert found.scope is not None

@@ -169,6 +169,8 @@ def _facts(
         "trace": members[verdict.choice.closed[0]].trace,
         "converged": all(each.converged for each in members.values()),
         "level": verdict.level,
+        "probable": verdict.calibration is not None
+        or all(members[name].probable for name in verdict.choice.closed),
         "one_truth": verdict.one_truth,
         "choice": verdict.choice,
         "notes": tuple(dict.fromkeys(note for each in members.values() for note in each.notes)),

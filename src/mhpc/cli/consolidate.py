@@ -8,6 +8,7 @@ import click
 from mhpc.cli.options import as_json, given, progress_option, setting
 from mhpc.cli.output import show
 from mhpc.cli.progress import Show, StderrProgress
+from mhpc.decide.registry import RULES, make_rule, rule_class
 from mhpc.settings import RunSettings, read_settings
 
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
@@ -28,7 +29,10 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("columns")
 @setting("scope")
 @setting("unknown")
+@setting("rule")
 @setting("threshold")
+@setting("paths")
+@setting("depth_bias")
 @setting("top")
 @setting("memory")
 @setting("engine")
@@ -76,6 +80,7 @@ def consolidate(
             "--report reads the votes once more, which standard input does not allow; give a file"
         )
     settings = _absolute(RunSettings(**values))
+    _refuse_beside_rule(settings)
     with StderrProgress(show_progress) as progress:
         summary = run(settings, output=output, force=force, progress=progress)
     show(summary, render_summary, as_json=as_json)
@@ -86,13 +91,32 @@ def _refuse_beside_apply(values: dict[str, Any]) -> None:
     """Refuse what an earlier run has settled already."""
     settled = {
         "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
-        "threshold": "--threshold", "scope": "--scope",
+        "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
+        "depth_bias": "--depth-bias", "scope": "--scope",
     }  # fmt: skip
     for name, option in settled.items():
         if values.get(name):
             raise click.UsageError(
                 f"{option} cannot be given with --apply, which takes it from the earlier run"
             )
+
+
+def _refuse_beside_rule(settings: RunSettings) -> None:
+    """Refuse what the rule does not have, before anything is computed."""
+    name = settings.rule or ("threshold" if settings.threshold else None)
+    for option, parameter, value in (
+        ("--threshold", "level", settings.threshold),
+        ("--paths", "paths", settings.paths),
+    ):
+        having = [rule for rule in RULES if parameter in rule_class(rule).model_fields]
+        if value is not None and name not in having:
+            beside = f"with --rule {name}" if name else "without --rule"
+            raise click.UsageError(
+                f"{option} cannot be given {beside}; the rules that have it: {', '.join(having)}"
+            )
+    if name:
+        level, paths = settings.threshold, settings.paths
+        make_rule(name, depth_bias=settings.depth_bias, level=level, paths=paths)
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

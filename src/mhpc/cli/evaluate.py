@@ -1,12 +1,15 @@
 """``mhpc evaluate``: a run against the truth."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mhpc.cli.options import as_json, given, setting
 from mhpc.cli.output import show
+
+if TYPE_CHECKING:
+    from mhpc.core.scorecard import Scorecard
 
 
 @click.command(short_help="Measure a run against the truth.")
@@ -22,10 +25,13 @@ from mhpc.cli.output import show
 )  # fmt: skip
 @as_json
 def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:
-    """Measure the scores in OUT/ against a truth."""
+    """Measure the scores and the label sets in OUT/ against a truth."""
+    from rich.console import Group
+
     from mhpc.pipeline import evaluate as measure
-    from mhpc.read.run import read_run, read_run_document
+    from mhpc.read.run import read_labels, read_run, read_run_document
     from mhpc.read.truth import read_truth
+    from mhpc.report.sets import render_sets
     from mhpc.report.terminal import render_scorecards
 
     settings = given(values)
@@ -34,8 +40,13 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     truth = read_truth(settings["truth"])
     top = read_run_document(folder)["settings"]["top"]
     found = read_run(folder)
-    card = measure(found, truth, view=view, unknown=unknown)
-    show(card, lambda found: render_scorecards([(found.method, found)]), as_json=as_json)
+    decided = read_labels(folder, found)
+    card = measure(found, truth, view=view, unknown=unknown, decided=decided)
+
+    def render(card: "Scorecard") -> Any:
+        return Group(render_scorecards([(card.method, card)]), render_sets(card))
+
+    show(card, render, as_json=as_json)
     if top != "all" and top < len(found.taxonomy):
         click.echo(
             f"mhpc: warning: {folder} holds the best {top} labels of each instance; the others "

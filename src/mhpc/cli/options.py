@@ -7,6 +7,7 @@ import click
 
 from mhpc.cli.progress import Show
 from mhpc.consolidate.registry import METHODS
+from mhpc.decide.registry import RULES
 from mhpc.settings import RunSettings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -30,13 +31,20 @@ def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return [name for name in METHODS if name.startswith(incomplete)]
 
 
+def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in RULES if name.startswith(incomplete)]
+
+
 _FLAGS: dict[str, dict[str, Any]] = {
     "taxonomy": {"metavar": "FILE"},
     "method": {"metavar": "NAME", "shell_complete": _methods},
     "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parameter},
     "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": pair},
     "scope": {"metavar": "all|used|FILE"},
-    "threshold": {"metavar": "SCORE"},
+    "rule": {"metavar": "NAME", "shell_complete": _rules},
+    "threshold": {"metavar": "LEVEL"},
+    "paths": {"metavar": "COUNT", "type": int},
+    "depth_bias": {"flag": "--depth-bias", "metavar": "NUMBER", "type": float},
     "top": {"metavar": "COUNT|all"},
     "apply": {"metavar": "OUT/"},
     "memory": {"metavar": "SIZE"},

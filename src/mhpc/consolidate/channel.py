@@ -83,7 +83,7 @@ class Channel(MethodParameters):
             sample = parts.sample(self.landmarks)
             around = _surroundings(sample, read, inverse, self.steps, self.neighbours)
             progress("landmarks", 1, 1)
-        return Inversion(read=read, inverse=inverse, around=around)
+        return Inversion(read=read, inverse=inverse, around=around, probable=True)
 
     def habits(self, panel: Panel) -> dict[str, Habits]:
         """Return how vague, level by level, and how noisy each source is found to be.

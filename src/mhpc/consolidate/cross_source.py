@@ -69,7 +69,7 @@ class CrossSource(MethodParameters):
             used = np.arange(len(popularity))
         return Predictions(
             heard=heard, used=used, specific=specific, closed=closed, popularity=popularity,
-            evidence=float(evidence), fill=self.fill,
+            evidence=float(evidence), fill=self.fill, probable=True,
         )  # fmt: skip
 
     def _predictors(

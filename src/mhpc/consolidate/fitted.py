@@ -33,13 +33,14 @@ class Fitted:
 
     Attributes
     ----------
-    trace, converged, level, one_truth, choice, notes
+    trace, converged, level, probable, one_truth, choice, notes
         As in `Consolidation`.
     """
 
     trace: tuple[Step, ...] = ()
     converged: bool = True
     level: float | None = None
+    probable: bool = False
     one_truth: bool = False
     choice: Choice | None = None
     notes: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ def concluded(
     shape = (len(panel.instances), len(panel.taxonomy))
     facts: dict[str, Any] = {
         name: getattr(fitted, name)
-        for name in ("trace", "converged", "level", "one_truth", "choice", "notes")
+        for name in ("trace", "converged", "level", "probable", "one_truth", "choice", "notes")
     }
     facts["learnt"] = lambda: fitted
     parts = list(spans(*shape)) or [slice(0, 0)]

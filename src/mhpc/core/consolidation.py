@@ -1,7 +1,7 @@
 """Consolidation: a score for every instance and label, and how it came about."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy import sparse
 from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse, dense
 from mhpc.core.choice import Choice
 from mhpc.core.index import Index
+from mhpc.core.rows import selected
 from mhpc.core.taxonomy import Taxonomy
 
 Top: TypeAlias = int | Literal["all"]
@@ -71,6 +72,9 @@ class Consolidation:
         False when an iteration stopped at its limit.
     level : float or None
         The score from which on a label is decided to apply, where the method knows one.
+    probable : bool
+        Whether `score` is a probability, or a share of sources that stands for one, so that
+        expectations can be taken of it.
     one_truth : bool
         Whether the method takes it that an instance has one true label, with its ancestors.
     said : pair of matrices or None
@@ -93,6 +97,7 @@ class Consolidation:
     trace: tuple[Step, ...] = ()
     converged: bool = True
     level: float | None = None
+    probable: bool = False
     one_truth: bool = False
     said: tuple[Matrix, Matrix] | None = None
     choice: Choice | None = None
@@ -124,6 +129,18 @@ class ScoredCells:
     label: IntArray
     score: FloatArray
     specific: FloatArray
+
+
+def among(consolidation: Consolidation, rows: IntArray) -> Consolidation:
+    """Return the consolidation of some instances."""
+    instances = consolidation.instances
+    return replace(
+        consolidation,
+        instances=Index(tuple(instances[i] for i in rows)),
+        score=selected(consolidation.score, rows),
+        specific=selected(consolidation.specific, rows),
+        said=None,
+    )
 
 
 def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:

@@ -7,12 +7,21 @@ from scipy import sparse
 from mhpc.core.consolidation import Consolidation, walk
 from mhpc.core.decision import Decision, Settled
 from mhpc.core.parameters import Parameters
+from mhpc.decide.bias import DepthBias
+
+LOOKED_AT = 20_000
+"""Instances that a rule looks at, at most, to settle: sets are then as large as wanted within
+0.5 %."""
 
 
 class Rule(Parameters):
     """From scores to label sets that hold, with a label, all its ancestors."""
 
     name: ClassVar[str]
+
+    depth_bias: DepthBias = 0.0
+    """How deep to answer: 0 as the rule says, each 1 more lets a missed label weigh twice as much
+    against a wrong one, each 1 less half as much."""
 
     def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Settled:
         """Find what depends on all instances.

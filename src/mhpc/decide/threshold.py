@@ -1,20 +1,16 @@
-"""The first rule: labels whose score reaches a level, with all their ancestors."""
+"""Threshold: labels whose score reaches a level, with all their ancestors."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.core.arrays import Block, Sparse
 from mhpc.core.consolidation import Consolidation, walk
 from mhpc.core.hierarchy import raised
-from mhpc.core.taxonomy import Taxonomy
-from mhpc.decide.rule import Rule
-
-LOOKED_AT = 20_000
-"""Instances that a level is matched on at most: sets are then as large as wanted within 0.5 %."""
+from mhpc.decide.bias import cost_of_missing, tilted
+from mhpc.decide.level import Level
+from mhpc.decide.rule import LOOKED_AT, Rule
 
 _ROUNDING = 1e-9
 """Scores that differ by less, relatively, differ by how they were computed alone."""
@@ -26,6 +22,9 @@ class Threshold(Rule):
     The raw numbers of the paper's methods have no common scale, so without a level one is
     found: the level at which the sets are, on average, as large as the sources' answers with
     their ancestors. It needs no truth and changes no ranking.
+
+    A depth bias b divides the odds of the level by 2^b, or makes matched sets 2^b times as large;
+    a larger one never loses a label. An instance of which no label reaches the level has none.
     """
 
     name: ClassVar[str] = "threshold"
@@ -34,48 +33,16 @@ class Threshold(Rule):
     """The lowest score that is enough; none: the method's own level, or else as many labels as
     sources give."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> "Level":
+    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Level:
         """Find the level."""
         level = self.level or consolidation.level
         origin = "given" if self.level else "method" if level else "matched"
         if level is None:
-            level = _level_for(consolidation, wanted=labels_per_answer)
-        return Level(level, origin)
-
-
-@dataclass(frozen=True)
-class Level:
-    """A level, and whether it is given, the method's or matched."""
-
-    level: float
-    level_from: str
-    rule: str = Threshold.name
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The level and where it is from."""
-        return {"level": self.level, "level_from": self.level_from}
-
-    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
-        """Return the labels that reach the level, and what they imply."""
-        own = _reached(score, self.level)
-        implied = (own @ taxonomy.closure.astype(np.int16)).tocsr()
-        # 2 for all that is reached, less 1 where a label does so by itself.
-        implied.data = np.full(implied.nnz, 2, dtype=np.int8)
-        reason = (implied - own.astype(np.int8)).tocsr()
-        reason.sort_indices()
-        return reason
-
-
-def _reached(score: Block, level: float) -> Sparse:
-    """Return ones where a label reaches the level by itself."""
-    if not isinstance(score, np.ndarray):
-        at = np.flatnonzero(score.data >= level)
-        ones = (np.ones(len(at), dtype=np.int16), score.indices[at])
-        return sparse.csr_array((*ones, np.searchsorted(at, score.indptr)), shape=score.shape)
-    row, label = np.nonzero(score >= level)
-    ends = np.searchsorted(row, np.arange(len(score) + 1))
-    return sparse.csr_array((np.ones(len(label), dtype=np.int16), label, ends), shape=score.shape)
+            wanted = labels_per_answer * cost_of_missing(self.depth_bias)
+            level = _level_for(consolidation, wanted=wanted)
+        else:
+            level = tilted(level, self.depth_bias)
+        return Level(level, origin, self.name, {"depth_bias": self.depth_bias})
 
 
 def _level_for(consolidation: Consolidation, *, wanted: float) -> float:

@@ -1,26 +1,24 @@
 """The local engine: all votes as one panel in this process."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mhpc.consolidate.fitted import concluded
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.registry import make_method
 from mhpc.core.arrays import Sparse
-from mhpc.core.consolidation import Consolidation, Top
+from mhpc.core.consolidation import Consolidation, Top, among
 from mhpc.core.decision import Settled
-from mhpc.core.index import Index
 from mhpc.core.model import Model
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Whole, sample_of
 from mhpc.core.progress import Progress
-from mhpc.core.rows import selected
 from mhpc.core.tally import Tally
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
 from mhpc.core.votes import Votes
-from mhpc.decide.threshold import LOOKED_AT
+from mhpc.decide.rule import LOOKED_AT
 from mhpc.encode.gold import clamped, with_gold
 from mhpc.encode.known import of_known_sources
 from mhpc.encode.labels import Unknown
@@ -112,10 +110,4 @@ def sample_seen(found: Consolidation, panel: Panel) -> Consolidation:
     at = sample_of(panel, LOOKED_AT)
     if len(at) == len(panel.instances):
         return found
-    return replace(
-        found,
-        instances=Index(tuple(found.instances[i] for i in at)),
-        score=selected(found.score, at),
-        specific=selected(found.specific, at),
-        said=None,
-    )
+    return among(found, at)

@@ -23,7 +23,7 @@ from mhpc.core.progress import Progress
 from mhpc.core.tally import Tally
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
-from mhpc.decide.threshold import LOOKED_AT
+from mhpc.decide.rule import LOOKED_AT
 from mhpc.encode.gold import clamped
 from mhpc.encode.labels import Unknown
 from mhpc.engine.cluster import Distributed, all_added, in_worker

@@ -71,11 +71,44 @@ def read_run(folder: Path) -> Consolidation:
     )
 
 
-def _located(cells: Cells, taxonomy: Taxonomy, folder: Path) -> IntArray:
+def read_labels(folder: Path, found: Consolidation) -> sparse.csr_array:
+    """Return ones at the label sets of ``labels.csv``, with all ancestors, (N, K).
+
+    Whoever went over them by hand may have left ancestors out.
+    """
+    shape = (len(found.instances), len(found.taxonomy))
+    with open_table(folder / "labels.csv") as table:
+        roles = ("instance", "label")
+        columns = find_columns(
+            table.columns, {name: (name,) for name in roles},
+            required=roles, origin=table.origin, cure="consolidate again",
+        )  # fmt: skip
+        if not table.connection.execute("FROM cells LIMIT 1").fetchone():
+            return sparse.csr_array(shape)
+        cells = read_cells(table, columns, roles)
+    row = found.instances.locate(cells.index["instance"])
+    if (row == UNKNOWN).any():
+        lost = cells.index["instance"][int((row == UNKNOWN).argmax())]
+        raise UnreadableError(
+            f"{folder}: instance {lost!r} of labels.csv is not in scores.parquet; consolidate again"
+        )
+    label = _located(cells, found.taxonomy, folder, "labels.csv")
+    # An empty label says none, as it does in votes.
+    said = np.flatnonzero(cells.position["label"] != UNKNOWN)
+    cell = (row[cells.position["instance"]][said], label[said])
+    given = sparse.csr_array((np.ones(len(said)), cell), shape=shape)
+    sets = (given @ found.taxonomy.closure).tocsr()
+    sets.data[:] = 1.0
+    return sets
+
+
+def _located(
+    cells: Cells, taxonomy: Taxonomy, folder: Path, file: str = "scores.parquet"
+) -> IntArray:
     position = taxonomy.locate(cells.index["label"])
     if (position == UNKNOWN).any():
         lost = cells.index["label"][int((position == UNKNOWN).argmax())]
         raise UnreadableError(
-            f"{folder}: label {lost!r} of scores.parquet is not in taxonomy.csv; consolidate again"
+            f"{folder}: label {lost!r} of {file} is not in taxonomy.csv; consolidate again"
         )
-    return position[cells.position["label"]]
+    return np.append(position, UNKNOWN)[cells.position["label"]]

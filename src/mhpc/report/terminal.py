@@ -12,6 +12,7 @@ from mhpc.core.inspection import Inspection
 from mhpc.core.scorecard import Score, Scorecard, View
 from mhpc.core.sources import Share
 from mhpc.core.summary import Summary
+from mhpc.report.sets import render_sets
 
 _MOST_SOURCES = 12
 _KIN = 0.3
@@ -35,6 +36,7 @@ def render_summary(summary: Summary) -> RenderableType:
     if summary.scorecards:
         rows = [(f"{card.view} view", card) for card in summary.scorecards]
         parts.append(render_scorecards(rows, title="against the truth"))
+        parts.append(render_sets(summary.scorecards[0]))
     return Group(*parts)
 
 
@@ -139,8 +141,10 @@ def _compared(methods: Sequence[Compared], view: View) -> Table:
 
 
 def _usual(card: Scorecard) -> list[Score]:
-    """Return one micro-AUC of the two."""
-    return [score for score in card if score.metric != "micro_auc_strict"]
+    """Return one micro-AUC of the two and, once, how the label sets fare."""
+    scores = [score for score in card if score.metric != "micro_auc_strict"]
+    sets = [score for score in card.sets if score.metric == "hierarchical_f"]
+    return scores + sets if card.view == "closed" else scores
 
 
 def _head(score: Score) -> str:
@@ -188,6 +192,8 @@ def _rule(decision: Mapping[str, Any]) -> str:
         "matched": "matched to the size of the answers",
         "method": "the method's own level",
         "given": "as given",
+        "expected-f": f"highest expected F, {decision.get('expected_f', 0):.3g}",
+        "sure": f"as sure as {decision.get('sure', 0):.3g}",
     }
     return f"at score >= {decision['level']:.3g} ({how[decision['level_from']]})"
 

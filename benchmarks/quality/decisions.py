@@ -1,0 +1,127 @@
+"""Label sets as they are decided unless told otherwise, against truth that nobody saw.
+
+`auto` with its default rule, beside majority and iNaturalist's rule, which decide by their own
+levels, and `auto` decided by a fixed 0.5.
+
+python -m benchmarks.quality.decisions [SET ...]
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import mhpc
+from benchmarks.data import NO_DATA, data_folder, read_set
+from benchmarks.environment import write_result
+from mhpc.consolidate.inat import INat
+from mhpc.consolidate.majority import Majority
+from mhpc.core.panel import Panel
+from mhpc.core.truth import EncodedTruth
+from mhpc.datasets.garden import Dataset
+from mhpc.datasets.yeast import largest_split, load_yeast
+from mhpc.encode.truth import encode_truth
+from mhpc.evaluate.metrics import SET_METRICS
+from mhpc.evaluate.sets import laid_beside
+from mhpc.pipeline import Result
+
+SHOWN = ("hierarchical_f", "micro_f", "instance_f", "exact_match", "deepest_accuracy")
+
+
+def main(wanted: list[str]) -> None:
+    """Decide every set in four ways, print what the truth says, and write it."""
+    warnings.simplefilter("ignore", mhpc.MhpcWarning)
+    folder = data_folder()
+    if folder is None:
+        print(f"Nothing to do: {NO_DATA}")
+        return
+    rows = []
+    for name, read in cases(folder):
+        if wanted and not any(name.startswith(each) for each in wanted):
+            continue
+        found = decided(read(), everywhere=name == "chexpert")
+        rows += [{"set": name, **row} for row in found]
+        print(f"\n{name}\n" + "\n".join(map(_line, found)), flush=True)
+    behind = [row["set"] for row in rows if row["way"] != "auto" and not row["behind auto"]]
+    print(f"\nthe default is not ahead in hierarchical F: {', '.join(behind) or 'nowhere'}")
+    write_result("quality_decisions", {"rows": rows})
+
+
+def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Dataset]]]:
+    """Give names, and how to read them."""
+    for set_ in ("cellcycle_models", "gasch1_models"):
+        yield f"{set_}, votes", partial(read_set, folder / set_)
+        yield f"{set_}, scores", partial(_with_scores, folder / set_)
+    for set_ in ("chexpert", "birthplaces", "dog"):
+        yield set_, partial(read_set, folder / set_)
+    yield "cellcycle, 4 generated sources", partial(_generated, folder)
+
+
+def decided(data: Dataset, *, everywhere: bool) -> list[dict[str, Any]]:
+    """Return a row a way of deciding; `everywhere`: who is not in the truth has no label."""
+    auto = mhpc.consolidate(data.votes, data.taxonomy)
+    panel = auto.panel
+    known = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
+    if everywhere:
+        known = _completed(known, panel)
+    half = mhpc.Threshold(level=0.5).decide(auto.consolidation, labels_per_answer=0)
+    ways = {
+        "auto": auto.decision,
+        "auto at 0.5": half,
+        **{
+            method.name: mhpc.consolidate(data.votes, data.taxonomy, method=method).decision
+            for method in (Majority(), INat())
+        },
+    }
+    figures = {way: _figures(replace(auto, decision=each), known) for way, each in ways.items()}
+    best = figures["auto"]["hierarchical_f"]
+    return [
+        {
+            "way": way,
+            "rule": ways[way].rule,
+            **figures[way],
+            "labels": ways[way].reason.nnz / len(panel.instances),
+            "behind auto": figures[way]["hierarchical_f"] < best,
+        }
+        for way in ways
+    ]
+
+
+def _figures(result: Result, known: EncodedTruth) -> dict[str, float]:
+    sets = laid_beside(result.decision.reason, known, result.panel.taxonomy)
+    return {metric.name: metric.measure(sets) for metric in SET_METRICS}
+
+
+def _completed(known: EncodedTruth, panel: Panel) -> EncodedTruth:
+    """Return a truth that knows all instances."""
+    N = len(panel.instances)
+    rows = sparse.csr_array(
+        (np.ones(len(known.rows)), (known.rows, np.arange(len(known.rows)))),
+        shape=(N, len(known.rows)),
+    )
+    return EncodedTruth(np.arange(N), rows @ known.specific, rows @ known.closed)
+
+
+def _with_scores(folder: Path) -> Dataset:
+    return replace(read_set(folder), votes=mhpc.read_votes(folder / "scores.csv.gz"))
+
+
+def _generated(folder: Path) -> Dataset:
+    known = load_yeast("cellcycle", largest_split("cellcycle"), data=folder)
+    votes = mhpc.simulate(known.truth, known.taxonomy, [mhpc.Profile()] * 4, seed=0)
+    return Dataset(votes, known.taxonomy, known.truth)
+
+
+def _line(row: dict[str, Any]) -> str:
+    figures = "  ".join(f"{name.replace('_', ' ')} {row[name]:.4f}" for name in SHOWN)
+    return f"  {row['way']:12} {row['rule']:11} {figures}  {row['labels']:.2f} labels"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
