@@ -24,6 +24,7 @@ del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.explain, mhpc.simulate
 
 if TYPE_CHECKING:
     from mhpc.choose.auto import Auto
+    from mhpc.comparison import compare
     from mhpc.consolidate.channel import Channel
     from mhpc.consolidate.cross_source import CrossSource
     from mhpc.consolidate.mhpc import MHPC
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from mhpc.encode.panel import encode
     from mhpc.errors import MhpcError, MhpcWarning
     from mhpc.inquire import conflicts, explain
-    from mhpc.pipeline import Result, compare, consolidate, evaluate, inspect
+    from mhpc.pipeline import Result, consolidate, evaluate, inspect
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes
@@ -62,7 +63,7 @@ _HOMES = {
     "Profile": "mhpc.simulate.sources",
     "inspect": "mhpc.pipeline",
     "encode": "mhpc.encode.panel",
-    "compare": "mhpc.pipeline",
+    "compare": "mhpc.comparison",
     "consolidate": "mhpc.pipeline",
     "evaluate": "mhpc.pipeline",
     "explain": "mhpc.inquire",

@@ -1,8 +1,7 @@
 """The stages, top to bottom. Only here, in the CLI and in engines do stages meet."""
 
-import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -10,14 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mhpc.choose.judge import judge
-from mhpc.consolidate.grid import grid
 from mhpc.consolidate.method import Method
-from mhpc.consolidate.registry import METHODS, make_method
+from mhpc.consolidate.registry import make_method
 from mhpc.consolidate.voices import kinship_in
 from mhpc.core.arrays import FloatArray, Sparse
 from mhpc.core.best import scored_cells
-from mhpc.core.choice import Compared
 from mhpc.core.conflicts import KEPT
 from mhpc.core.consolidation import Consolidation, Step, among, walk
 from mhpc.core.decision import Decision, Settled
@@ -163,65 +159,17 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
     return inspection(votes, taxonomy, panel)
 
 
-def compare(
-    votes: Votes,
-    taxonomy: Taxonomy,
-    methods: Iterable[str] | Mapping[str, Method] = (),
-    *,
-    truth: Truth | None = None,
-    unknown: Unknown = "error",
-    folds: int = 4,
-    seed: int = 0,
-    jobs: int = 1,
-    progress: Progress = silent,
-) -> tuple[Compared, ...]:
-    """Judge methods by how well they foretell hidden answers; measure them where truth is known.
-
-    Parameters
-    ----------
-    votes, taxonomy, unknown
-        As `consolidate` takes them.
-    methods : iterable of str, or mapping of str to method
-        Registered names, which stand for methods as they come; or methods with any parameters, by
-        the names they are to have. None: all as they come.
-    truth : Truth, optional
-        To measure the results against; it changes none.
-    folds : int
-        How many times a part of the answers is hidden, at most.
-    seed : int
-        Which answers are hidden together.
-    jobs : int
-        Processes that try methods side by side.
-    progress : callable
-        Told how far the work is.
-    """
-    candidates = methods if isinstance(methods, Mapping) else grid(methods or METHODS)
-    panel = encode(votes, taxonomy, unknown=unknown)
-    judged = {
-        each.name: each
-        for each in judge(panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress)
-    }
-    found: list[Compared] = []
-    for name, method in candidates.items():
-        progress(f"consolidating by {name}", len(found), len(candidates))
-        began = time.perf_counter()
-        result = method.consolidate(panel)
-        seconds = time.perf_counter() - began
-        cards = scorecards(result, _settled(result, panel), truth, unknown) if truth else ()
-        found.append(Compared(name, judged.get(name), cards, seconds))
-    return tuple(found)
-
-
 def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
     consolidation = clamped(method.consolidate(panel, progress=progress), panel.gold)
-    decision = decided_by(_settled(consolidation, panel, rule), consolidation)
+    decision = decided_by(settled_for(consolidation, panel, rule), consolidation)
     facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))
     return Result(panel, consolidation, decision, facts)
 
 
-def _settled(found: Consolidation, panel: Panel, rule: Rule | None = None) -> Settled:
+def settled_for(found: Consolidation, panel: Panel, rule: Rule | None = None) -> Settled:
+    """Return what decides on all instances, by a rule or by the usual one."""
     seen = sample_seen(found, panel)
     return (rule or rule_for(found)).settle(seen, labels_per_answer=panel.labels_per_answer)
 

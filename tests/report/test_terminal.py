@@ -5,8 +5,9 @@ from rich.console import Console, RenderableType
 import mhpc
 from mhpc.core.scorecard import Score, Scorecard, View
 from mhpc.pipeline import counted
+from mhpc.report.ending import render_summary
 from mhpc.report.summary import summarise
-from mhpc.report.terminal import render_inspection, render_scorecards, render_summary
+from mhpc.report.terminal import render_inspection, render_scorecards
 from tests.build import GARDEN
 
 
@@ -23,7 +24,11 @@ def votes(*sources: str) -> mhpc.Votes:
 
 
 def summary_of(*sources: str, method: str | None = None) -> str:
-    result = mhpc.consolidate(votes(*sources), GARDEN, method=method)
+    return ending(votes(*sources), method=method)
+
+
+def ending(given: mhpc.Votes, *, method: str | None = None) -> str:
+    result = mhpc.consolidate(given, GARDEN, method=method)
     summary = summarise(
         result.consolidation,
         counted(result.panel, result.consolidation, result.decision),
@@ -41,6 +46,28 @@ def test_a_summary_tells_what_was_done_and_how_sources_fare() -> None:
     assert "1 instances, 2 sources, 2 answers; 9 labels in 3 levels" in shown
     assert "method mhpc: lam=10.0" in shown
     assert "100.0%" in shown
+
+
+def test_a_summary_names_what_to_look_at_first_and_the_weakest_source() -> None:
+    said = {
+        "ann": {"a": "monarda", "b": "oak", "c": "finch", "d": "oak"},
+        "bob": {"a": "monarda", "b": "oak", "c": "finch", "d": "oak"},
+        "cid": {"a": "oak", "b": "finch", "c": "oak", "d": "oak"},
+    }
+    rows = [
+        {"instance": instance, "source": source, "label": label}
+        for source, answers in said.items()
+        for instance, label in answers.items()
+    ]
+    shown = ending(mhpc.read_votes(rows), method="majority")
+    assert "in dispute: 3 instances" in shown
+    assert "(2 for, 1 against)" in shown
+    assert "  d: " not in shown
+    assert "weakest source: cid" in shown
+
+
+def test_where_all_agree_a_summary_says_so() -> None:
+    assert "nobody contradicts another" in summary_of("ann", "bob", method="majority")
 
 
 def test_names_are_data_and_not_markup() -> None:

@@ -116,7 +116,8 @@ class Auto(MethodParameters):
             specific=taken["specific"],
             closed=taken["closed"],
             folds=len(court.folds),
-            reason=f"least surprised by hidden answers in {len(court.folds)} folds",
+            reason="as little surprised by hidden answers as any, within chance, in "
+            f"{len(court.folds)} folds",
             seconds=time.perf_counter() - began,
             gold=gain,
         )

@@ -52,9 +52,9 @@ def compare(
     A surprise of 0 means that the labels which hidden sources gave stand on top of what a method
     foretells, 1 that they stand last. With --truth the usual metrics stand beside.
     """
+    from mhpc.comparison import compare as run
     from mhpc.consolidate.grid import grid
     from mhpc.consolidate.registry import METHODS
-    from mhpc.pipeline import compare as run
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes

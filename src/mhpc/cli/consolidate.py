@@ -61,7 +61,7 @@ def consolidate(
     plain or packed with gzip or zstd, or a folder of Parquet files; - is standard input. An empty
     label says "none of these".
     """
-    from mhpc.report.terminal import render_summary
+    from mhpc.report.ending import render_summary
     from mhpc.run import run
 
     values = _merged(read_settings(config) if config else {}, given(values))
@@ -84,7 +84,16 @@ def consolidate(
     with StderrProgress(show_progress) as progress:
         summary = run(settings, output=output, force=force, progress=progress)
     show(summary, render_summary, as_json=as_json)
-    click.echo(f"written to {output}{'' if str(output).endswith('/') else '/'}", err=True)
+    _tell_where(output, report=settings.report)
+
+
+def _tell_where(output: Path, *, report: bool) -> None:
+    """Say where the files are, and what may come next."""
+    click.echo(f"written to {str(output).rstrip('/')}/: labels.csv, scores.parquet, …", err=True)
+    if report:
+        click.echo(f"look at it: {output / 'report.html'}", err=True)
+    else:
+        click.echo(f"look at it: mhpc report {output}, mhpc conflicts {output}", err=True)
 
 
 def _refuse_beside_apply(values: dict[str, Any]) -> None:

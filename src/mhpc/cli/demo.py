@@ -32,14 +32,16 @@ def demo(output: Path, show_progress: Show) -> None:
     """
     from mhpc.datasets.garden import garden_folder, load_garden
     from mhpc.pipeline import consolidate
-    from mhpc.report.terminal import render_scorecards, render_summary
+    from mhpc.report.ending import render_summary
+    from mhpc.report.terminal import render_scorecards
     from mhpc.run import run
     from mhpc.settings import RunSettings
 
     garden, folder = load_garden(), garden_folder()
     settings = RunSettings(
-        votes=str(folder / "votes.csv"), taxonomy=str(folder / "taxonomy.csv"), top="all"
-    )
+        votes=str(folder / "votes.csv"), taxonomy=str(folder / "taxonomy.csv"), top="all",
+        report=True,
+    )  # fmt: skip
     with StderrProgress(show_progress) as progress:
         summary = run(settings, output=output, force=True, progress=progress)
         result = consolidate(garden.votes, garden.taxonomy, progress=progress)
@@ -55,6 +57,8 @@ def demo(output: Path, show_progress: Show) -> None:
     _heading("Against the truth, which no method saw: labels with their ancestors, closed view")
     print_rich(render_scorecards(_compare(garden, result)))
     _heading(f"Written to {output}/")
+    click.echo("report.html     all of this to look at: open it in a browser")
+    click.echo("report.json     its facts")
     click.echo("labels.csv      the label set of every photograph")
     click.echo("scores.parquet  a score for every label")
     click.echo("sources.csv     a row a person")

@@ -4,7 +4,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from mhpc.settings import RunSettings
+
 _FLAGS = {"parameters": "--set", "columns": "--column"}
+_USUAL = {name: field.default for name, field in RunSettings.model_fields.items()}
+"""Settings as they come."""
 
 
 def command(settings: Mapping[str, Any]) -> str:
@@ -14,7 +18,9 @@ def command(settings: Mapping[str, Any]) -> str:
         if name == "votes" or value in (None, {}, _USUAL.get(name)):
             continue
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        if isinstance(value, Mapping):
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, Mapping):
             words += [
                 word for key, each in value.items() for word in (flag, f"{key}={_text(each)}")
             ]
@@ -25,7 +31,3 @@ def command(settings: Mapping[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     return "none" if value is None else str(value)
-
-
-_USUAL = {"seed": 0, "scope": "all", "unknown": "error", "top": 20, "engine": "local"}
-"""Settings as they come."""

@@ -7,37 +7,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from mhpc.core.choice import Choice, Compared, Judged
+from mhpc.core.choice import Compared, Judged
 from mhpc.core.inspection import Inspection
 from mhpc.core.scorecard import Score, Scorecard, View
-from mhpc.core.sources import Share
-from mhpc.core.summary import Summary
-from mhpc.report.sets import render_sets
-
-_MOST_SOURCES = 12
-_KIN = 0.3
-"""From this kinship on a source's nearest kin is worth a word."""
-
-
-def render_summary(summary: Summary) -> RenderableType:
-    """Return the end of a run in a few lines and a table of its sources."""
-    counts, decision = summary.counts, summary.decision
-    lines = [
-        f"{counts['instances']:,} instances, {counts['sources']:,} sources, "
-        f"{counts['answers']:,} answers; {counts['labels']:,} labels in {counts['levels']} levels",
-        f"method {summary.method}: {_parameters(summary.parameters)}{_settled(summary)}",
-        f"labels: {decision['labels_per_instance']:.2f} an instance {_rule(decision)}; "
-        f"{decision['instances_without_label']:,} without any",
-    ]
-    parts: list[RenderableType] = [escape(line) for line in (*lines, *summary.notes)]
-    if summary.choice is not None:
-        parts.append(_choice(summary.choice))
-    parts.append(_sources(summary))
-    if summary.scorecards:
-        rows = [(f"{card.view} view", card) for card in summary.scorecards]
-        parts.append(render_scorecards(rows, title="against the truth"))
-        parts.append(render_sets(summary.scorecards[0]))
-    return Group(*parts)
 
 
 def render_scorecards(
@@ -160,82 +132,6 @@ def _judged(judged: Judged | None, view: View) -> str:
         return "-"
     error = judged.error(view)
     return f"{judged.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
-
-
-def _choice(choice: Choice) -> RenderableType:
-    lines = [
-        f"chosen for score: {' + '.join(choice.closed)}; for specific: "
-        f"{' + '.join(choice.specific)}; {choice.reason}, {choice.seconds:.1f} s"
-    ]
-    if choice.gold is not None:
-        lines.append(
-            f"gold: {choice.gold.instances:,} instances; scores were off the truth by "
-            f"{choice.gold.before:.3f} in the mean, and are by {choice.gold.after:.3f}"
-        )
-    if not choice.candidates:
-        return escape(lines[0])
-    table = Table(box=None, pad_edge=False, header_style="")
-    for head in ("candidate", "surprise, closed ↓", "specific ↓", "folds", "seconds"):
-        table.add_column(head, justify="left" if head == "candidate" else "right")
-    for each in choice.candidates:
-        table.add_row(
-            escape(each.name), _judged(each, "closed"), _judged(each, "specific"),
-            str(len(each.closed)), f"{each.seconds:.1f}",
-        )  # fmt: skip
-    return Group(*(escape(line) for line in lines), table)
-
-
-def _rule(decision: Mapping[str, Any]) -> str:
-    if "level" not in decision:
-        return f"by the rule {decision['rule']}"
-    how = {
-        "matched": "matched to the size of the answers",
-        "method": "the method's own level",
-        "given": "as given",
-        "expected-f": f"highest expected F, {decision.get('expected_f', 0):.3g}",
-        "sure": f"as sure as {decision.get('sure', 0):.3g}",
-    }
-    return f"at score >= {decision['level']:.3g} ({how[decision['level_from']]})"
-
-
-def _sources(summary: Summary) -> RenderableType:
-    table = Table(box=None, pad_edge=False, header_style="")
-    table.add_column("source")
-    for name in ("answers", "coverage", "mean depth", "accurate", "vague", "wrong", "voice"):
-        table.add_column(name, justify="right")
-    table.add_column("kin")
-    by_answers = sorted(summary.sources, key=lambda s: -s.answers)
-    for facts in by_answers[:_MOST_SOURCES]:
-        depth = "" if facts.mean_depth != facts.mean_depth else f"{facts.mean_depth:.2f}"
-        table.add_row(
-            escape(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth,
-            _interval(facts.accurate), _interval(facts.vague), _interval(facts.wrong),
-            f"{facts.voice:.2f}",
-            escape(f"{facts.kin} ({facts.kinship:.2f})") if facts.kinship > _KIN else "",
-        )  # fmt: skip
-    if len(by_answers) > _MOST_SOURCES:
-        table.add_row(f"… {len(by_answers) - _MOST_SOURCES:,} more")
-    return table
-
-
-def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
-
-
-def _settled(summary: Summary) -> str:
-    if not summary.trace:
-        return ""
-    last, solves = summary.trace[-1], len(summary.trace)
-    if solves == 1:
-        return f"; one solve, spread {last.spread:.2f}"
-    state = "settled" if summary.converged else "NOT settled"
-    return f"; {state} after {solves} solves, change {last.change:.1e}, spread {last.spread:.2f}"
-
-
-def _interval(share: Share) -> str:
-    if share.value != share.value:
-        return "-"
-    return f"{share.value:.1%} ({share.low:.0%} to {share.high:.0%})"
 
 
 def _share(value: float) -> str:
