@@ -55,3 +55,12 @@ def test_votes_that_are_gone_or_changed_are_told(mhpc: Run, out: Path, garden: P
     run = mhpc("explain", "out", "1")
     assert run.returncode == 1
     assert "it has changed since" in run.stderr
+
+
+def test_a_run_without_any_label_is_explained(mhpc: Run, garden: Path) -> None:
+    mhpc(
+        "consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "out", "--method", "sa",
+        "--threshold", "5",
+    )  # fmt: skip
+    found = json.loads(mhpc("explain", "out", "1", "flower", "--json").stdout)
+    assert found["labels"][0]["chosen"] is False

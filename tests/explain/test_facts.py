@@ -11,7 +11,7 @@ from mhpc.explain.sources import source_facts, tally
 from tests.build import GARDEN, panel_of
 
 
-def test_source_facts_tell_coverage_depth_reliability_and_vagueness() -> None:
+def test_source_facts_tell_coverage_depth_and_how_far_the_result_upholds_a_source() -> None:
     rows = [
         ("p1", "ann", "monarda"),
         ("p1", "bob", "flower"),

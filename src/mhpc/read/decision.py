@@ -32,7 +32,7 @@ def read_decision(
     shape = (len(instances), len(taxonomy))
     reason = sparse.csr_array(shape, dtype=np.int8)
     path = folder / "labels.csv"
-    if path.is_file() and path.read_bytes()[:4096].count(b"\n") > 1:
+    if _has_rows(path):
         with open_table(path) as table:
             columns = find_columns(
                 table.columns, {name: (name,) for name in _COLUMNS},
@@ -49,3 +49,10 @@ def read_decision(
         reason = sparse.csr_array((ones, (row, label)), shape=shape)
     parameters = {name: value for name, value in decided.items() if name not in _COUNTS}
     return Decision(taxonomy, instances, reason, decided["rule"], parameters)
+
+
+def _has_rows(path: Path) -> bool:
+    """Tell whether anything follows the header: a run may find no label at all."""
+    with path.open("rb") as file:
+        file.readline()
+        return bool(file.readline())

@@ -50,12 +50,19 @@ export function prepare(facts: Facts): Report {
 
 /** The ways from a root down to a label, at most so many; a label with two parents has two. */
 export function paths(report: Report, label: number, most = 8): number[][] {
-  const parents = report.taxonomy.parents[label];
-  if (parents.length === 0) return [[label]];
-  return parents
-    .flatMap((parent) => paths(report, parent, most))
-    .slice(0, most)
-    .map((path) => [...path, label]);
+  const found: number[][] = [];
+  for (const path of ways(report.taxonomy.parents, label)) {
+    // In a DAG there may be thousands: no more are made than are shown.
+    if (found.push(path) === most) break;
+  }
+  return found;
+}
+
+function* ways(parents: number[][], label: number): Generator<number[]> {
+  if (parents[label].length === 0) yield [label];
+  for (const parent of parents[label]) {
+    for (const path of ways(parents, parent)) yield [...path, label];
+  }
 }
 
 function upwards(parents: number[][], label: number): number[] {
