@@ -243,7 +243,7 @@ def test_what_was_judged_and_chosen_is_in_the_run_document(garden: Path, mhpc: M
     assert choice["closed"]
     assert choice["reason"]
     assert {"name", "closed", "specific", "seconds"} <= choice["candidates"][0].keys()
-    assert "chosen for score:" in done.stdout
+    assert f"chosen of {len(choice['candidates'])}: " in done.stdout
 
 
 def test_gold_of_an_unknown_instance_is_refused(garden: Path, mhpc: Mhpc) -> None:
