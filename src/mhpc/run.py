@@ -92,7 +92,8 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
         (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
         if settings.report:
             progress("reporting", 0, 0)
-            write_report(folder, account(folder))
+            # Here the votes are at hand; elsewhere they are read once more.
+            write_report(folder, account(folder, panel=held.shape if engine.whole else None))
     return summary
 
 

@@ -1,7 +1,11 @@
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+
+import pytest
 
 Mhpc = Callable[..., CompletedProcess[str]]
 
@@ -29,8 +33,21 @@ def test_consolidate_writes_the_report_if_asked(garden: Path, mhpc: Mhpc) -> Non
     assert not (garden / "OUT" / "report.html").exists()
 
 
-def test_standard_input_cannot_be_read_twice(garden: Path, mhpc: Mhpc) -> None:
+def test_votes_from_standard_input_are_at_hand_for_the_report(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO((garden / "votes.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
     done = mhpc("consolidate", "-", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--report")
+    assert done.returncode == 0
+    assert (garden / "OUT" / "report.html").exists()
+
+
+def test_a_cluster_cannot_read_standard_input_twice(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc(
+        "consolidate", "-", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--report",
+        "--engine", "dask",
+    )  # fmt: skip
     assert done.returncode == 2
     assert "--report reads the votes once more" in done.stderr
 

@@ -284,7 +284,7 @@ def test_wrong_input_gets_one_line_and_leaves_nothing(garden: Path, mhpc: Mhpc, 
 
 
 USAGE = {
-    "unknown command": (("consolidat",), "no command 'consolidat' (nearest: 'consolidate')"),
+    "unknown command": (("consolidat",), "no command 'consolidat' (nearest: 'consolidate'"),
     "no output": (CONSOLIDATE[:-2], "Missing option '-o'"),
     "no votes": (("consolidate", "--taxonomy", "taxonomy.csv", "-o", "OUT"), "VOTES is missing"),
     "no taxonomy": (("consolidate", "votes.csv", "-o", "OUT"), "--taxonomy FILE is missing"),

@@ -75,9 +75,10 @@ def consolidate(
         raise click.UsageError(
             "only one of VOTES, --taxonomy, --truth, --gold and --scope can be standard input"
         )
-    if values.get("report") and values["votes"] == "-":
+    if values.get("report") and values["votes"] == "-" and values.get("engine", "local") != "local":
         raise click.UsageError(
-            "--report reads the votes once more, which standard input does not allow; give a file"
+            "--report reads the votes once more, which standard input does not allow with --engine "
+            "dask; give a file"
         )
     settings = _absolute(RunSettings(**values))
     _refuse_beside_rule(settings)

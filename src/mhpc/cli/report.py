@@ -4,16 +4,13 @@ from pathlib import Path
 
 import click
 
-from mhpc.cli.options import progress_option
+from mhpc.cli.options import progress_option, votes_option
 from mhpc.cli.progress import Show, StderrProgress
 
 
 @click.command(short_help="A run as a page to look at.")
 @click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
-@click.option(
-    "--votes", metavar="FILE",
-    help="Where the votes are now; unless given, where they were when OUT/ was made.",
-)  # fmt: skip
+@votes_option
 @progress_option
 def report(folder: Path, votes: str | None, show_progress: Show) -> None:
     """Write OUT/report.html, and the facts that it shows as OUT/report.json.
