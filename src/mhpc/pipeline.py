@@ -97,7 +97,7 @@ def consolidate(
     rule : Rule, optional
         How scores become label sets, as ``mhpc.ExpectedF(depth_bias=1)``; unless given, one path
         where the method takes it that instances have one true label, expected F where its scores
-        are probabilities or shares of sources, else a threshold.
+        are shares of sources, else a threshold.
     unknown : "error", "drop" or "graft"
         What to do with labels that the taxonomy lacks.
     instances : iterable of str, optional

@@ -59,7 +59,7 @@ class RunSettings(Parameters):
     rule: str | None = None
     """How scores become label sets: expected-f, threshold, sure, one-path or top-paths. Unless
     given: one-path where instances have one true label, expected-f where the method's scores are
-    probabilities or shares of sources, else threshold."""
+    shares of sources, else threshold."""
 
     threshold: Annotated[float, Field(gt=0)] | None = None
     """The level of a rule that has one. Without a rule: the score from which a label is in

@@ -136,6 +136,20 @@ def test_sparse_scores_and_any_division_give_the_same_sets(
 
 
 @pytest.mark.parametrize(("name", "parameters"), ALL)
+@pytest.mark.parametrize("noise", [1e-12, -1e-12])
+def test_round_scores_that_were_computed_otherwise_are_decided_the_same(
+    name: str, parameters: dict[str, Any], noise: float
+) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 9, size=(40, len(GARDEN))) / 8
+    specific = rng.permutation(len(GARDEN) * 40).reshape(40, -1) / 400.0
+    otherwise = scores * (1 + noise * rng.random(scores.shape))
+    found, again = (scored(each, specific, GARDEN) for each in (scores, otherwise))
+    settled = settle(name, parameters, found)
+    assert np.array_equal(chosen(settled, found), chosen(settled, again))
+
+
+@pytest.mark.parametrize(("name", "parameters"), ALL)
 @given(
     found=consolidations(),
     biases=st.lists(st.floats(-6, 6), min_size=2, max_size=4).map(sorted),

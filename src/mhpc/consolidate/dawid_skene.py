@@ -91,7 +91,7 @@ class DawidSkene(MethodParameters):
             )
         return Judgement(
             skills=skills, popularity=popularity, trace=tuple(trace), converged=converged,
-            level=0.5, probable=True,
+            level=0.5,
         )  # fmt: skip
 
 

@@ -73,8 +73,8 @@ class Consolidation:
     level : float or None
         The score from which on a label is decided to apply, where the method knows one.
     probable : bool
-        Whether `score` is a probability, or a share of sources that stands for one, so that
-        expectations can be taken of it.
+        Whether `score` is what share of sources would affirm the label, or stands for it, so that
+        as many labels can be expected as sources give.
     one_truth : bool
         Whether the method takes it that an instance has one true label, with its ancestors.
     said : pair of matrices or None

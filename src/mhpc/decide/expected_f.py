@@ -14,7 +14,7 @@ from mhpc.decide.bias import cost_of_missing
 from mhpc.decide.closing import closed
 from mhpc.decide.level import Level
 from mhpc.decide.rule import Rule
-from mhpc.decide.scale import Counted, Scale, count, scale_for
+from mhpc.decide.scale import ROUNDING, Counted, Scale, count, scale_for
 
 _ROUNDING = 1e-9
 """Values of F that differ by less, relatively, differ by how they were computed alone."""
@@ -70,7 +70,7 @@ def _best_level(counted: Counted, scale: Scale, cost: float) -> tuple[float, flo
     right, given = np.cumsum(p * counted.times), np.cumsum(counted.times)
     f = (1 + cost) * right / (given + cost * right[-1])
     best = int(np.argmax(f >= f.max() * (1 - _ROUNDING)))
-    return float(counted.score[best]), float(f[best])
+    return float(counted.score[best]) * (1 - ROUNDING), float(f[best])
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,10 @@ from mhpc.decide.rule import LOOKED_AT
 _LEFT_OUT = 40
 """Lower bits of a score that are left out when scores are counted: 12 of 52 stay."""
 
+ROUNDING = 1e-7
+"""Scores that differ by less, relatively, differ by how they were computed alone. Many are the
+same round number but for that, and must not fall on both sides of a level."""
+
 _LEAST, _MOST = 1 / 32, 32.0
 """Powers beyond these leave nothing but 0 and 1."""
 
@@ -46,8 +50,8 @@ class Scale:
         return np.asarray(np.clip(score / self.largest, 0.0, 1.0) ** self.power)
 
     def score_at(self, probability: float) -> float:
-        """Return the score that means a probability."""
-        return float(self.largest * probability ** (1 / self.power))
+        """Return the lowest score that means a probability, but for rounding."""
+        return float(self.largest * probability ** (1 / self.power)) * (1 - ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,7 @@ class Counted:
     Attributes
     ----------
     score : float array, (B,)
-        Falling, to three digits; never above what it stands for.
+        Falling, to three digits; what it stands for is not below it, but for rounding.
     times : int array, (B,)
         How often.
     instances : int
@@ -93,7 +97,7 @@ def _counted(values: FloatArray) -> tuple[IntArray, IntArray]:
         return nothing, nothing
     # The bits of positive floats are in the order of the floats, and few at the front of them, so
     # that nothing has to be sorted.
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64) >> _LEFT_OUT
+    bits = np.asarray(values * (1 + ROUNDING), dtype=np.float64).view(np.int64) >> _LEFT_OUT
     lowest = bits.min()
     times = np.bincount(bits - lowest)
     there = np.flatnonzero(times)

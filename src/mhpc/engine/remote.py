@@ -123,8 +123,7 @@ class There:
     def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
         fitted = method.fit(self.parts, progress=progress)
-        known = fitted.level is not None or fitted.one_truth
-        return self._of_sample(method, fitted, most=1 if known else LOOKED_AT)
+        return self._of_sample(method, fitted, most=LOOKED_AT)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
         """Return what the earlier run concludes of an instance: its rule is settled."""
