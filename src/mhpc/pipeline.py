@@ -1,22 +1,17 @@
 """The stages, top to bottom. Only here, in the CLI and in engines do stages meet."""
 
+import logging
 import time
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-
-import numpy as np
 
 from mhpc.choose.judge import judge
 from mhpc.consolidate.grid import grid
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.consolidate.voices import kinship_in
-from mhpc.core.arrays import FloatArray
-from mhpc.core.best import scored_cells
 from mhpc.core.choice import Compared
-from mhpc.core.consolidation import Consolidation, Step
-from mhpc.core.decision import Decision
+from mhpc.core.consolidation import Consolidation
 from mhpc.core.inspection import Inspection
 from mhpc.core.memory import as_bytes, within_memory
 from mhpc.core.panel import Panel
@@ -40,37 +35,9 @@ from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.evaluate.scorecard import score
 from mhpc.explain.inspection import inspection
 from mhpc.explain.sources import source_facts, tally
+from mhpc.result import Result
 
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """Everything that `consolidate` found."""
-
-    panel: Panel
-    consolidation: Consolidation
-    decision: Decision
-    sources: tuple[SourceFacts, ...]
-
-    @property
-    def scores(self) -> dict[str, list[str] | FloatArray]:
-        """Columns instance, label, score, specific, as in scores.parquet, for any dataframe."""
-        found, cells = self.consolidation, list(scored_cells(self.consolidation))
-        return {
-            "instance": [found.instances[i] for part in cells for i in part.row],
-            "label": [found.taxonomy.labels[k] for part in cells for k in part.label],
-            "score": np.concatenate([part.score for part in cells]),
-            "specific": np.concatenate([part.specific for part in cells]),
-        }
-
-    @property
-    def labels(self) -> dict[str, list[str]]:
-        """The label set of every instance, closed under ancestors."""
-        return self.decision.labels()
-
-    @property
-    def trace(self) -> tuple[Step, ...]:
-        """The iterations of the method."""
-        return self.consolidation.trace
+_LOG = logging.getLogger("mhpc")
 
 
 def consolidate(
@@ -113,8 +80,11 @@ def consolidate(
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
     panel = with_known(panel, gold, unknown=unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
+    _LOG.info("consolidating %r by %s", panel, chosen.name)
     with within_memory(as_bytes(memory)):
-        return _consolidate_panel(panel, chosen, rule, progress)
+        result = _consolidate_panel(panel, chosen, rule, progress)
+    tell_found(result.consolidation)
+    return result
 
 
 def evaluate(
@@ -201,6 +171,15 @@ def _consolidate_panel(
     decision = decided(settled, consolidation)
     facts = facts_of(Whole(panel), panel, tally(panel, decision.reason))
     return Result(panel, consolidation, decision, facts)
+
+
+def tell_found(found: Consolidation) -> None:
+    """Log what came out: why a method was chosen, and whether it settled."""
+    if found.choice is not None:
+        _LOG.info("chosen: %s", found.choice.reason)
+    if found.trace:
+        settled = "converged" if found.converged else "stopped"
+        _LOG.info("%s %s after %d iterations", found.method, settled, found.trace[-1].iteration)
 
 
 def rule_for(consolidation: Consolidation) -> Rule:

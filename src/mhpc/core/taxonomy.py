@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import IntArray, Sparse
+from mhpc.core.display import short_table
 from mhpc.core.entries import narrow
 from mhpc.core.index import UNKNOWN, Index
 from mhpc.errors import TaxonomyError, nearest, quoted
@@ -132,6 +133,10 @@ class Taxonomy:
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self)} labels, {self.depth.max(initial=0)} levels)"
+
+    def _repr_html_(self) -> str:
+        rows = ((id_, self.path(at)) for at, id_ in enumerate(self.labels))
+        return short_table(repr(self), ("label", "path"), rows, total=len(self))
 
     @cached_property
     def _aliases(self) -> dict[str, int]:

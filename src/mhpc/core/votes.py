@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mhpc.core.arrays import FloatArray, IntArray
+from mhpc.core.display import short_table
 from mhpc.core.index import Index
 
 NONE_OF_THESE = -1
@@ -53,3 +54,12 @@ class Votes:
             f"Votes({len(self)} votes of {len(self.sources)} sources "
             f"on {len(self.instances)} instances)"
         )
+
+    def _repr_html_(self) -> str:
+        columns = (self.instance, self.source, self.label, self.score)
+        rows = (
+            (self.instances[i], self.sources[s], self.labels[k] if k >= 0 else "", float(score))
+            for i, s, k, score in zip(*columns, strict=True)
+        )
+        header = ("instance", "source", "label", "score")
+        return short_table(repr(self), header, rows, total=len(self))
