@@ -30,7 +30,7 @@ MAY_IMPORT = {
 """Stages know the nouns, not each other; the methods also know the numerics."""
 
 CALLERS = {
-    "cli", "paper", "pipeline.py", "result.py", "run.py", "settings.py", "__init__.py",
+    "adapters", "cli", "paper", "pipeline.py", "result.py", "run.py", "settings.py", "__init__.py",
     "__main__.py", "errors.py",
 }  # fmt: skip
 
