@@ -103,7 +103,7 @@ def consolidate(
         Further instances that nobody answered.
     gold : Truth, optional
         Instances whose labels are known: they are taken as they are, and teach what is learnt of
-        the others.
+        the others. Unless given, what the votes' own file marks as known.
     memory : str or int, optional
         Bytes, or a text such as "6GB", that the work may take; unless given, half of what is
         free. Scores that do not fit are made when they are asked for.
@@ -111,7 +111,7 @@ def consolidate(
         Told how far the work is.
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
-    panel = with_known(panel, gold, unknown=unknown)
+    panel = with_known(panel, votes.gold if gold is None else gold, unknown=unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     with within_memory(as_bytes(memory)):
         return _consolidate_panel(panel, chosen, rule, progress)

@@ -52,12 +52,13 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
                 f"mhpc evaluate {output} --truth {settings.truth}"
             )
         with _stage("reading", seconds, progress):
-            taxonomy = read_taxonomy(settings.taxonomy)
+            taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
             votes = engine.read(
-                settings.votes, columns=settings.columns, scope=settings.scope, folder=folder
-            )
+                settings.votes, columns=settings.columns, scope=settings.scope, folder=folder,
+                format=settings.format,
+            )  # fmt: skip
             truth = read_truth(settings.truth) if settings.truth else None
-            gold = read_truth(settings.gold) if settings.gold else None
+            gold = read_truth(settings.gold) if settings.gold else votes.gold
         with _stage("encoding", seconds, progress):
             held = engine.encode(
                 votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=earlier,

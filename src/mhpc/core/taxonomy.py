@@ -1,7 +1,7 @@
 """Taxonomy: labels and who is whose parent, as a tree or a DAG."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -31,11 +31,14 @@ class Taxonomy:
         A name for every label, to show to people.
     parents : csr_array, (K, K)
         The paper's H: ``parents[k, p] == 1`` where label ``p`` is a direct parent of ``k``.
+    others : mapping of str to str
+        Further ids that stand for a label: those it had, or those of labels merged into it.
     """
 
     labels: Index
     names: tuple[str, ...]
     parents: Sparse
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def children(self) -> Sparse:
@@ -135,8 +138,6 @@ class Taxonomy:
 
     @cached_property
     def _aliases(self) -> dict[str, int]:
-        if self.names == self.labels.ids:
-            return {}
         aliases: dict[str, int] = {}
         shared: set[str] = set()
         for label, (name, path) in enumerate(zip(self.names, self._paths(), strict=True)):
@@ -144,7 +145,8 @@ class Taxonomy:
                 if alias in aliases:
                     shared.add(alias)
                 aliases[alias] = label
-        return {alias: label for alias, label in aliases.items() if alias not in shared}
+        others = {other: self.labels.positions[id_] for other, id_ in self.others.items()}
+        return {alias: label for alias, label in aliases.items() if alias not in shared} | others
 
     def _paths(self) -> list[str]:
         """Return `path` of every label, each from that of its parent."""
@@ -161,6 +163,7 @@ def build_taxonomy(
     edges: Iterable[tuple[str, str]],
     *,
     names: Sequence[str] | None = None,
+    others: Mapping[str, str] | None = None,
     origin: str = "the taxonomy",
 ) -> Taxonomy:
     """Make a taxonomy from labels and their ``(label, parent)`` edges.
@@ -173,6 +176,8 @@ def build_taxonomy(
         Both ends must be labels; the same edge twice counts once.
     names : sequence of str, optional
         What to show for each label; the ids unless given.
+    others : mapping of str to str, optional
+        Further ids that stand for a label.
     origin : str
         Where the taxonomy comes from, for messages.
 
@@ -203,7 +208,8 @@ def build_taxonomy(
         _levels(parents, index)
     except TaxonomyError as error:
         raise TaxonomyError(f"{origin}: {error}") from None
-    return Taxonomy(index, tuple(names) if names is not None else index.ids, parents)
+    shown = tuple(names) if names is not None else index.ids
+    return Taxonomy(index, shown, parents, others or {})
 
 
 def _row(matrix: Sparse, row: int) -> IntArray:

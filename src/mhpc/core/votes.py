@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.core.index import Index
+from mhpc.core.truth import Truth
 
 NONE_OF_THESE = -1
 """The label position of an answer without a label: the source looked and chose nothing."""
@@ -33,6 +34,8 @@ class Votes:
         Outside its scope a source's silence means nothing.
     origin : str
         Where the votes come from, for messages.
+    gold : Truth, optional
+        What is known of some instances, where the votes' file tells it.
     """
 
     instances: Index
@@ -44,6 +47,7 @@ class Votes:
     score: FloatArray
     scope: Scope = "all"
     origin: str = "the votes"
+    gold: Truth | None = None
 
     def __len__(self) -> int:
         return len(self.instance)
