@@ -2,13 +2,14 @@
 # make test   the tests
 # make lint   style and types
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
+# make hard   runs that are killed at random moments
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint page page-check bench clean
+.PHONY: demo test lint hard page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -41,6 +42,9 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.ablation
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.decisions
+
+hard: $(VENV)/installed-dev
+	$(BIN)/python -m hard.kills
 
 clean:
 	rm -rf $(VENV) mhpc-demo web/node_modules web/dist

@@ -24,7 +24,7 @@ from mhpc.core.truth import EncodedTruth
 from mhpc.datasets.yeast import YEAST, largest_split, load_yeast
 from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.ranking import coverage_error, micro_auc, ranking_loss
-from mhpc.pipeline import Result
+from mhpc.result import Result
 
 SEEDS = {1: 5, 4: 5, 10: 2, 20: 2, 50: 1}
 """How often sources are generated anew on cellcycle, by their number; once on the other sets."""

@@ -29,7 +29,7 @@ from mhpc.datasets.yeast import largest_split, load_yeast
 from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.metrics import SET_METRICS
 from mhpc.evaluate.sets import laid_beside
-from mhpc.pipeline import Result
+from mhpc.result import Result
 
 SHOWN = ("hierarchical_f", "micro_f", "instance_f", "exact_match", "deepest_accuracy")
 

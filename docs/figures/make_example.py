@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import mhpc
 from mhpc.core.arrays import dense
-from mhpc.pipeline import Result
+from mhpc.result import Result
 
 PHOTOGRAPH = "photo-073"
 ROW, TOP, LEFT, COLUMN, BAR = 26, 118, 24, 46, 150

@@ -8,6 +8,7 @@
 Names are imported when they are first used, so that ``mhpc --help`` waits for nothing.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ import mhpc.explain
 import mhpc.simulate
 
 del mhpc.consolidate, mhpc.encode, mhpc.evaluate, mhpc.explain, mhpc.simulate
+
+# A library says nothing unless it is asked: logging.getLogger("mhpc").setLevel("INFO").
+logging.getLogger("mhpc").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
     from mhpc.choose.auto import Auto
@@ -48,16 +52,21 @@ if TYPE_CHECKING:
     from mhpc.encode.panel import encode
     from mhpc.errors import MhpcError, MhpcWarning
     from mhpc.inquire import conflicts, explain
-    from mhpc.pipeline import Result, consolidate, evaluate, inspect
+    from mhpc.pipeline import consolidate, evaluate, inspect
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes
+    from mhpc.result import Result
     from mhpc.simulate.sources import Profile, simulate
+    from mhpc.write.tables import write_taxonomy
+    from mhpc.write.votes import write_votes
 
 _HOMES = {
     "read_taxonomy": "mhpc.read.taxonomy",
     "read_votes": "mhpc.read.votes",
     "read_truth": "mhpc.read.truth",
+    "write_taxonomy": "mhpc.write.tables",
+    "write_votes": "mhpc.write.votes",
     "load_garden": "mhpc.datasets.garden",
     "simulate": "mhpc.simulate.sources",
     "Profile": "mhpc.simulate.sources",
@@ -80,7 +89,7 @@ _HOMES = {
     "Consolidation": "mhpc.core.consolidation",
     "Decision": "mhpc.core.decision",
     "Scorecard": "mhpc.core.scorecard",
-    "Result": "mhpc.pipeline",
+    "Result": "mhpc.result",
     "MhpcError": "mhpc.errors",
     "MhpcWarning": "mhpc.errors",
 }
@@ -122,6 +131,8 @@ __all__ = [
     "read_truth",
     "read_votes",
     "simulate",
+    "write_taxonomy",
+    "write_votes",
 ]
 
 

@@ -14,8 +14,9 @@ from mhpc.core.panel import Panel
 from mhpc.core.parts import Whole, draw
 from mhpc.explain.confrontations import Confrontations, confusions
 from mhpc.inquire import CONFUSIONS, confronted, explain_some, within_scope
-from mhpc.pipeline import Result, counted
+from mhpc.pipeline import counted
 from mhpc.report.facts import Agreement, Listed, Material, facts
+from mhpc.result import Result
 from mhpc.revisit import revisit
 
 EXPLAINED = 200

@@ -17,7 +17,8 @@ from mhpc.errors import UnknownInstanceError, UnknownLabelError, nearest
 from mhpc.explain.confrontations import Confrontations, confront, confusions
 from mhpc.explain.gain import EVEN
 from mhpc.explain.why import Findings, explanations
-from mhpc.pipeline import Result, counted
+from mhpc.pipeline import counted
+from mhpc.result import Result
 from mhpc.without import effects_in
 
 LOOKED_AT = 20_000

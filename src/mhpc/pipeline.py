@@ -1,8 +1,9 @@
 """The stages, top to bottom. Only here, in the CLI and in engines do stages meet."""
 
+import logging
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,10 +13,9 @@ import numpy as np
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import make_method
 from mhpc.consolidate.voices import kinship_in
-from mhpc.core.arrays import FloatArray, Sparse
-from mhpc.core.best import scored_cells
+from mhpc.core.arrays import Sparse
 from mhpc.core.conflicts import KEPT
-from mhpc.core.consolidation import Consolidation, Step, among, walk
+from mhpc.core.consolidation import Consolidation, among, walk
 from mhpc.core.decision import Decision, Settled
 from mhpc.core.inspection import Inspection
 from mhpc.core.memory import as_bytes, within_memory
@@ -40,37 +40,9 @@ from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.evaluate.scorecard import score
 from mhpc.explain.inspection import inspection
 from mhpc.explain.sources import source_facts, tally
+from mhpc.result import Result
 
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """Everything that `consolidate` found."""
-
-    panel: Panel
-    consolidation: Consolidation
-    decision: Decision
-    sources: tuple[SourceFacts, ...]
-
-    @property
-    def scores(self) -> dict[str, list[str] | FloatArray]:
-        """Columns instance, label, score, specific, as in scores.parquet, for any dataframe."""
-        found, cells = self.consolidation, list(scored_cells(self.consolidation))
-        return {
-            "instance": [found.instances[i] for part in cells for i in part.row],
-            "label": [found.taxonomy.labels[k] for part in cells for k in part.label],
-            "score": np.concatenate([part.score for part in cells]),
-            "specific": np.concatenate([part.specific for part in cells]),
-        }
-
-    @property
-    def labels(self) -> dict[str, list[str]]:
-        """The label set of every instance, closed under ancestors."""
-        return self.decision.labels()
-
-    @property
-    def trace(self) -> tuple[Step, ...]:
-        """The iterations of the method."""
-        return self.consolidation.trace
+_LOG = logging.getLogger("mhpc")
 
 
 def consolidate(
@@ -104,7 +76,7 @@ def consolidate(
         Further instances that nobody answered.
     gold : Truth, optional
         Instances whose labels are known: they are taken as they are, and teach what is learnt of
-        the others.
+        the others. Unless given, what the votes' own file marks as known.
     memory : str or int, optional
         Bytes, or a text such as "6GB", that the work may take; unless given, half of what is
         free. Scores that do not fit are made when they are asked for.
@@ -112,10 +84,13 @@ def consolidate(
         Told how far the work is.
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
-    panel = with_known(panel, gold, unknown=unknown)
+    panel = with_known(panel, votes.gold if gold is None else gold, unknown=unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
+    _LOG.info("consolidating %r by %s", panel, chosen.name)
     with within_memory(as_bytes(memory)):
-        return _consolidate_panel(panel, chosen, rule, progress)
+        result = _consolidate_panel(panel, chosen, rule, progress)
+    tell_found(result.consolidation)
+    return result
 
 
 def evaluate(
@@ -166,6 +141,15 @@ def _consolidate_panel(
     decision = decided_by(settled_for(consolidation, panel, rule), consolidation)
     facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))
     return Result(panel, consolidation, decision, facts)
+
+
+def tell_found(found: Consolidation) -> None:
+    """Log what came out: why a method was chosen, and whether it settled."""
+    if found.choice is not None:
+        _LOG.info("chosen: %s", found.choice.reason)
+    if found.trace:
+        settled = "converged" if found.converged else "stopped"
+        _LOG.info("%s %s after %d iterations", found.method, settled, found.trace[-1].iteration)
 
 
 def settled_for(found: Consolidation, panel: Panel, rule: Rule | None = None) -> Settled:

@@ -17,13 +17,13 @@ from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
 from mhpc.engine.local import with_known
 from mhpc.errors import DataError, MhpcWarning, UnreadableError
-from mhpc.pipeline import Result
 from mhpc.read.decision import read_decision
 from mhpc.read.model import read_model
 from mhpc.read.run import read_run, read_run_document
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
-from mhpc.report.document import fingerprint
+from mhpc.report.document import fingerprint, lasts
+from mhpc.result import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def _votes_file(document: Mapping[str, Any], folder: Path, given: str | None) ->
             f"{folder} was made of votes that came through a pipe, and does not keep them; say "
             "where they are with --votes FILE"
         )
-    if not Path(named).exists():
+    if not lasts(Path(named)):
         raise UnreadableError(
             f"{named}, the votes of {folder}, is not there any more; say where it is with "
             "--votes FILE"
@@ -108,7 +108,10 @@ def _panel(settings: Mapping[str, Any], votes: str, taxonomy: Taxonomy) -> Panel
     with warnings.catch_warnings():
         # What was left out was told of when it was.
         warnings.simplefilter("ignore", MhpcWarning)
-        found = read_votes(votes, columns=settings["columns"], scope=settings["scope"])
+        found = read_votes(
+            votes, columns=settings["columns"], scope=settings["scope"],
+            format=settings.get("format"),
+        )  # fmt: skip
         panel = encode(found, taxonomy, unknown=unknown)
         gold = read_truth(settings["gold"]) if settings["gold"] else None
         panel = with_known(panel, gold, unknown=unknown)

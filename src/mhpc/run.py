@@ -1,6 +1,7 @@
 """The main job: the stages of a run from files to a folder, on whatever engine."""
 
 import json
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from mhpc.core.summary import Summary
 from mhpc.engine.engine import Held, open_engine
 from mhpc.errors import ParameterError
 from mhpc.inquire import conflicts_of, spoken_about
-from mhpc.pipeline import facts_of, rule_for, scorecards
+from mhpc.pipeline import facts_of, rule_for, scorecards, tell_found
 from mhpc.read.model import read_model
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
@@ -29,6 +30,8 @@ from mhpc.settings import RunSettings
 from mhpc.write.folder import refuse_existing, whole_folder
 from mhpc.write.model import write_model
 from mhpc.write.tables import write_sources, write_taxonomy
+
+_LOG = logging.getLogger("mhpc")
 
 
 def run(
@@ -54,12 +57,13 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
                 f"mhpc evaluate {output} --truth {settings.truth}"
             )
         with _stage("reading", seconds, progress):
-            taxonomy = read_taxonomy(settings.taxonomy)
+            taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
             votes = engine.read(
-                settings.votes, columns=settings.columns, scope=settings.scope, folder=folder
-            )
+                settings.votes, columns=settings.columns, scope=settings.scope, folder=folder,
+                format=settings.format,
+            )  # fmt: skip
             truth = read_truth(settings.truth) if settings.truth else None
-            gold = read_truth(settings.gold) if settings.gold else None
+            gold = read_truth(settings.gold) if settings.gold else votes.gold
         with _stage("encoding", seconds, progress):
             held = engine.encode(
                 votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=earlier,
@@ -74,6 +78,7 @@ def _run(settings: RunSettings, output: Path, force: bool, progress: Progress) -
                 model = _model(held, found, _settled(settings, held, found))
             else:
                 found, model = held.apply(earlier, progress=progress), earlier
+        tell_found(found)
         with _stage("evaluating", seconds, progress):
             cards = scorecards(found, model.settled, truth, settings.unknown) if truth else ()
         with _stage("writing", seconds, progress):
@@ -116,6 +121,8 @@ def _model(held: Held, found: Consolidation, settled: Settled) -> Model:
 @contextmanager
 def _stage(name: str, seconds: dict[str, float], progress: Progress) -> Iterator[None]:
     progress(name, 0, 0)
+    _LOG.debug("%s", name)
     began = time.perf_counter()
     yield
     seconds[name] = time.perf_counter() - began
+    _LOG.info("%s: done in %.1f s", name, seconds[name])

@@ -13,6 +13,9 @@ from pydantic import Field
 from mhpc.core.parameters import Parameters
 from mhpc.errors import ParameterError, UnreadableError
 
+NAMED = ("icd-10-cm",)
+"""Taxonomies that have a name instead of a file."""
+
 _ENGINES = r"^(local|dask(=.+)?)$"
 
 
@@ -22,10 +25,18 @@ class RunSettings(Parameters):
     name: ClassVar[str] = "a run"
 
     votes: str
-    """Table instance, source, label[, score]; - is standard input."""
+    """Table instance, source, label[, score], or the export of an annotation tool; - is standard
+    input."""
+
+    format: str | None = None
+    """The format of the votes, as docs/formats.md lists them, if their content does not tell."""
 
     taxonomy: str
-    """Table label, parent; or path codes; or a Clus HMC ARFF file."""
+    """Table label, parent; path codes; JSON, OBO, SKOS, a Label Studio config or a Clus HMC ARFF
+    file; or icd-10-cm."""
+
+    taxonomy_format: str | None = None
+    """The format of the taxonomy, as docs/formats.md lists them, if its content does not tell."""
 
     method: str | None = None
     """The method, as `mhpc methods` lists them. Unless given: auto, which chooses by foretelling

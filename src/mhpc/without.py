@@ -16,7 +16,7 @@ from mhpc.core.entries import values_at
 from mhpc.core.panel import Panel
 from mhpc.errors import ConvergenceWarning
 from mhpc.explain.effects import effects
-from mhpc.pipeline import Result
+from mhpc.result import Result
 
 _AGAIN = 12
 """Answers of an instance whose effects are found by consolidating anew; the others' are not."""

@@ -72,6 +72,13 @@ def test_completion_offers_what_begins_alike() -> None:
     assert (done.stdout, done.stderr) == ("plain,mlcm\n", "")
 
 
+def test_completion_offers_formats() -> None:
+    done = program(
+        _MHPC_COMPLETE="bash_complete", COMP_WORDS="mhpc convert --to label", COMP_CWORD="3"
+    )
+    assert (done.stdout, done.stderr) == ("plain,label-studio\nplain,label-studio-config\n", "")
+
+
 def test_the_version_is_told() -> None:
     done = program("--version")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,5 +1,4 @@
 import gzip
-import json
 from pathlib import Path
 
 import pyarrow
@@ -16,6 +15,13 @@ TABLE = b"instance,source,label\n1,ann,bee\n"
     [
         (TABLE, "csv"),
         (b'\n  {"instance": 1}\n', "jsonl"),
+        (b'[{"instance": 1}]', "json"),
+        (b'{\n "plant": {}\n}\n', "json"),
+        (b'{"plant": {}}\n{"animal"\n', "jsonl"),
+        (b'<?xml version="1.0"?><View/>', "xml"),
+        (b"<rdf:RDF/>", "xml"),
+        (b"<http://example.org/a> a <b> .", "csv"),
+        (b"PK\x03\x04 and so on", "zip"),
         (b"PAR1 and so on", "parquet"),
         (b"ARROW1 and so on", "arrow"),
         (b"@RELATION yeast\n", "arff"),
@@ -60,7 +66,6 @@ WRONG = {
     "UTF-16": ("instance".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
     "binary": (b"\x01\x00\x02\x00", "binary data"),
     "latin-1": (b"instance\ncaf\xe9\n", "line 2: byte 0xe9 is not UTF-8"),
-    "JSON array": (json.dumps([{"instance": 1}]).encode(), "one JSON array; give JSON Lines"),
 }
 
 

@@ -1,5 +1,6 @@
 """Votes that are looked through, part by part: what is found and refused is as if read whole."""
 
+import json
 import warnings
 from pathlib import Path
 
@@ -125,3 +126,20 @@ def test_a_damaged_file_in_a_folder_is_refused(tmp_path: Path) -> None:
         read_votes(folder)
     with pytest.raises(UnreadableError, match="votes"):
         surveyed(folder)
+
+
+def test_votes_in_another_format_are_kept_as_a_table(tmp_path: Path) -> None:
+    said = {"id": "r", "type": "choices", "from_name": "t", "value": {"choices": ["a", "b"]}}
+    tasks = [
+        {"id": 1, "data": {}, "annotations": [
+            {"completed_by": 7, "result": [said]},
+            {"completed_by": 8, "result": [said], "ground_truth": True},
+        ]}
+    ]  # fmt: skip
+    path = write(tmp_path, json.dumps(tasks), "export.json")
+    survey = surveyed(path)
+    assert (survey.rows, survey.sources.ids, survey.labels.ids) == (2, ("7",), ("a", "b"))
+    assert survey.gold is not None
+    assert survey.gold.instances.ids == ("1",)
+    assert survey.files == (tmp_path / "kept.parquet",)
+    assert len(read_part(survey, 0, parts=1).votes) == 2

@@ -1,11 +1,13 @@
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mhpc.errors import OutputExistsError, UnwritableError
+from mhpc.write import folder as folders
 from mhpc.write.folder import refuse_existing, whole_folder
 
 
@@ -102,11 +104,59 @@ def test_an_old_output_survives_a_failing_move(
         return rename(self, target)
 
     # The old one is moved aside first, then the new one into its place.
+    monkeypatch.setattr(folders, "exchange", lambda one, other: False)
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match="no more"):
         write(tmp_path / "OUT", "new", force=True)
     assert names(tmp_path) == ["OUT"]
     assert (tmp_path / "OUT" / "run.json").read_text() == "old"
+
+
+def test_an_old_output_is_replaced_in_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "OUT", "old")
+
+    def moved(self: Path, target: Any) -> Path:
+        raise AssertionError("there would be a moment without any output")
+
+    monkeypatch.setattr(Path, "rename", moved)
+    write(tmp_path / "OUT", "new", force=True)
+    assert names(tmp_path) == ["OUT"]
+    assert (tmp_path / "OUT" / "run.json").read_text() == "new"
+
+
+def test_a_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "OUT", force=False) as folder:
+        (folder / "run.json").write_text("first")
+        with pytest.raises(OutputExistsError, match="another run is writing to .*OUT"):
+            write(tmp_path / "OUT", "second")
+        write(tmp_path / "OUTER", "not the same")
+    assert (tmp_path / "OUT" / "run.json").read_text() == "first"
+
+
+def test_an_output_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    def write_late() -> None:
+        with whole_folder(tmp_path / "OUT", force=False) as folder:
+            (folder / "run.json").write_text("late")
+            (tmp_path / "OUT").mkdir()
+
+    with pytest.raises(OutputExistsError, match="there already"):
+        write_late()
+    assert names(tmp_path) == ["OUT"]
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(3600, False), (0, True)])
+def test_what_a_killed_run_left_is_removed_unless_it_may_just_have_begun(
+    tmp_path: Path, seconds: int, left: bool
+) -> None:
+    (tmp_path / ".OUT-0123456789abcdef").mkdir()
+    (tmp_path / ".OUT-precious").mkdir()
+    then = time.time() - seconds
+    os.utime(tmp_path / ".OUT-0123456789abcdef", (then, then))
+    write(tmp_path / "OUT", "new")
+    assert (".OUT-0123456789abcdef" in names(tmp_path)) is left
+    assert ".OUT-precious" in names(tmp_path)
 
 
 def test_the_output_is_as_open_as_the_umask_says(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_votes_that_fail_half_way_leave_what_was_there(
         yield ("1", "ann", "bee")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.write.votes._votes_rows", failing)
+    monkeypatch.setattr("mhpc.write.formats.tables.Table.rows", failing)
     with pytest.raises(KeyboardInterrupt):
         write_votes(path, nasty_votes())
     assert [found.name for found in tmp_path.iterdir()] == ["votes.csv"]

@@ -5,6 +5,7 @@ are wrong, 2 the usage is wrong, 130 interrupted, 143 told to end.
 """
 
 import io
+import logging
 import os
 import sys
 import warnings
@@ -26,6 +27,7 @@ COMMANDS = {
     "conflicts": "mhpc.cli.conflicts:conflicts",
     "report": "mhpc.cli.report:report",
     "simulate": "mhpc.cli.simulate:simulate",
+    "convert": "mhpc.cli.convert:convert",
     "reproduce": "mhpc.cli.reproduce:reproduce",
     "methods": "mhpc.cli.methods:methods",
 }
@@ -73,11 +75,15 @@ class LazyCommands(click.Group):
 )
 @click.version_option(package_name="mhpc")
 @click.option("--debug", is_flag=True, help="Show where an error arose.")
-def cli(debug: bool) -> None:
+@click.option("--verbose", is_flag=True, help="Log stages, their times and what was chosen.")
+def cli(debug: bool, verbose: bool) -> None:
     """Consolidate labels that many sources took from one hierarchy.
 
     Start with `mhpc demo`, then look at your own data with `mhpc inspect VOTES --taxonomy T`.
     """
+    if verbose:
+        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", stream=sys.stderr)
+        logging.getLogger("mhpc").setLevel(logging.DEBUG)
 
 
 def main(args: list[str] | None = None) -> None:

@@ -11,7 +11,9 @@ from mhpc.cli.progress import Show, StderrProgress
 
 @click.command(short_help="Compare methods without truth.")
 @click.argument("votes")
+@setting("format")
 @setting("taxonomy")
+@setting("taxonomy_format")
 @setting("columns")
 @setting("scope")
 @setting("unknown")
@@ -68,8 +70,10 @@ def compare(
     candidates = grid(methods or METHODS, _listed(choices))
     with StderrProgress(show_progress) as progress:
         progress("reading", 0, 0)
-        table = read_votes(settings.votes, columns=settings.columns, scope=settings.scope)
-        taxonomy = read_taxonomy(settings.taxonomy)
+        table = read_votes(
+            settings.votes, columns=settings.columns, scope=settings.scope, format=settings.format
+        )
+        taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
         truth = read_truth(settings.truth) if settings.truth else None
         progress("encoding", 0, 0)
         found = run(

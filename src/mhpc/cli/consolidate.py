@@ -9,7 +9,7 @@ from mhpc.cli.options import as_json, given, progress_option, setting
 from mhpc.cli.output import show
 from mhpc.cli.progress import Show, StderrProgress
 from mhpc.decide.registry import RULES, make_rule, rule_class
-from mhpc.settings import RunSettings, read_settings
+from mhpc.settings import NAMED, RunSettings, read_settings
 
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 """The settings that name files."""
@@ -17,7 +17,9 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 
 @click.command(short_help="The main job: votes to scores and labels.")
 @click.argument("votes", required=False)
+@setting("format")
 @setting("taxonomy")
+@setting("taxonomy_format")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT/",
     help="Folder for scores.parquet, labels.csv, sources.csv, taxonomy.csv, model.npz, run.json.",
@@ -143,6 +145,6 @@ def _absolute(settings: RunSettings) -> RunSettings:
     files = {
         name: str(Path(path).absolute())
         for name in _FILES
-        if (path := getattr(settings, name)) not in (None, "-", "all", "used")
+        if (path := getattr(settings, name)) not in (None, "-", "all", "used", *NAMED)
     }
     return settings.model_copy(update=files)

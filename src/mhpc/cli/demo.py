@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mhpc.core.panel import Panel
     from mhpc.core.scorecard import Scorecard
     from mhpc.datasets.garden import Dataset
-    from mhpc.pipeline import Result
+    from mhpc.result import Result
 
 
 @click.command(short_help="Consolidate the bundled example.")

@@ -11,7 +11,9 @@ from mhpc.cli.progress import Show, StderrProgress
 
 @click.command(short_help="Look at votes before you run.")
 @click.argument("votes")
+@setting("format")
 @setting("taxonomy")
+@setting("taxonomy_format")
 @setting("columns")
 @progress_option
 @as_json
@@ -27,8 +29,8 @@ def inspect(votes: str, show_progress: Show, as_json: bool, **values: Any) -> No
         raise click.UsageError("--taxonomy FILE is missing")
     with StderrProgress(show_progress) as progress:
         progress("reading", 0, 0)
-        taxonomy = read_taxonomy(settings["taxonomy"])
-        table = read_votes(votes, columns=settings.get("columns"))
+        taxonomy = read_taxonomy(settings["taxonomy"], format=settings.get("taxonomy_format"))
+        table = read_votes(votes, columns=settings.get("columns"), format=settings.get("format"))
         progress("inspecting", 0, 0)
         facts = look(table, taxonomy)
     show(facts, render_inspection, as_json=as_json)

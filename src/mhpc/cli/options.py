@@ -35,8 +35,22 @@ def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     return [name for name in RULES if name.startswith(incomplete)]
 
 
+def _formats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from mhpc.read.formats.registry import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+def _hierarchies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from mhpc.read.hierarchies.registry import HIERARCHIES
+
+    return [name for name in HIERARCHIES if name.startswith(incomplete)]
+
+
 _FLAGS: dict[str, dict[str, Any]] = {
+    "format": {"metavar": "NAME", "shell_complete": _formats},
     "taxonomy": {"metavar": "FILE"},
+    "taxonomy_format": {"metavar": "NAME", "shell_complete": _hierarchies},
     "method": {"metavar": "NAME", "shell_complete": _methods},
     "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parameter},
     "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": pair},
@@ -59,7 +73,7 @@ def setting(name: str) -> Callable[[Function], Function]:
     """Return a decorator that adds the option of one run setting."""
     field = RunSettings.model_fields[name]
     extra = dict(_FLAGS.get(name, {}))
-    flag = extra.pop("flag", f"--{name}")
+    flag = extra.pop("flag", f"--{name.replace('_', '-')}")
     help_text = " ".join((field.description or "").split())
     if field.annotation is not None and get_origin(field.annotation) is dict:
         extra["multiple"] = True

@@ -59,7 +59,7 @@ def concluded(
         name: getattr(fitted, name)
         for name in ("trace", "converged", "level", "probable", "one_truth", "choice", "notes")
     }
-    facts["learnt"] = lambda: fitted
+    facts["learnt"] = partial(_itself, fitted)
     parts = list(spans(*shape)) or [slice(0, 0)]
     first = fitted.views(part_of(panel, parts[0]))
     if len(parts) == 1:
@@ -76,6 +76,11 @@ def concluded(
     latest = _Latest(fitted, panel)
     score, specific = (Rows(shape, partial(latest, view)) for view in ("score", "specific"))
     return method.conclude(panel, score, specific, **facts)
+
+
+def _itself(fitted: Fitted) -> Fitted:
+    """Return what was learnt; unlike a lambda, this can be pickled."""
+    return fitted
 
 
 def _walked(

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from mhpc.core.arrays import FloatArray, IntArray, Matrix, Sparse, dense
 from mhpc.core.choice import Choice
+from mhpc.core.display import MOST_ROWS, short_table
 from mhpc.core.index import Index
 from mhpc.core.rows import selected
 from mhpc.core.taxonomy import Taxonomy
@@ -119,6 +120,16 @@ class Consolidation:
             f"Consolidation({self.method}: {len(self.instances)} instances "
             f"x {len(self.taxonomy)} labels)"
         )
+
+    def _repr_html_(self) -> str:
+        score = dense(self.score[:MOST_ROWS])
+        best = score.argmax(axis=1)
+        rows = (
+            (self.instances[i], self.taxonomy.labels[k], float(score[i, k]))
+            for i, k in enumerate(best)
+        )
+        header = ("instance", "best label", "score")
+        return short_table(repr(self), header, rows, total=len(self.instances))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from mhpc.core.arrays import Block, Sparse
+from mhpc.core.display import short_table
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
 
@@ -61,3 +63,11 @@ class Decision:
 
     def __repr__(self) -> str:
         return f"Decision({self.rule}: {self.reason.nnz} labels of {len(self.instances)} instances)"
+
+    def _repr_html_(self) -> str:
+        reason, labels = self.reason, self.taxonomy.labels
+        rows = (
+            (self.instances[i], ", ".join(labels[k] for k in reason.indices[start:stop]))
+            for i, (start, stop) in enumerate(pairwise(reason.indptr))
+        )
+        return short_table(repr(self), ("instance", "labels"), rows, total=len(self.instances))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.core.display import short_table
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import EncodedTruth
@@ -190,3 +191,8 @@ class Panel:
             f"Panel({len(self.instance)} answers of {len(self.sources)} sources "
             f"on {len(self.instances)} instances, {len(self.taxonomy)} labels)"
         )
+
+    def _repr_html_(self) -> str:
+        answers = np.bincount(self.source, minlength=len(self.sources)).tolist()
+        rows = zip(self.sources, answers, strict=True)
+        return short_table(repr(self), ("source", "answers"), rows, total=len(self.sources))

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mhpc.core.display import short_table
+
 View: TypeAlias = Literal["closed", "specific"]
 Ties: TypeAlias = Literal["pessimistic", "half", "strict", "none"]
 
@@ -77,3 +79,9 @@ class Scorecard:
 
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
+
+    def _repr_html_(self) -> str:
+        told = f"{self.method}, {self.view} view, {self.instances:,} instances"
+        rows = ((each.metric, float(each.value), each.better, each.ties) for each in self.scores)
+        header = ("metric", "value", "better", "ties")
+        return short_table(told, header, rows, total=len(self.scores))

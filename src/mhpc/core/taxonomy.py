@@ -1,15 +1,17 @@
 """Taxonomy: labels and who is whose parent, as a tree or a DAG."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import IntArray, Sparse
+from mhpc.core.display import short_table
 from mhpc.core.entries import narrow
 from mhpc.core.index import UNKNOWN, Index
+from mhpc.core.levels import levels_of, row_of
 from mhpc.errors import TaxonomyError, nearest, quoted
 
 PATH_SEPARATOR = " > "
@@ -31,11 +33,14 @@ class Taxonomy:
         A name for every label, to show to people.
     parents : csr_array, (K, K)
         The paper's H: ``parents[k, p] == 1`` where label ``p`` is a direct parent of ``k``.
+    others : mapping of str to str
+        Further ids that stand for a label: those it had, or those of labels merged into it.
     """
 
     labels: Index
     names: tuple[str, ...]
     parents: Sparse
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def children(self) -> Sparse:
@@ -73,7 +78,7 @@ class Taxonomy:
     @cached_property
     def levels(self) -> tuple[IntArray, ...]:
         """The label positions level by level, each after all its parents."""
-        return _levels(self.parents, self.labels)
+        return levels_of(self.parents, self.labels)
 
     @property
     def roots(self) -> IntArray:
@@ -82,15 +87,15 @@ class Taxonomy:
 
     def parents_of(self, label: int) -> IntArray:
         """Return the positions of a label's direct parents."""
-        return _row(self.parents, label)
+        return row_of(self.parents, label)
 
     def children_of(self, label: int) -> IntArray:
         """Return the positions of a label's direct children."""
-        return _row(self.children, label)
+        return row_of(self.children, label)
 
     def ancestors_of(self, label: int) -> IntArray:
         """Return the positions of all labels above a label, itself left out."""
-        return np.setdiff1d(_row(self.closure, label), [label])
+        return np.setdiff1d(row_of(self.closure, label), [label])
 
     def siblings_of(self, label: int) -> IntArray:
         """Return the other labels that share a parent; roots are siblings of each other."""
@@ -133,10 +138,12 @@ class Taxonomy:
     def __repr__(self) -> str:
         return f"Taxonomy({len(self)} labels, {self.depth.max(initial=0)} levels)"
 
+    def _repr_html_(self) -> str:
+        rows = ((id_, self.path(at)) for at, id_ in enumerate(self.labels))
+        return short_table(repr(self), ("label", "path"), rows, total=len(self))
+
     @cached_property
     def _aliases(self) -> dict[str, int]:
-        if self.names == self.labels.ids:
-            return {}
         aliases: dict[str, int] = {}
         shared: set[str] = set()
         for label, (name, path) in enumerate(zip(self.names, self._paths(), strict=True)):
@@ -144,7 +151,8 @@ class Taxonomy:
                 if alias in aliases:
                     shared.add(alias)
                 aliases[alias] = label
-        return {alias: label for alias, label in aliases.items() if alias not in shared}
+        others = {other: self.labels.positions[id_] for other, id_ in self.others.items()}
+        return {alias: label for alias, label in aliases.items() if alias not in shared} | others
 
     def _paths(self) -> list[str]:
         """Return `path` of every label, each from that of its parent."""
@@ -161,6 +169,7 @@ def build_taxonomy(
     edges: Iterable[tuple[str, str]],
     *,
     names: Sequence[str] | None = None,
+    others: Mapping[str, str] | None = None,
     origin: str = "the taxonomy",
 ) -> Taxonomy:
     """Make a taxonomy from labels and their ``(label, parent)`` edges.
@@ -173,6 +182,8 @@ def build_taxonomy(
         Both ends must be labels; the same edge twice counts once.
     names : sequence of str, optional
         What to show for each label; the ids unless given.
+    others : mapping of str to str, optional
+        Further ids that stand for a label.
     origin : str
         Where the taxonomy comes from, for messages.
 
@@ -200,47 +211,11 @@ def build_taxonomy(
     parents = sparse.coo_array((np.ones(len(pairs)), (child, parent)), shape=shape).tocsr()
     parents.data[:] = 1.0
     try:
-        _levels(parents, index)
+        levels_of(parents, index)
     except TaxonomyError as error:
         raise TaxonomyError(f"{origin}: {error}") from None
-    return Taxonomy(index, tuple(names) if names is not None else index.ids, parents)
-
-
-def _row(matrix: Sparse, row: int) -> IntArray:
-    return np.asarray(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]], dtype=np.int64)
-
-
-def _levels(parents: Sparse, labels: Index) -> tuple[IntArray, ...]:
-    """Sort topologically; a label that never comes free lies on a cycle or below one.
-
-    A label is free one level after the last of its parents, so the level is its longest way up.
-    """
-    children = parents.T.tocsr()
-    waiting = np.diff(parents.indptr).astype(np.int64)
-    level = np.flatnonzero(waiting == 0)
-    levels = []
-    while len(level):
-        levels.append(level)
-        below = children[level].indices
-        np.subtract.at(waiting, below, 1)
-        level = np.unique(below[waiting[below] == 0]).astype(np.int64)
-    if sum(map(len, levels)) < len(labels):
-        cycle = [labels[label] for label in _cycle(parents, waiting)]
-        raise TaxonomyError(
-            f"the parents form a cycle: {' > '.join(map(repr, cycle[:8]))}"
-            f"{' …' if len(cycle) > 8 else ''}; remove one of these edges"
-        )
-    return tuple(levels)
-
-
-def _cycle(parents: Sparse, waiting: IntArray) -> list[int]:
-    """Walk up among labels that still wait for a parent until one comes again."""
-    label = int(np.flatnonzero(waiting)[0])
-    walk: list[int] = []
-    while label not in walk:
-        walk.append(label)
-        label = next(int(up) for up in _row(parents, label) if waiting[up])
-    return [*walk[walk.index(label) :], label]
+    shown = tuple(names) if names is not None else index.ids
+    return Taxonomy(index, shown, parents, others or {})
 
 
 def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mhpc.core.arrays import FloatArray, IntArray
+from mhpc.core.display import short_table
 from mhpc.core.index import Index
+from mhpc.core.truth import Truth
 
 NONE_OF_THESE = -1
 """The label position of an answer without a label: the source looked and chose nothing."""
@@ -33,6 +35,8 @@ class Votes:
         Outside its scope a source's silence means nothing.
     origin : str
         Where the votes come from, for messages.
+    gold : Truth, optional
+        What is known of some instances, where the votes' file tells it.
     """
 
     instances: Index
@@ -44,6 +48,7 @@ class Votes:
     score: FloatArray
     scope: Scope = "all"
     origin: str = "the votes"
+    gold: Truth | None = None
 
     def __len__(self) -> int:
         return len(self.instance)
@@ -53,3 +58,12 @@ class Votes:
             f"Votes({len(self)} votes of {len(self.sources)} sources "
             f"on {len(self.instances)} instances)"
         )
+
+    def _repr_html_(self) -> str:
+        columns = (self.instance, self.source, self.label, self.score)
+        rows = (
+            (self.instances[i], self.sources[s], self.labels[k] if k >= 0 else "", float(score))
+            for i, s, k, score in zip(*columns, strict=True)
+        )
+        header = ("instance", "source", "label", "score")
+        return short_table(repr(self), header, rows, total=len(self))

@@ -58,7 +58,7 @@ def encode(
         source=source,
         raw=raw,
         augmented=augment(raw, taxonomy.closure),
-        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw),
+        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw, unknown=unknown),
     )
 
 

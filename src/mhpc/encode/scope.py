@@ -10,11 +10,18 @@ from mhpc.core.index import UNKNOWN, Index
 from mhpc.core.taxonomy import Taxonomy, unknown_label_message
 from mhpc.core.votes import Scope
 from mhpc.encode.augment import augment
+from mhpc.encode.labels import Unknown
 from mhpc.errors import DataError, UnknownLabelError
 
 
 def encode_scope(
-    scope: Scope, taxonomy: Taxonomy, sources: Index, source: IntArray, raw: Sparse
+    scope: Scope,
+    taxonomy: Taxonomy,
+    sources: Index,
+    source: IntArray,
+    raw: Sparse,
+    *,
+    unknown: Unknown = "error",
 ) -> Sparse | None:
     """Return ones where a source can speak about a label, (M, K), or None for everywhere.
 
@@ -26,6 +33,9 @@ def encode_scope(
         The source of every answer.
     raw : csr_array, (A, K)
         What each answer said: all of it must lie within the scope.
+    unknown : "error", "drop" or "graft"
+        What to do with listed labels that the taxonomy lacks; nobody said those that would be
+        grafted, so that they are left out too.
     """
     if scope == "all":
         return None
@@ -33,7 +43,7 @@ def encode_scope(
     if scope == "used":
         return augment(said, taxonomy.closure)
     assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
-    rows = [_listed(scope.get(name), taxonomy, name) for name in sources]
+    rows = [_listed(scope.get(name), taxonomy, name, unknown) for name in sources]
     listed = augment(sparse.vstack(rows, format="csr"), taxonomy.closure)
     _refuse_votes_outside(said, listed, taxonomy, sources)
     return listed
@@ -50,17 +60,19 @@ def _said(sources: int, source: IntArray, raw: Sparse) -> Sparse:
     return said
 
 
-def _listed(labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str) -> Sparse:
+def _listed(
+    labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str, unknown: Unknown
+) -> Sparse:
     if labels is None:
         return sparse.csr_array(np.ones((1, len(taxonomy))))
     position = taxonomy.locate(labels)
     for label, found in zip(labels, position, strict=True):
-        if found == UNKNOWN:
+        if found == UNKNOWN and unknown == "error":
             raise UnknownLabelError(
                 f"the scope of source {source!r}: {unknown_label_message(taxonomy, label)}; "
                 "correct it, or leave it out"
             )
-    chosen = np.unique(position)
+    chosen = np.unique(position[position != UNKNOWN])
     entries = (np.ones(len(chosen)), (np.zeros(len(chosen), dtype=np.int64), chosen))
     return sparse.csr_array(entries, shape=(1, len(taxonomy)))
 

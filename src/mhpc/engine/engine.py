@@ -69,7 +69,15 @@ class Engine(Protocol):
     def whole(self) -> bool:
         """Whether all scores come to this process, where they can be measured."""
 
-    def read(self, source: str, *, columns: Mapping[str, str], scope: str, folder: Path) -> Any:
+    def read(
+        self,
+        source: str,
+        *,
+        columns: Mapping[str, str],
+        scope: str,
+        folder: Path,
+        format: str | None = None,  # noqa: A002 - as for read_votes
+    ) -> Any:
         """Read as much of the votes as is needed to encode them.
 
         What has to be kept meanwhile is kept in the folder.

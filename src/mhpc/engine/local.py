@@ -34,9 +34,17 @@ class Local:
 
     whole: bool = True
 
-    def read(self, source: str, *, columns: Mapping[str, str], scope: str, folder: Path) -> Votes:
+    def read(
+        self,
+        source: str,
+        *,
+        columns: Mapping[str, str],
+        scope: str,
+        folder: Path,
+        format: str | None = None,  # noqa: A002 - as for read_votes
+    ) -> Votes:
         """Read all votes."""
-        return read_votes(source, columns=columns, scope=scope)
+        return read_votes(source, columns=columns, scope=scope, format=format)
 
     def encode(
         self,

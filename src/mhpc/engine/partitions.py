@@ -96,7 +96,7 @@ def divided(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
         who=lambda label: _who(survey, label),
     )  # fmt: skip
-    whole = Partitions(survey, count, located.taxonomy, _scope(survey, located))
+    whole = Partitions(survey, count, located.taxonomy, _scope(survey, located, unknown))
     if gold is not None:
         whole = replace(whole, gold=_known(whole, gold, unknown))
     if earlier is not None:
@@ -142,7 +142,7 @@ def _who(survey: Survey, label: int) -> str:
     return f", said by source {source!r} of instance {instance!r}"
 
 
-def _scope(survey: Survey, located: Located) -> Sparse | None:
+def _scope(survey: Survey, located: Located, unknown: Unknown) -> Sparse | None:
     if survey.said is None:
         return None
     source, label = survey.said[0], located.position[survey.said[1]]
@@ -152,7 +152,9 @@ def _scope(survey: Survey, located: Located) -> Sparse | None:
         shape=(len(survey.sources), len(located.taxonomy)),
     )
     everyone = np.arange(len(survey.sources))
-    return encode_scope(survey.scope, located.taxonomy, survey.sources, everyone, raw)
+    return encode_scope(
+        survey.scope, located.taxonomy, survey.sources, everyone, raw, unknown=unknown
+    )
 
 
 def _known(whole: Partitions, gold: Truth, unknown: Unknown) -> tuple[Index, EncodedTruth]:

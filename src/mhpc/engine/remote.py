@@ -58,11 +58,19 @@ class Remote:
     memory: int | None
     whole: bool = False
 
-    def read(self, source: str, *, columns: Mapping[str, str], scope: str, folder: Path) -> Survey:
+    def read(
+        self,
+        source: str,
+        *,
+        columns: Mapping[str, str],
+        scope: str,
+        folder: Path,
+        format: str | None = None,  # noqa: A002 - as for read_votes
+    ) -> Survey:
         """Look through the votes; what is not Parquet becomes so, where workers can read it."""
         (folder / PARTS).mkdir()
         kept = folder / PARTS / ".votes.parquet"
-        return survey_votes(source, columns=columns, scope=scope, keep=kept)
+        return survey_votes(source, columns=columns, scope=scope, keep=kept, format=format)
 
     def encode(
         self,

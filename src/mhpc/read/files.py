@@ -1,6 +1,7 @@
 """Which file is it: compression and format by content, not by suffix."""
 
 import gzip
+import re
 import shutil
 import sys
 import zlib
@@ -17,7 +18,7 @@ from mhpc.errors import UnreadableError, nearest
 from mhpc.read import zstd
 from mhpc.read.sql import reason, text_lines
 
-Format = Literal["csv", "jsonl", "parquet", "arrow", "arff"]
+Format = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
 Compression = Literal["none", "gzip", "zstd"]
 
 STDIN = "-"
@@ -25,7 +26,14 @@ GZIP_ERRORS = (OSError, EOFError, zlib.error)
 """What unpacking raises when a gzip file is damaged or cut short."""
 
 _HEAD_BYTES = 1 << 16
-_MAGIC: tuple[tuple[bytes, Format], ...] = ((b"PAR1", "parquet"), (b"ARROW1", "arrow"))
+_MAGIC: tuple[tuple[bytes, Format], ...] = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+)
+_XML = re.compile(r"<(\?xml|!|[A-Za-z_][\w.-]*(:[A-Za-z_][\w.-]*)?[\s/>])")
+"""A tag, not the ``<http://…>`` of Turtle."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +59,14 @@ def local_file(source: str | Path) -> Iterator[LocalFile]:
     path = Path(source)
     if str(source) == STDIN:
         with _kept_aside(sys.stdin.buffer) as copy:
-            yield _identify(copy, name="standard input")
+            yield identify(copy, name="standard input")
     elif path.is_fifo():
         with path.open("rb") as pipe, _kept_aside(pipe) as copy:
-            yield _identify(copy, name=str(source))
+            yield identify(copy, name=str(source))
     elif parts := _parquet_in(path):
         yield LocalFile(path, "parquet", "none", "", str(source), parts)
     else:
-        yield _identify(path, name=str(source))
+        yield identify(path, name=str(source))
 
 
 @contextmanager
@@ -77,7 +85,8 @@ def _parquet_in(path: Path) -> tuple[Path, ...]:
     return tuple(sorted(file for file in path.glob("[!._]*.parquet") if file.is_file()))
 
 
-def _identify(path: Path, *, name: str) -> LocalFile:
+def identify(path: Path, *, name: str) -> LocalFile:
+    """Tell what a file is; `name` is what messages call it."""
     head = _head(path, name)
     if magic := _magic(head):
         return LocalFile(path, magic, "none", "", name)
@@ -91,7 +100,7 @@ def _identify(path: Path, *, name: str) -> LocalFile:
     text = _decoded(head, name)
     if not text.strip():
         raise UnreadableError(f"{name} is empty; give a table with a header and rows")
-    return LocalFile(path, _text_format(text, name), compression, text, name)
+    return LocalFile(path, _text_format(text), compression, text, name)
 
 
 def _head(path: Path, name: str) -> bytes:
@@ -159,12 +168,20 @@ def _decoded(head: bytes, name: str) -> str:
         ) from None
 
 
-def _text_format(text: str, name: str) -> Format:
+def _text_format(text: str) -> Format:
     start = text.lstrip()
     if start.startswith("{"):
-        return "jsonl"
+        return "jsonl" if _is_one_line(start) else "json"
     if start.startswith("["):
-        raise UnreadableError(f"{name} is one JSON array; give JSON Lines, an object a line")
+        return "json"
+    if _XML.match(start):
+        return "xml"
     # Only the first line that is no comment tells: further down, @data may be somebody's id.
     declared = next((line for line in start.splitlines() if not line.startswith("%")), "")
     return "arff" if declared.lower().startswith(("@relation", "@attribute")) else "csv"
+
+
+def _is_one_line(start: str) -> bool:
+    """Tell whether an object ends on the line where it begins, as in JSON Lines."""
+    line, _, rest = start.partition("\n")
+    return not rest.strip() or line.rstrip().endswith("}") or rest.lstrip().startswith("{")

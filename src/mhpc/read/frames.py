@@ -1,10 +1,11 @@
 """Frames: whatever is like a table in memory, as columns that DuckDB takes."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from types import NoneType
 from typing import Any
 
-import duckdb
 import narwhals as nw
 import numpy as np
 
@@ -13,24 +14,64 @@ from mhpc.errors import DataError
 WHOLE_BELOW = 1e15
 """A float up to here has a digit to spare after the point, so that 7.0 can only mean 7."""
 
+_PLAIN = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.float64))
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
 
-def columns_of(source: Any, origin: str) -> list[tuple[str, Iterable[Any]]]:
-    """Return names and cells of whatever is like a table."""
+
+def columns_of(source: Any, origin: str) -> list[tuple[str, Any]]:
+    """Return names and cells of whatever is like a table; cells as arrays that DuckDB takes."""
     if isinstance(source, Mapping) and all(map(_is_column, source.values())):
-        return [(str(name), cells) for name, cells in source.items()]
+        return [(str(name), texts(cells)) for name, cells in source.items()]
     if _is_column(source) and isinstance(source, Sequence):
         if not all(isinstance(row, Mapping) for row in source):
             raise DataError(f"{origin}: rows must be mappings such as {{'instance': …}}")
         names = dict.fromkeys(name for row in source for name in row)
-        return [(str(name), [row.get(name) for row in source]) for name in names]
-    if isinstance(source, duckdb.DuckDBPyRelation):
-        # Not through narwhals, which would need pyarrow for it.
-        rows = source.fetchall()
-        return [(name, [row[at] for row in rows]) for at, name in enumerate(source.columns)]
+        return [(str(name), texts([row.get(name) for row in source])) for name in names]
+    frame = _frame(source, origin)
+    return [(str(name), _of_series(frame.get_column(name))) for name in frame.columns]
+
+
+def plain_native(source: Any, origin: str) -> Any | None:
+    """Return a dataframe that DuckDB reads by itself to the same texts; None if it would not.
+
+    It knows pandas and Arrow, and through Arrow polars, but guesses at columns of objects.
+    """
+    if isinstance(source, Mapping | Sequence):
+        return None
+    frame = _frame(source, origin)
+    if not all(_is_plain(frame.get_column(name)) for name in frame.columns):
+        return None
+    if frame.implementation.is_polars():
+        try:
+            return frame.to_arrow()
+        except ImportError:
+            return None
+    known = frame.implementation.is_pandas() or frame.implementation.is_pyarrow()
+    return frame.to_native() if known else None
+
+
+def _is_plain(series: Any) -> bool:
+    dtype = series.dtype
+    if dtype == nw.Object:
+        return _are_lists_of_texts(series.to_list())
+    if dtype == nw.List:
+        return bool(dtype.inner == nw.String)
+    if dtype == nw.UInt64 or dtype == nw.Float32:
+        return False
+    return bool(dtype.is_numeric()) or dtype == nw.String or isinstance(dtype, nw.Categorical)
+
+
+def _are_lists_of_texts(cells: Sequence[Any]) -> bool:
+    kinds = set(map(type, cells))
+    if not kinds <= {list, NoneType} or list not in kinds:
+        return False
+    return set(map(type, chain.from_iterable(filter(None, cells)))) <= {str}
+
+
+def _frame(source: Any, origin: str) -> Any:
     try:
         frame = nw.from_native(source)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        return [(str(name), frame.get_column(name).to_list()) for name in frame.columns]
+        return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     except TypeError:
         raise DataError(
             f"{origin}: cannot be read from {type(source).__name__}; give a path, a dataframe, "
@@ -43,8 +84,11 @@ def columns_of(source: Any, origin: str) -> list[tuple[str, Iterable[Any]]]:
 def texts(cells: Iterable[Any]) -> Any:
     """Return cells as an array of texts, None where one is empty; plain numbers stay numbers.
 
-    Those become text in DuckDB, which is quicker, and by the same rule.
+    Those become text in DuckDB, which is quicker, and by the same rule. A list becomes the text
+    of a JSON list.
     """
+    if isinstance(cells, np.ndarray) and cells.ndim == 1 and cells.dtype in _PLAIN:
+        return cells
     values = list(cells)
     kinds = set(map(type, values))
     if kinds <= {str, NoneType}:
@@ -54,7 +98,23 @@ def texts(cells: Iterable[Any]) -> Any:
     # Integers of more than 63 bits become floats or objects there, and are better off as text.
     if kinds == {int} and (integers := np.array(values)).dtype == np.int64:
         return integers
-    return np.array([None if _missing(cell) else _text(cell) for cell in values], dtype=object)
+    made = np.empty(len(values), dtype=object)
+    made[:] = [None if _missing(cell) else _text(cell) for cell in values]
+    return made
+
+
+def _of_series(series: Any) -> Any:
+    """Return a column of a dataframe; whole columns of text or numbers need no look at each."""
+    dtype = series.dtype
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        series, dtype = series.cast(nw.String), nw.String()
+    if dtype == nw.String:
+        cells = np.array(series.to_numpy(), dtype=object)
+        cells[series.is_null().to_numpy()] = None
+        return cells
+    if dtype.is_integer() and not series.null_count() and dtype != nw.UInt64:
+        return series.to_numpy()
+    return texts(series.to_list())
 
 
 def _is_column(cells: Any) -> bool:
@@ -62,6 +122,8 @@ def _is_column(cells: Any) -> bool:
 
 
 def _missing(cell: Any) -> bool:
+    if isinstance(cell, _LISTS):
+        return False
     try:
         return cell is None or bool(cell != cell)
     except TypeError:
@@ -71,6 +133,8 @@ def _missing(cell: Any) -> bool:
 
 def _text(value: Any) -> str:
     """Write a value as `text_of` does in SQL."""
+    if isinstance(value, _LISTS):
+        return json.dumps([None if _missing(each) else _text(each) for each in value])
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():

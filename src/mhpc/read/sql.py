@@ -13,6 +13,10 @@ _REASONS = (
         r"Expected Number of Columns: (?P<header>\d+) Found: (?P<found>\d+)",
         "{row} has {found} cells where the header has {header}",
     ),
+    (
+        r"converting column \"(?P<column>.*)\"\. Could not convert string \"(?P<cell>.*)\" to",
+        "column {column!r} has {cell!r}, which is no number",
+    ),
     (r"unterminated quote", "{row} opens a quote that does not end with its cell"),
     (r"Maximum line size", "a line is longer than can be read; is a quote left open?"),
     (r"(?i)invalid unicode|invalid utf-?8", "not UTF-8 text; save the file as UTF-8"),
@@ -41,11 +45,12 @@ def some_files(paths: Iterable[Path]) -> str:
     return f"[{', '.join(map(one_file, paths))}]"
 
 
-def text_lines(path: Path, compression: str) -> str:
+def text_lines(path: Path, compression: str, *, longest: int = 1 << 21) -> str:
     """Return SQL for a relation with the lines of a text file, its only column ``line``."""
     return (
         f"read_csv({one_file(path)}, compression='{compression}', auto_detect=false, "
-        "header=false, delim='\x01', quote='', escape='', strict_mode=false, "
+        f"header=false, delim='\x01', quote='', escape='', strict_mode=false, "
+        f"max_line_size={longest}, "
         "hive_partitioning=false, columns={'line': 'VARCHAR'})"
     )
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from mhpc.core.arrays import IntArray
 from mhpc.core.index import Index
+from mhpc.core.truth import Truth
 from mhpc.core.votes import Scope
 from mhpc.errors import UnreadableError
 from mhpc.read.cells import empty_cell, no_rows, overlong_cell
-from mhpc.read.files import LocalFile, local_file
+from mhpc.read.open_votes import VoteTable, open_votes
 from mhpc.read.sql import identifier, literal, reason, some_files
-from mhpc.read.table import MAX_CELL, Table, open_table, text_of
-from mhpc.read.votes import scope_of, vote_columns, wrong_score
+from mhpc.read.table import MAX_CELL, Table, text_of
+from mhpc.read.votes import read_gold, scope_of, wrong_score
 
 ROLES = ("instance", "source", "label")
 """What every row of votes tells."""
@@ -50,6 +51,8 @@ class Survey:
         Source and label of all votes above 0, no pair twice, where scopes depend on it.
     scope : Scope
         What sources can speak about.
+    gold : Truth, optional
+        What is known of some instances, where the votes' file tells it.
     """
 
     files: tuple[Path, ...]
@@ -63,27 +66,33 @@ class Survey:
     said_first: tuple[tuple[str, str], ...] = ()
     said: tuple[IntArray, IntArray] | None = None
     scope: Scope = "all"
+    gold: Truth | None = None
 
 
 def survey_votes(
-    source: str, *, columns: Mapping[str, str] | None, scope: str, keep: Path
+    source: str,
+    *,
+    columns: Mapping[str, str] | None,
+    scope: str,
+    keep: Path,
+    format: str | None = None,  # noqa: A002 - as for read_votes
 ) -> Survey:
     """Look through votes for all that concerns the whole of them; what is wrong is refused.
 
     Parameters
     ----------
-    source, columns, scope
+    source, columns, scope, format
         As for `read_votes`.
     keep : Path
         The Parquet file that votes in any other format become.
     """
-    with local_file(source) as file, open_table(file) as table:
-        found = vote_columns(table, columns)
-        files = _lasting(file, source)
+    with open_votes(source, columns=columns, format_=format) as voted:
+        files = _lasting(voted, source)
         if not files:
-            files = (_as_parquet(table, found.values(), keep),)
-        origin = table.origin
-    survey = Survey(files, _begins(files, origin), found, origin)
+            files = (_as_parquet(voted.table, voted.columns.values(), keep),)
+        origin, told = voted.table.origin, voted.scope
+        gold = read_gold(voted, _instances_of(voted)) if voted.gold else None
+    survey = Survey(files, _begins(files, origin), voted.columns, origin, gold=gold)
     with opened(survey) as table:
         survey = _checked(table, survey)
         sources = Index(tuple(_column(table, _by_appearance("source"))))
@@ -96,7 +105,7 @@ def survey_votes(
             sources=sources,
             labels=Index(tuple(label for label, _, _ in labels)),
             said_first=tuple((source, instance) for _, source, instance in labels),
-            scope=scope_of(scope, sources),
+            scope=scope_of(told if scope == "all" else scope, sources),
         )
         return survey if survey.scope == "all" else replace(survey, said=_said(table, survey))
 
@@ -140,9 +149,14 @@ def all_instances(survey: Survey) -> Index:
         return Index(tuple(_column(table, _by_appearance("instance"))))
 
 
-def _lasting(file: LocalFile, source: str) -> tuple[Path, ...]:
+def _instances_of(voted: VoteTable) -> Index:
+    return Index(tuple(_column(voted.table, "SELECT DISTINCT instance FROM cells")))
+
+
+def _lasting(voted: VoteTable, source: str) -> tuple[Path, ...]:
     """Return the Parquet files that will still be there; none if there are none."""
-    if file.format != "parquet" or file.path != Path(source):
+    file = voted.files[0]
+    if not voted.plain or file.format != "parquet" or file.path != Path(source):
         return ()
     return tuple(path.absolute() for path in file.parts or (file.path,))
 

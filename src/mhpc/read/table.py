@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from mhpc.errors import DataError, UnreadableError, quoted
+from mhpc.core.temporary import temporary_folder
+from mhpc.errors import DataError, UnreadableError
+from mhpc.read.datasets import plain_frame
 from mhpc.read.files import LocalFile, local_file
-from mhpc.read.frames import WHOLE_BELOW, columns_of, texts
-from mhpc.read.sql import identifier, literal, one_file, reason, some_files, text_lines
+from mhpc.read.frames import WHOLE_BELOW, columns_of, plain_native
+from mhpc.read.records import keys_of_records, load_array, load_lines
+from mhpc.read.sql import identifier, literal, one_file, reason, some_files
 
 TableSource: TypeAlias = Any
 """A path, ``-``, any dataframe, a mapping of columns, or a list of rows as mappings."""
@@ -22,6 +26,11 @@ MAX_CELL = 10_000
 """Characters of the longest id that is believed; a longer one is a broken quote, not an id."""
 
 _DELIMITERS = (",", "\t", ";", "|")
+_NO_TABLES = {
+    "arff": "an ARFF file, which holds a truth and its taxonomy",
+    "xml": "an XML file",
+    "zip": "a zip archive",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +53,9 @@ def open_table(source: TableSource, *, name: str = "the table") -> Iterator[Tabl
             yield table
         return
     origin = source.name if isinstance(source, LocalFile) else name
-    read = _from_file if isinstance(source, LocalFile) else _from_frame
     with duckdb.connect() as connection:
         try:
-            yield Table(connection, tuple(read(connection, source, origin)), origin)
+            yield Table(connection, tuple(load_table(connection, source, origin)), origin)
         except duckdb.Error as error:
             # Parquet is read as it is asked for, so its errors come late: here, not in _parquet.
             raise UnreadableError(f"{origin}{reason(error)}") from None
@@ -69,60 +77,87 @@ def text_of(table: Table, column: str) -> str:
     return f"CAST({name} AS VARCHAR)"
 
 
-def _from_file(
-    connection: duckdb.DuckDBPyConnection, file: LocalFile, origin: str
+def load_table(
+    connection: duckdb.DuckDBPyConnection, source: LocalFile | Any, origin: str
 ) -> Sequence[str]:
-    readers = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "arrow": _arrow, "arff": _arff}
-    return readers[file.format](connection, file)
+    """Make ``cells`` of a file or of what is in memory, and return its columns."""
+    if not isinstance(source, LocalFile):
+        return _from_frame(connection, source, origin)
+    readers = {
+        "csv": _csv, "jsonl": _jsonl, "json": _json, "parquet": _parquet, "arrow": _arrow,
+    }  # fmt: skip
+    return readers.get(source.format, _no_table)(connection, source)
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    # The header is read here and DuckDB told all about the dialect: its own guess may take
-    # '#' for a comment or a date for an id.
-    lines = io.StringIO(file.head, newline="").readlines()
-    blank = next(at for at, line in enumerate(lines) if line.strip())
-    delimiter = max(_DELIMITERS, key=lines[blank].count)
-    header = next(csv.reader(lines[blank:], delimiter=delimiter))
-    columns = _named(header, file.name)
-    types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in columns)
+    columns = csv_columns(file)
     # Where there is one column, a blank line reads as an empty cell; with several it is no row.
     rows = f" WHERE {identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else ""
-    connection.execute(
-        "CREATE TEMP TABLE cells AS SELECT * FROM read_csv("
-        f"{one_file(file.path)}, auto_detect=false, header=true, skip={blank}, "
-        f"delim={literal(delimiter)}, quote='\"', escape='\"', compression='{file.compression}', "
-        f"hive_partitioning=false, columns={{{types}}}){rows}"
-    )
+    connection.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {csv_relation(file)}{rows}")
     return columns
 
 
+def csv_columns(file: LocalFile) -> list[str]:
+    """Return the columns that the header of a CSV file names."""
+    lines, delimiter, blank = _dialect(file)
+    return _named(next(csv.reader(lines[blank:], delimiter=delimiter)), file.name)
+
+
+def csv_sample(file: LocalFile) -> list[list[str]]:
+    """Return the rows of a CSV file that its head holds whole."""
+    lines, delimiter, blank = _dialect(file)
+    return list(csv.reader(lines[blank + 1 : -1] or lines[blank + 1 :], delimiter=delimiter))
+
+
+def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:
+    """Return SQL for the cells of a CSV file as text, those of some columns as numbers.
+
+    DuckDB is told all about the dialect: its own guess may take '#' for a comment or a date for an
+    id.
+    """
+    _, delimiter, blank = _dialect(file)
+    types = ", ".join(
+        f"{literal(column)}: '{'DOUBLE' if column in numbers else 'VARCHAR'}'"
+        for column in csv_columns(file)
+    )
+    return (
+        f"read_csv({one_file(file.path)}, auto_detect=false, header=true, skip={blank}, "
+        f"delim={literal(delimiter)}, quote='\"', escape='\"', compression='{file.compression}', "
+        f"hive_partitioning=false, columns={{{types}}})"
+    )
+
+
+def _dialect(file: LocalFile) -> tuple[list[str], str, int]:
+    """Return the lines of the head, what separates cells, and how many blank lines come first."""
+    lines = io.StringIO(file.head, newline="").readlines()
+    blank = next(at for at, line in enumerate(lines) if line.strip())
+    return lines, max(_DELIMITERS, key=lines[blank].count), blank
+
+
 def _jsonl(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    connection.execute(
-        "CREATE TEMP TABLE objects AS SELECT number, line, TRY_CAST(line AS JSON) AS json FROM "
-        f"(SELECT row_number() OVER () AS number, line "
-        f"FROM {text_lines(file.path, file.compression)}) WHERE trim(line) <> ''"
-    )
-    wrong = connection.execute(
-        "SELECT number, line FROM objects WHERE coalesce(json_type(json), '') <> 'OBJECT' "
-        "ORDER BY number LIMIT 1"
-    ).fetchone()
-    if wrong:
-        raise UnreadableError(
-            f"{file.name}, line {wrong[0]:,}: {quoted([wrong[1]])} is not a JSON object; "
-            "give one a line"
-        )
-    keys = connection.execute(
-        "SELECT key FROM (SELECT number, unnest(json_keys(json)) AS key, "
-        "generate_subscripts(json_keys(json), 1) AS place FROM objects) "
-        "GROUP BY key ORDER BY min((number, place))"
-    ).fetchall()
-    columns = _named([key for (key,) in keys], file.name)
-    # ->> gives text for numbers and strings alike, with no guess at dates.
+    load_lines(connection, file)
+    return cells_of_records(connection, file.name)
+
+
+def _json(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    load_array(connection, file)
+    return cells_of_records(connection, file.name)
+
+
+def cells_of_records(connection: duckdb.DuckDBPyConnection, origin: str) -> Sequence[str]:
+    """Make ``cells`` of ``records``, a column a key, and return the columns."""
+    keys = keys_of_records(connection)
+    columns = _named(keys, origin)
+    # Text for numbers and strings alike, with no guess at dates; all keys in one look.
+    shape = json.dumps(dict.fromkeys(keys, "VARCHAR"), ensure_ascii=False)
     cells = ", ".join(
-        f"json ->> {literal(_pointer(key))} AS {identifier(column)}"
-        for (key,), column in zip(keys, columns, strict=True)
+        f"found.{identifier(key)} AS {identifier(column)}"
+        for key, column in zip(keys, columns, strict=True)
     )
-    connection.execute(f"CREATE TEMP TABLE cells AS SELECT {cells} FROM objects ORDER BY number")
+    connection.execute(
+        f"CREATE TEMP TABLE cells AS SELECT {cells} FROM "
+        f"(SELECT from_json(json, {literal(shape)}) AS found FROM records)"
+    )
     return columns
 
 
@@ -147,22 +182,58 @@ def _arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[s
     return _from_frame(connection, frame, file.name)
 
 
-def _arff(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    raise UnreadableError(
-        f"{file.name} is an ARFF file, which holds a truth and its taxonomy, not a table of votes"
-    )
+def _no_table(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    raise UnreadableError(f"{file.name} is {_NO_TABLES[file.format]}, not a table")
 
 
 def _from_frame(connection: duckdb.DuckDBPyConnection, source: Any, origin: str) -> Sequence[str]:
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        return _from_relation(connection, source, origin)
+    source = plain_frame(source, origin)
+    if (native := plain_native(source, origin)) is not None:
+        return _from_native(connection, native, origin)
     given = columns_of(source, origin)
     columns = _named([name for name, _ in given], origin)
-    cells = [texts(column) for _, column in given]
+    cells = [column for _, column in given]
     lengths = dict.fromkeys(map(len, cells))
     if len(lengths) > 1:
         raise DataError(f"{origin}: its columns differ in length: {', '.join(map(str, lengths))}")
     connection.register("frame", dict(zip(columns, cells, strict=True)))
     connection.execute("CREATE TEMP TABLE cells AS SELECT * FROM frame")
     connection.unregister("frame")
+    return columns
+
+
+def _from_native(connection: duckdb.DuckDBPyConnection, native: Any, origin: str) -> Sequence[str]:
+    connection.register("frame", native)
+    columns = _named(connection.table("frame").columns, origin)
+    named = ", ".join(map(identifier, columns))
+    # Arrow is as quick to read as a table of DuckDB; frames of Python's texts are read but once.
+    arrow = type(native).__module__.startswith("pyarrow")
+    connection.execute(
+        f"CREATE TEMP {'VIEW' if arrow else 'TABLE'} cells AS SELECT * FROM frame AS given({named})"
+    )
+    return columns
+
+
+def _from_relation(
+    connection: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation, origin: str
+) -> Sequence[str]:
+    """Take over what lives in another connection, by a file: no text passes through Python."""
+    columns = _named(source.columns, origin)
+    # Parquet has no integers of 128 bits, and would round them.
+    kept = ", ".join(
+        f"CAST({identifier(name)} AS VARCHAR)" if "HUGEINT" in str(kind) else identifier(name)
+        for name, kind in zip(source.columns, source.types, strict=True)
+    )
+    named = ", ".join(map(identifier, columns))
+    with temporary_folder("mhpc-") as folder:
+        path = folder / "relation.parquet"
+        source.project(kept).to_parquet(str(path), compression="uncompressed")
+        connection.execute(
+            f"CREATE TEMP TABLE cells AS SELECT * FROM read_parquet({one_file(path)}, "
+            f"hive_partitioning=false) AS given({named})"
+        )
     return columns
 
 
@@ -177,7 +248,3 @@ def _named(header: Sequence[str], origin: str) -> list[str]:
             raise DataError(f"{origin}: the header names column {column!r} twice; rename one")
         seen.add(column.lower())
     return columns
-
-
-def _pointer(key: str) -> str:
-    return "/" + key.replace("~", "~0").replace("/", "~1")

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.core.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError
-from mhpc.read.arff import read_arff
-from mhpc.read.cells import Cells, read_cells, refuse_empty
-from mhpc.read.columns import TAXONOMY_ALIASES, find_columns
 from mhpc.read.files import local_file
-from mhpc.read.paths import taxonomy_from_paths
-from mhpc.read.table import TableSource, open_table
+from mhpc.read.hierarchies import icd, tables
+from mhpc.read.hierarchies.registry import hierarchy_of
+from mhpc.read.hierarchies.shape import Told
+from mhpc.read.table import TableSource
 
 
 def read_taxonomy(
@@ -18,19 +17,25 @@ def read_taxonomy(
     *,
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
+    format: str | None = None,  # noqa: A002 - what users call it
 ) -> Taxonomy:
-    """Read a hierarchy: a table label, parent; path codes; or a Clus HMC ARFF file.
+    """Read a hierarchy: a table label, parent; path codes; or any other format there is.
 
     Parameters
     ----------
-    source : path, "-", dataframe, mapping of columns or list of mappings
+    source : path, "-", dataframe, mapping of columns, list of mappings, graph or name
         With a column ``parent``: an edge a row, several rows for several parents, an empty
         parent for a root; ``name`` may hold what to show. Without one, labels are paths such
-        as ``20/01/03`` or ``A > B > C`` and every prefix is a parent.
+        as ``20/01/03`` or ``A > B > C`` and every prefix is a parent. Or OBO, SKOS, nested JSON,
+        the config of Label Studio, a Clus HMC ARFF file, a networkx graph from parents to
+        children, or the name ``icd-10-cm``.
     columns : mapping of role to column name, optional
         Where the names are none of the usual ones: ``{"label": "node"}``.
     separator : str, optional
         What separates the steps of paths; found by itself unless given.
+    format : str, optional
+        Which of `mhpc.read.hierarchies.registry.HIERARCHIES` it is, what the content tells unless
+        given; some take a word more, as in ``obo=part_of``, ``paths=;``, ``label-studio=topic``.
 
     Examples
     --------
@@ -39,56 +44,30 @@ def read_taxonomy(
     >>> read_taxonomy({"label": ["plant > flower > monarda"]})
     Taxonomy(3 labels, 3 levels)
     """
-    if isinstance(source, str | Path):
+    name, _, argument = format.partition("=") if format else (None, "", "")
+    if isinstance(source, str | Path) and not (_is_named(source) or name == icd.NAME):
         with local_file(source) as file:
-            if file.format == "arff":
-                return _of_several(read_arff(file).taxonomy, file.name)
-            return _read_table(file, columns, separator)
-    return _read_table(source, columns, separator)
-
-
-def _read_table(
-    source: TableSource, columns: Mapping[str, str] | None, separator: str | None
-) -> Taxonomy:
-    with open_table(source, name="the taxonomy") as table:
-        origin = table.origin
-        found = find_columns(
-            table.columns, TAXONOMY_ALIASES, required=("label",), chosen=columns, origin=origin
-        )
-        cells = read_cells(table, found, tuple(found))
-        refuse_empty(cells, "label", origin)
-    if "parent" in found:
-        return _of_several(_from_edges(cells, origin), origin)
-    taxonomy = taxonomy_from_paths(
-        cells.index["label"].ids, names=_names(cells), separator=separator, origin=origin
+            told = Told(file, file.name, argument or separator)
+            return _of_several(_read(told, name, columns, separator), file.name)
+    told = Told(
+        str(source) if isinstance(source, Path) else source, "the taxonomy", argument or None
     )
-    return _of_several(taxonomy, origin)
+    return _of_several(_read(told, name, columns, separator), told.origin)
 
 
-def _from_edges(cells: Cells, origin: str) -> Taxonomy:
-    label, parent = cells.position["label"], cells.position["parent"]
-    below, above = cells.index["label"], cells.index["parent"]
-    labels = list(below)
-    if (parent >= 0).all():
-        # A bare list of edges has no rows for roots: they are the parents that are no child.
-        labels += [root for root in above if root not in below]
-    edges = [
-        (below[k], above[p]) for k, p in zip(label.tolist(), parent.tolist(), strict=True) if p >= 0
-    ]
-    given = _names(cells)
-    names = [given.get(label, label) for label in labels]
-    return build_taxonomy(labels, edges, names=names, origin=origin)
+def _read(
+    told: Told, name: str | None, columns: Mapping[str, str] | None, separator: str | None
+) -> Taxonomy:
+    if columns:
+        return tables.read_table(told, columns=columns, separator=separator)
+    found = hierarchy_of(told, name)
+    if found is tables:
+        return tables.read_table(told, columns=None, separator=separator or told.argument)
+    return found.read(told)
 
 
-def _names(cells: Cells) -> dict[str, str]:
-    """Return the name of every label that has one, the first if it has several."""
-    names: dict[str, str] = {}
-    if "name" in cells.index:
-        label, name = cells.position["label"].tolist(), cells.position["name"].tolist()
-        for k, n in zip(label, name, strict=True):
-            if n >= 0:
-                names.setdefault(cells.index["label"][k], cells.index["name"][n])
-    return names
+def _is_named(source: str | Path) -> bool:
+    return str(source).lower() == icd.NAME and not Path(source).exists()
 
 
 def _of_several(taxonomy: Taxonomy, origin: str) -> Taxonomy:

@@ -1,13 +1,16 @@
 """Reading truths."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mhpc.core.index import Index
 from mhpc.core.truth import Truth
+from mhpc.errors import DataError
 from mhpc.read.arff import read_arff
 from mhpc.read.cells import read_cells, refuse_empty
 from mhpc.read.columns import ALIASES, find_columns
-from mhpc.read.files import local_file
+from mhpc.read.files import LocalFile, local_file
+from mhpc.read.open_votes import open_votes
 from mhpc.read.table import TableSource, open_table
 
 
@@ -18,7 +21,8 @@ def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None)
     ----------
     source : path, "-", dataframe, mapping of columns or list of mappings
         An empty label means that the instance has none. Rows of an ARFF file are instances
-        '1', '2', …; its attributes other than the class are not looked at.
+        '1', '2', …; its attributes other than the class are not looked at. Of the export of an
+        annotation tool, what is marked there as truth.
     columns : mapping of role to column name, optional
         As for `mhpc.read_votes`.
     """
@@ -26,8 +30,34 @@ def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None)
         with local_file(source) as file:
             if file.format == "arff":
                 return read_arff(file).truth
+            if file.format == "json":
+                return _read_export(file, columns)
             return _read_table(file, columns)
     return _read_table(source, columns)
+
+
+def truth_of(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
+    """Return the truth that pairs of instance and label are; None is no label."""
+    instances = Index(tuple(dict.fromkeys(instance for instance, _ in rows)))
+    labels = Index(tuple(dict.fromkeys(label for _, label in rows if label is not None)))
+    return Truth(
+        instances=instances,
+        labels=labels,
+        instance=instances.locate(instance for instance, _ in rows),
+        # None is in no index, and its position there is that of no label.
+        label=labels.locate(label or "" for _, label in rows),
+        origin=origin,
+    )
+
+
+def _read_export(file: LocalFile, columns: Mapping[str, str] | None) -> Truth:
+    with open_votes(file, columns=columns) as opened:
+        if opened.plain:
+            return _read_table(file, columns)
+        if not opened.gold:
+            raise DataError(f"{opened.table.origin}: nothing in it is marked as the truth")
+        rows = opened.table.connection.execute("SELECT instance, label FROM gold").fetchall()
+        return truth_of(rows, opened.table.origin)
 
 
 def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth:

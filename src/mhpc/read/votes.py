@@ -7,12 +7,16 @@ import numpy as np
 
 from mhpc.core.arrays import FloatArray
 from mhpc.core.index import Index
+from mhpc.core.truth import Truth
 from mhpc.core.votes import NONE_OF_THESE, Scope, Votes
 from mhpc.errors import DataError, nearest
 from mhpc.read.cells import Cells, read_cells, refuse_empty
 from mhpc.read.columns import ALIASES, find_columns
+from mhpc.read.open_votes import VoteTable, open_votes
 from mhpc.read.repeats import tell_left_out, without_repeats
+from mhpc.read.sql import identifier
 from mhpc.read.table import Table, TableSource, open_table, text_of
+from mhpc.read.truth import truth_of
 
 
 def read_votes(
@@ -20,33 +24,39 @@ def read_votes(
     *,
     columns: Mapping[str, str] | None = None,
     scope: Scope | str | Path = "all",
+    format: str | None = None,  # noqa: A002 - what users call it
 ) -> Votes:
     """Read who said what: a table instance, source, label and, if sources are graded, score.
 
     Parameters
     ----------
-    source : path, "-", dataframe, mapping of columns or list of mappings
-        CSV, TSV, JSON Lines, Parquet or Arrow, plain or packed with gzip or zstd, or a folder
+    source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
+        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or packed with gzip or zstd, or a folder
         of Parquet files. Several rows are several labels; an empty label means "looked, and chose
-        none of these".
+        none of these". Or the export of an annotation tool, or one file a source: a folder, a
+        pattern such as ``models/*.csv``, or a zip archive.
     columns : mapping of role to column name, optional
-        Where the names are none of the usual ones: ``{"instance": "photo"}``.
+        Where the names are none of the usual ones: ``{"instance": "photo"}``. In the export of a
+        tool with several controls, ``label`` says which of them.
     scope : "all", "used", mapping of source to labels, or a file with source, label rows
         What sources can speak about. ``"used"`` is what each ever said, with ancestors. Outside
         its scope the silence of a source is not a "no".
+    format : str, optional
+        Which of `mhpc.read.formats.registry.FORMATS` it is; what the content tells unless given.
 
     Examples
     --------
     >>> read_votes({"task": [1, 1], "worker": ["ann", "bob"], "label": ["bee", None]})
     Votes(2 votes of 2 sources on 1 instances)
     """
-    with open_table(source, name="the votes") as table:
-        found = vote_columns(table, columns)
-        cells = read_cells(table, found, ("instance", "source", "label"))
+    with open_votes(source, columns=columns, format_=format) as opened:
+        table = opened.table
+        cells = read_cells(table, opened.columns, ("instance", "source", "label"))
         refuse_empty(cells, "instance", table.origin)
         refuse_empty(cells, "source", table.origin)
-        score = read_scores(table, found.get("score"), cells)
-        origin = table.origin
+        score = read_scores(table, opened.columns.get("score"), cells)
+        gold = read_gold(opened, cells.index["instance"])
+        origin, told = table.origin, opened.scope
     keep, left_out = without_repeats(cells, score)
     tell_left_out(left_out, origin)
     return Votes(
@@ -57,18 +67,10 @@ def read_votes(
         source=cells.position["source"][keep],
         label=cells.position["label"][keep],
         score=score[keep],
-        scope=scope_of(scope, cells.index["source"]),
+        scope=scope_of(told if scope == "all" else scope, cells.index["source"]),
         origin=origin,
+        gold=gold,
     )
-
-
-def vote_columns(table: Table, chosen: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the column for each role that a table of votes has."""
-    return find_columns(
-        table.columns, ALIASES, required=("instance", "source", "label"),
-        chosen=chosen, origin=table.origin,
-        cure="rename one, or say which is meant with --column ROLE=NAME",
-    )  # fmt: skip
 
 
 def read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
@@ -77,8 +79,10 @@ def read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
         # One number seen from every row: a hundred megabytes less for twelve million votes.
         return np.broadcast_to(np.ones(1), cells.rows)
     text = f"nullif({text_of(table, column)}, '')"
+    kind = str(table.connection.table("cells").select(identifier(column)).types[0])
+    number = identifier(column) if kind == "DOUBLE" else f"TRY_CAST({text} AS DOUBLE)"
     found = table.connection.execute(
-        f"SELECT coalesce(TRY_CAST({text} AS DOUBLE), 'nan'::DOUBLE) AS score FROM cells"
+        f"SELECT coalesce({number}, 'nan'::DOUBLE) AS score FROM cells"
     ).fetchnumpy()
     score = np.asarray(found["score"], dtype=np.float64)
     voted = cells.position["label"] != NONE_OF_THESE
@@ -105,6 +109,15 @@ def wrong_score(origin: str, *, row: int, given: str | None, label: str, source:
         f"{origin}: row {row:,} has {what} for label {label!r} of source {source!r}; "
         "a score is a number from 0 to 1"
     )
+
+
+def read_gold(opened: VoteTable, instances: Index) -> Truth | None:
+    """Return what votes' own file knows of some of the instances; None if nothing."""
+    if not opened.gold:
+        return None
+    found = opened.table.connection.execute("SELECT instance, label FROM gold").fetchall()
+    rows = [(instance, label) for instance, label in found if instance in instances]
+    return truth_of(rows, opened.table.origin) if rows else None
 
 
 def scope_of(scope: Scope | str | Path, sources: Index) -> Scope:

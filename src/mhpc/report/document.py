@@ -1,5 +1,6 @@
 """``run.json``: all that is needed to understand a run and to repeat it."""
 
+import glob
 import hashlib
 import math
 import platform
@@ -20,7 +21,7 @@ def run_document(settings: dict[str, Any], summary: Summary) -> dict[str, Any]:
         "inputs": {
             name: fingerprint(Path(settings[name]))
             for name in ("votes", "taxonomy", "truth", "gold")
-            if settings.get(name) and _lasts(Path(settings[name]))
+            if settings.get(name) and lasts(Path(settings[name]))
         },
         "versions": {
             "python": platform.python_version(),
@@ -43,15 +44,15 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _lasts(path: Path) -> bool:
-    """Tell whether a file or folder can be read once more, as what came through a pipe cannot."""
-    return path.is_file() or path.is_dir()
+def lasts(path: Path) -> bool:
+    """Tell whether something can be read once more, as what came through a pipe cannot."""
+    return path.is_file() or bool(_several(path))
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    """Return the size and the hash of a file, or of the Parquet files of a folder."""
-    if path.is_dir():
-        parts = [fingerprint(file) for file in sorted(path.glob("[!._]*.parquet"))]
+    """Return the size and the hash of a file, or of those of a folder or pattern together."""
+    if not path.is_file():
+        parts = [fingerprint(file) for file in _several(path)]
         digests = "".join(part["sha256"] for part in parts)
         return {
             "files": len(parts),
@@ -61,3 +62,14 @@ def fingerprint(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"bytes": path.stat().st_size, "sha256": digest}
+
+
+def _several(path: Path) -> list[Path]:
+    """Return the files that are read where a folder or a pattern is named, by name."""
+    if path.is_dir():
+        found = [file for file in path.glob("[!._]*") if file.is_file()]
+        found = [file for file in found if file.suffix == ".parquet"] or found
+    else:
+        # A pattern may be absolute, which Path.glob does not take.
+        found = [Path(name) for name in glob.iglob(str(path))]  # noqa: PTH207
+    return sorted(file for file in found if file.is_file())

@@ -13,9 +13,11 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
         write_rows(file, header, rows)
 
 
-def write_rows(file: TextIO, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_rows(
+    file: TextIO, header: Sequence[str], rows: Iterable[Sequence[Any]], *, delimiter: str = ","
+) -> None:
     """Write a table to an open file; nan and None become empty cells."""
-    writer = csv.writer(_UnixLines(file), lineterminator="\r\n")
+    writer = csv.writer(_UnixLines(file), delimiter=delimiter, lineterminator="\r\n")
     writer.writerow(header)
     writer.writerows(["" if cell != cell else cell for cell in row] for row in rows)
 

@@ -1,11 +1,13 @@
 """The small tables of a run: sources, taxonomy."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from mhpc.core.sources import SourceFacts
 from mhpc.core.taxonomy import Taxonomy
+from mhpc.write.formats.registry import format_by_name_of
 from mhpc.write.rows import write_csv
+from mhpc.write.subject import write_as
 
 
 def write_sources(path: Path, sources: Sequence[SourceFacts]) -> None:
@@ -26,13 +28,22 @@ def write_sources(path: Path, sources: Sequence[SourceFacts]) -> None:
     write_csv(path, header, rows)
 
 
-def write_taxonomy(path: Path, taxonomy: Taxonomy) -> None:
-    """Write ``taxonomy.csv``: label, parent, name; a row a parent, an empty one for roots."""
+def write_taxonomy(
+    target: str | Path,
+    taxonomy: Taxonomy,
+    *,
+    format: str | None = None,  # noqa: A002 - what readers call it too
+) -> None:
+    """Write label, parent, name: a row a parent, an empty one for roots; or Label Studio's config.
 
-    def rows() -> Iterator[tuple[str, str, str]]:
-        for label, (id_, name) in enumerate(zip(taxonomy.labels, taxonomy.names, strict=True)):
-            above = [taxonomy.labels[parent] for parent in taxonomy.parents_of(label)]
-            for parent in above or [""]:
-                yield id_, parent, name
-
-    write_csv(path, ("label", "parent", "name"), rows())
+    Parameters
+    ----------
+    target : path or "-"
+        Packed where the name ends in ``.gz``.
+    taxonomy : Taxonomy
+        The hierarchy.
+    format : str, optional
+        ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``spreadsheet`` or ``label-studio-config``;
+        unless given, what the name of the file tells, else CSV.
+    """
+    write_as(target, taxonomy, "taxonomy", format=format or format_by_name_of(target) or "csv")

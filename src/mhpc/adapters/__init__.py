@@ -1,0 +1,1 @@
+"""Thin layers that give consolidation the manners of other libraries."""

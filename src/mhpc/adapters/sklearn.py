@@ -1,0 +1,153 @@
+"""The manners of scikit-learn, which must be installed.
+
+A row of X is an instance, a column a source, a cell what the source says of the instance: a label,
+a list of labels (an empty one: none of these), or None or nan where it was not asked.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    from mhpc.errors import MissingExtraError
+
+    raise MissingExtraError(
+        "mhpc.adapters.sklearn needs scikit-learn; pip install mhpc[adapters]"
+    ) from None
+
+from mhpc.adapters.common import sparse_scores, taxonomy_from
+from mhpc.consolidate.fitted import concluded
+from mhpc.consolidate.method import Method
+from mhpc.consolidate.registry import make_method
+from mhpc.core.arrays import Sparse
+from mhpc.core.consolidation import Consolidation
+from mhpc.core.votes import Votes
+from mhpc.decide.rule import Rule, decided
+from mhpc.encode.known import of_known_sources
+from mhpc.encode.panel import encode
+from mhpc.engine.local import sample_seen
+from mhpc.errors import ParameterError
+from mhpc.pipeline import consolidate, rule_for
+from mhpc.read.votes import read_votes
+
+
+class Consolidator(BaseEstimator):  # type: ignore[misc]
+    """Consolidate the answers of sources, given as columns.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, or whatever `mhpc.read_taxonomy` takes, optional
+        The hierarchy; unless given, labels have none.
+    method, rule
+        As `mhpc.consolidate` takes them.
+    unknown : "error" or "drop"
+        What to do with labels that the taxonomy lacks.
+
+    Attributes
+    ----------
+    classes_ : array of str, (K,)
+        The labels: the columns of what is predicted.
+    result_ : Result
+        All that was found of the instances that were fitted.
+    n_features_in_, feature_names_in_
+        The sources.
+    """
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        method: str | Method | None = None,
+        rule: Rule | None = None,
+        unknown: Literal["error", "drop"] = "error",
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.method = method
+        self.rule = rule
+        self.unknown = unknown
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn how sources err, and consolidate; `y` is there for pipelines and not looked at."""
+        votes, rows = self._votes(X, reset=True)
+        self.result_ = consolidate(
+            votes, taxonomy_from(self.taxonomy, votes), method=self.method, rule=self.rule,
+            unknown=self.unknown, instances=rows,
+        )  # fmt: skip
+        self.classes_ = np.array(self.result_.consolidation.taxonomy.labels.ids, dtype=object)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Sparse:
+        """Return the label sets of these instances, (n, K), ones in a csr_array."""
+        found = self.fit(X).result_
+        return _in_order(_ones(found.decision.reason), found.consolidation)
+
+    def predict(self, X: Any) -> Sparse:
+        """Return the label sets of any instances by what was learnt, as `fit_predict` does."""
+        found, panel = self._concluded(X), self.result_.panel
+        learnt = self.result_.consolidation
+        rule = self.rule or rule_for(learnt)
+        settled = rule.settle(sample_seen(learnt, panel), labels_per_answer=panel.labels_per_answer)
+        return _in_order(_ones(decided(settled, found).reason), found)
+
+    def predict_proba(self, X: Any) -> Sparse:
+        """Return the scores of any instances by what was learnt, (n, K); several may be true."""
+        found = self._concluded(X)
+        return _in_order(sparse_scores(found), found)
+
+    def _concluded(self, X: Any) -> Consolidation:
+        check_is_fitted(self)
+        votes, rows = self._votes(X, reset=False)
+        learnt = self.result_.consolidation
+        fitted = learnt.learnt() if learnt.learnt else None
+        if fitted is None:
+            raise ParameterError(
+                f"what {learnt.method} found needs all instances at once and cannot predict "
+                "others; use fit_predict, or another method"
+            )
+        panel = encode(votes, learnt.taxonomy, unknown=self.unknown, instances=rows)
+        known = self.result_.panel
+        panel = of_known_sources(panel, known.sources, known.scope)
+        method = make_method(learnt.method, learnt.parameters)
+        return concluded(method, fitted, panel)
+
+    def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
+        cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        sources = [str(name) for name in getattr(self, "feature_names_in_", range(cells.shape[1]))]
+        said = [
+            (str(row), sources[column], label)
+            for (row, column), cell in np.ndenumerate(cells)
+            for label in _labels(cell)
+        ]
+        instance, source, label = zip(*said, strict=True) if said else ((), (), ())
+        votes = read_votes({"instance": instance, "source": source, "label": label})
+        return votes, [str(row) for row in range(len(cells))]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _labels(cell: Any) -> Iterator[Any]:
+    """Give what a cell says; one None for none of these, nothing where nobody was asked."""
+    if isinstance(cell, list | tuple | set | frozenset):
+        yield from cell or [None]
+    elif cell is not None and cell == cell:
+        yield cell
+
+
+def _ones(reason: Sparse) -> Sparse:
+    ones = reason.astype(np.int8)
+    ones.data[:] = 1
+    return ones
+
+
+def _in_order(matrix: Sparse, found: Consolidation) -> Sparse:
+    """Return the rows in the order of X; instances that nobody answered came last."""
+    return matrix[np.argsort([int(row) for row in found.instances])]

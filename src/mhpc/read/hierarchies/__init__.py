@@ -1,0 +1,1 @@
+"""Formats of taxonomies, one a file."""

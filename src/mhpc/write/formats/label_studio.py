@@ -1,0 +1,137 @@
+"""Label Studio: tasks with predictions, which a reviewer finds filled in."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, BinaryIO, ClassVar, Literal
+
+from pydantic import ConfigDict
+
+from mhpc.core.outcome import Outcome
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.errors import DataError, quoted
+from mhpc.write.formats.documents import chosen_in, conflict_order, fields_of, write_array
+from mhpc.write.formats.format import Format, What
+
+INSTANCE = "instance"
+"""The data field that keeps an instance's id, which Label Studio does not."""
+
+
+class LabelStudio(Format):
+    """A JSON array of tasks with predictions, or of predictions for tasks that are there.
+
+    Label Studio names a label by the names from a root down to it; where a label has several
+    parents, by the first of each. The score of a prediction is that of its least sure label, cut to
+    0 and 1 as Label Studio demands.
+    """
+
+    name: ClassVar[str] = "label-studio"
+    writes: ClassVar[tuple[What, ...]] = ("labels",)
+    # Label Studio's word; pydantic would keep names that begin like it for itself.
+    model_config: ClassVar[ConfigDict] = ConfigDict(protected_namespaces=())
+
+    control: Literal["taxonomy", "choices"] = "taxonomy"
+    """The kind of control that holds the labels."""
+
+    from_name: str | None = None
+    """The control's name; unless given, that of its kind."""
+
+    to_name: str = "text"
+    """The name of what is labelled."""
+
+    data_key: str = "text"
+    """The data field that holds an instance's id where no tasks give its data."""
+
+    model_version: str | None = None
+    """Who predicts; unless given, mhpc and the method."""
+
+    labels: Literal["all", "deepest"] = "deepest"
+    """Fill in all labels, or those alone that have none below them."""
+
+    shape: Literal["tasks", "predictions"] = "tasks"
+    """Tasks to import, or predictions alone for the tasks whose ids the instances are."""
+
+    order: Literal["conflict", "given"] = "conflict"
+    """The least sure first, or as they came."""
+
+    def write(self, file: BinaryIO, subject: Outcome, what: What) -> None:
+        """Write an object an instance."""
+        outcome = chosen_in(subject, self.labels)
+        values = self._values(outcome.taxonomy)
+        least = outcome.least_score().clip(0, 1)
+        made = self._task if self.shape == "tasks" else self._of_a_task
+        write_array(
+            file,
+            (
+                json.dumps(made(outcome, row, values, float(least[row])), ensure_ascii=False)
+                for row in conflict_order(subject, self.order)
+            ),
+        )
+
+    def _values(self, taxonomy: Taxonomy) -> list[list[str]] | list[str]:
+        """Return how each label is written; no two may look alike."""
+        if self.control == "taxonomy":
+            paths = paths_of(taxonomy)
+            _refuse_alike([" > ".join(path) for path in paths], taxonomy)
+            return paths
+        _refuse_alike(taxonomy.names, taxonomy)
+        return list(taxonomy.names)
+
+    def _task(
+        self, outcome: Outcome, row: int, values: Sequence[Any], score: float
+    ) -> dict[str, Any]:
+        instance = outcome.instances[row]
+        data = {INSTANCE: instance} | fields_of(outcome, instance, key=self.data_key)
+        number = {"id": int(instance)} if _is_number(instance) else {}
+        return {**number, "data": data, "predictions": [self._made(outcome, row, values, score)]}
+
+    def _of_a_task(
+        self, outcome: Outcome, row: int, values: Sequence[Any], score: float
+    ) -> dict[str, Any]:
+        instance = outcome.instances[row]
+        if not _is_number(instance):
+            raise DataError(
+                f"instance {instance!r} is not the number of a task; shape=tasks writes tasks to "
+                "import"
+            )
+        return {"task": int(instance), **self._made(outcome, row, values, score)}
+
+    def _made(
+        self, outcome: Outcome, row: int, values: Sequence[Any], score: float
+    ) -> dict[str, Any]:
+        chosen = [values[label] for label in outcome.labels_of(row)[0]]
+        region = {
+            "id": f"mhpc-{row}",
+            "from_name": self.from_name or self.control,
+            "to_name": self.to_name,
+            "type": self.control,
+            "value": {self.control: chosen},
+        }
+        return {
+            "model_version": self.model_version or f"mhpc {outcome.consolidation.method}",
+            "score": score,
+            "result": [region] if chosen else [],
+        }
+
+
+def paths_of(taxonomy: Taxonomy) -> list[list[str]]:
+    """Return the names from a root down to every label, by first parents."""
+    paths: list[list[str]] = [[name] for name in taxonomy.names]
+    for level in taxonomy.levels[1:]:
+        for label in level.tolist():
+            paths[label] = [*paths[int(taxonomy.parents_of(label)[0])], taxonomy.names[label]]
+    return paths
+
+
+def _refuse_alike(texts: Sequence[str], taxonomy: Taxonomy) -> None:
+    seen: dict[str, int] = {}
+    for label, text in enumerate(texts):
+        if (other := seen.setdefault(text, label)) != label:
+            alike = [taxonomy.labels[other], taxonomy.labels[label]]
+            raise DataError(
+                f"labels {quoted(alike)} are both {text!r} in Label Studio, which knows labels by "
+                "their names; give them different names in the taxonomy"
+            )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and str(int(text)) == text

@@ -1,0 +1,108 @@
+"""scikit-learn's manners, judged by scikit-learn itself."""
+
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mhpc.errors import ParameterError, UnknownLabelError
+from tests.build import GARDEN
+
+sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+from mhpc.adapters.sklearn import Consolidator  # noqa: E402
+
+X = np.array(
+    [
+        ["monarda", "flower", None],
+        ["finch", "bird", ["bird", "finch"]],
+        [None, None, None],
+        [[], "oak", "tree"],
+    ],
+    dtype=object,
+)
+"""Four instances, three sources; nobody was asked about the third."""
+
+
+def sets(predicted: Any, labels: Any) -> list[list[str]]:
+    return [[str(labels[k]) for k in row.nonzero()[0]] for row in predicted.toarray()]
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        # The checks make up numbers; each is a label here, most of them seen once.
+        Consolidator(method="sa", unknown="drop"),
+        Consolidator(method="cross-source", unknown="drop"),
+    ]
+)
+def test_scikit_learns_own_checks_pass(estimator: Any, check: Callable[[Any], None]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def test_a_row_is_an_instance_and_a_column_a_label() -> None:
+    model = Consolidator(GARDEN, method="majority")
+    predicted = model.fit_predict(X)
+    assert predicted.shape == (4, len(GARDEN))
+    assert model.classes_.tolist() == list(GARDEN.labels)
+    assert sets(predicted, model.classes_) == [
+        ["plant", "flower"],
+        ["animal", "bird", "finch"],
+        [],
+        ["plant", "tree"],
+    ]
+
+
+def test_what_was_learnt_predicts_others() -> None:
+    model = Consolidator(GARDEN, method="majority").fit(X)
+    again = model.predict(X)
+    assert (again != model.fit_predict(X)).nnz == 0
+    one = model.predict(X[1:2])
+    assert sets(one, model.classes_) == [["animal", "bird", "finch"]]
+    scores = model.predict_proba(X)
+    assert scores.shape == (4, len(GARDEN))
+    assert scores[[2]].nnz == 0
+
+
+def test_columns_of_a_frame_are_the_sources() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["ann", "bob", "cid"])
+    model = Consolidator(GARDEN, method="majority").fit(frame)
+    assert set(model.result_.panel.sources) == {"ann", "bob", "cid"}
+    assert model.feature_names_in_.tolist() == ["ann", "bob", "cid"]
+
+
+def test_parameters_can_be_got_set_and_cloned() -> None:
+    columns = {"label": ["tree", "oak"], "parent": [None, "tree"]}
+    model = Consolidator(columns, method="majority")
+    assert clone(model).get_params() == model.get_params()
+    same = clone(Consolidator(GARDEN)).fit(X).classes_
+    assert same.tolist() == list(GARDEN.labels)
+    assert model.set_params(method="sa").get_params()["method"] == "sa"
+
+
+def test_it_may_end_a_pipeline_and_be_pickled() -> None:
+    pipeline = make_pipeline("passthrough", Consolidator(GARDEN, method="majority"))
+    expected = Consolidator(GARDEN, method="majority").fit_predict(X)
+    assert (pipeline.fit_predict(X) != expected).nnz == 0
+    thawed = pickle.loads(pickle.dumps(pipeline))  # noqa: S301 - our own
+    assert (thawed.predict(X) != expected).nnz == 0
+
+
+def test_a_method_that_keeps_nothing_predicts_no_others() -> None:
+    model = Consolidator(GARDEN, method="one-truth").fit(X)
+    with pytest.raises(ParameterError, match="one-truth found needs all instances at once"):
+        model.predict(X)
+
+
+def test_unknown_labels_are_refused_unless_told() -> None:
+    with pytest.raises(UnknownLabelError, match="'daisy'"):
+        Consolidator(GARDEN).fit(np.array([["daisy", "oak"]], dtype=object))

@@ -1,0 +1,141 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+from tests.cli.conftest import TAXONOMY, VOTES
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def out(mhpc: Mhpc) -> str:
+    done = mhpc(
+        "consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "-o", "OUT"
+    )
+    assert done.returncode == 0
+    return "OUT"
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+def test_votes_go_to_any_file_and_back(garden: Path, mhpc: Mhpc, end: str) -> None:
+    assert mhpc("convert", "votes.csv", f"new.{end}").returncode == 0
+    done = mhpc("convert", f"new.{end}", "-")
+    assert (done.stdout, done.stderr) == (VOTES, "")
+
+
+def test_a_taxonomy_is_known_by_its_columns(garden: Path, mhpc: Mhpc) -> None:
+    done = mhpc("convert", "taxonomy.csv", "-", "--to", "label-studio-config")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '<Choice value="monarda"/>' in done.stdout
+    assert mhpc("convert", "taxonomy.csv", "new.parquet").returncode == 0
+    assert read_taxonomy(garden / "new.parquet").labels.ids == (
+        "plant", "flower", "monarda", "fuchsia", "animal", "bee",
+    )  # fmt: skip
+
+
+def test_a_result_goes_out_as_its_labels_unless_told(garden: Path, mhpc: Mhpc, out: str) -> None:
+    assert mhpc("convert", out, "-").stdout == (garden / out / "labels.csv").read_text()
+    assert "specific" in mhpc("convert", out, "-", "--what", "scores").stdout.splitlines()[0]
+    assert mhpc("convert", out, "-", "--what", "wide").stdout.startswith("instance,plant,flower")
+    assert mhpc("convert", out, "-", "--to", "cafa").stdout.startswith("1\t")
+    done = mhpc("convert", out, "-", "--what", "taxonomy")
+    assert done.stdout == (garden / out / "taxonomy.csv").read_text()
+
+
+def test_predictions_carry_the_data_and_the_control_of_an_export(
+    garden: Path, mhpc: Mhpc, out: str
+) -> None:
+    region = {"type": "taxonomy", "from_name": "kind", "to_name": "photo", "value": {}}
+    export = [
+        {"id": number, "data": {"url": f"{number}.jpg"}, "annotations": [{"result": [region]}]}
+        for number in (1, 2, 3)
+    ]
+    (garden / "export.json").write_text(json.dumps(export))
+    done = mhpc(
+        "convert", out, "new.json", "--to", "label-studio", "--tasks", "export.json",
+        "--set", "model_version=first",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    tasks = json.loads((garden / "new.json").read_text())
+    assert tasks[0]["id"] == 3
+    assert tasks[-1]["data"]["url"].endswith(".jpg")
+    (prediction,) = tasks[-1]["predictions"]
+    assert prediction["model_version"] == "first"
+    (made,) = prediction["result"]
+    assert (made["from_name"], made["to_name"]) == ("kind", "photo")
+
+
+def test_standard_input_is_votes_unless_told(garden: Path) -> None:
+    line = [sys.executable, "-m", "mhpc", "convert", "-", "-", "--to", "jsonl"]
+    done = subprocess.run(line, input=VOTES, capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout.splitlines()[0]) == {
+        "instance": "1", "source": "ann", "label": "monarda",
+    }  # fmt: skip
+    done = subprocess.run(
+        [*line, "--what", "taxonomy"], input=TAXONOMY, capture_output=True, text=True, timeout=60
+    )
+    assert json.loads(done.stdout.splitlines()[1])["parent"] == "plant"
+
+
+def test_ids_that_look_like_formulas_are_exact_for_programs_and_safe_for_spreadsheets(
+    garden: Path, mhpc: Mhpc
+) -> None:
+    (garden / "odd.csv").write_text("instance,source,label\n=1+1,ann,@bee\n")
+    done = mhpc("convert", "odd.csv", "new.csv")
+    assert done.returncode == 0
+    assert "would take ids such as '=1+1', '@bee' for formulas" in done.stderr
+    assert read_votes(garden / "new.csv").instances.ids == ("=1+1",)
+    done = mhpc("convert", "odd.csv", "-", "--to", "spreadsheet")
+    assert done.stderr == ""
+    assert done.stdout == "\ufeffinstance,source,label\n'=1+1,ann,'@bee\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (("votes.csv", "new.json"), 2, "the name does not tell the format"),
+        (("votes.csv", "new.csv", "--to", "cafa"), 2, "cafa cannot hold votes, only scores"),
+        (("votes.csv", "new.csv", "--what", "labels"), 2, "votes.csv is no folder of a run"),
+        (("votes.csv", "taxonomy.csv"), 2, "taxonomy.csv is there already"),
+        (("votes.csv", "nowhere/new.csv"), 2, "there is no folder 'nowhere'"),
+        (("truth.csv", "new.csv"), 1, "truth.csv: no column 'source'"),
+        (("truth.csv", "new.csv", "--what", "votes"), 1, "truth.csv: no column 'source'"),
+        (("OUT", "new.csv", "--what", "votes"), 2, "holds no votes"),
+        (("OUT", "new.csv", "--to", "argilla", "--what", "wide"), 2, "argilla cannot hold wide"),
+        (("OUT", "new.csv", "--tasks", "votes.csv"), 2, "--tasks goes with label-studio"),
+        (("votes.csv", "new.csv", "--tasks", "votes.csv"), 2, "--tasks goes with a result"),
+        (("OUT", "a.json", "--to", "argilla", "--set", "qestion=x"), 2, "nearest: 'question'"),
+        (("votes.cvs", "new.csv"), 1, "votes.cvs: no such file"),
+    ],
+)
+def test_what_cannot_be_done_says_what_would_do(
+    garden: Path, mhpc: Mhpc, out: str, args: tuple[str, ...], code: int, says: str
+) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in garden.iterdir()}
+    done = mhpc("convert", *args)
+    assert done.returncode == code
+    assert says in " ".join(done.stderr.split())
+    assert {path.name: path.stat().st_mtime_ns for path in garden.iterdir()} == before
+
+
+def test_a_file_that_is_there_is_replaced_when_told(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "new.csv").write_text("old")
+    assert mhpc("convert", "votes.csv", "new.csv", "--force").returncode == 0
+    assert (garden / "new.csv").read_text() == VOTES
+
+
+def test_verbose_logs_stages(garden: Path) -> None:
+    line = [
+        sys.executable, "-m", "mhpc", "--verbose", "consolidate", "votes.csv", "--taxonomy",
+        "taxonomy.csv", "-o", "OUT",
+    ]  # fmt: skip
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    assert "mhpc: reading: done in " in done.stderr
+    assert "mhpc: chosen: " in done.stderr

@@ -1,0 +1,424 @@
+"""One battery over every format: the same answers, told by each, must become the same panel."""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import networkx
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from mhpc.core.panel import Panel
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.encode.panel import encode
+from mhpc.read.formats.registry import FORMATS
+from mhpc.read.hierarchies.registry import HIERARCHIES
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+from tests.build import GARDEN
+
+Answers = dict[tuple[str, str], list[str]]
+
+ANSWERS: Answers = {
+    ("1", "ann"): ["monarda", "tree"],
+    ("1", "bob"): ["fuchsia"],
+    ("2", "ann"): ["finch"],
+    ("2", "bob"): ["bird", "plant"],
+    ("3", "bob"): ["oak"],
+}
+"""Ann was not asked about 3."""
+
+PATHS = {label: GARDEN.path(GARDEN.labels.positions[label]).split(" > ") for label in GARDEN}
+
+
+def told(panel: Panel) -> dict[tuple[str, str], dict[str, float]]:
+    found = {}
+    for answer, (i, s) in enumerate(zip(panel.instance, panel.source, strict=True)):
+        row = panel.raw[[answer]].tocoo()
+        labels = {
+            panel.taxonomy.labels[k]: float(v) for k, v in zip(row.col, row.data, strict=True)
+        }
+        found[panel.instances[i], panel.sources[s]] = labels
+    return found
+
+
+def csv_text(header: list[str], rows: list[list[Any]], delimiter: str = ",") -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerows([header, *rows])
+    return text.getvalue()
+
+
+def lines(records: list[dict[str, Any]]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+def tasks(value: Callable[[list[str]], dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    made: dict[str, dict[str, Any]] = {}
+    for at, ((instance, source), labels) in enumerate(ANSWERS.items()):
+        task = made.setdefault(
+            instance,
+            {"id": int(instance), "data": {"text": "…"}, "annotations": [], "predictions": []},
+        )
+        result = {"id": f"r{at}", "type": kind, "from_name": "topic", "to_name": "text"}
+        task["annotations"].append(
+            {
+                "id": at, "completed_by": {"id": at, "email": source}, "was_cancelled": False,
+                "ground_truth": False, "result": [{**result, "value": value(labels)}],
+            }
+        )  # fmt: skip
+    return list(made.values())
+
+
+def taxonomy_value(labels: list[str]) -> dict[str, Any]:
+    return {"taxonomy": [PATHS[label] for label in labels]}
+
+
+def long_table(folder: Path) -> Path:
+    rows = [[i, s, label] for (i, s), labels in ANSWERS.items() for label in labels]
+    return written(folder / "votes.csv", csv_text(["instance", "source", "label"], rows))
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def crowd_kit(folder: Path) -> pandas.DataFrame:
+    rows = [(i, s, labels) for (i, s), labels in ANSWERS.items()]
+    return pandas.DataFrame(rows, columns=["task", "worker", "label"])
+
+
+def judge_lines(folder: Path) -> Path:
+    records = [
+        {"item": i, "judge": s, "label": label}
+        for (i, s), labels in ANSWERS.items()
+        for label in labels
+    ]
+    return written(folder / "judges.jsonl", lines(records))
+
+
+def judge_lists(folder: Path) -> Path:
+    records = [{"item": i, "judge": s, "label": labels} for (i, s), labels in ANSWERS.items()]
+    return written(folder / "judges.jsonl", lines(records))
+
+
+def json_array(folder: Path) -> Path:
+    records = [
+        {"instance": i, "source": s, "label": label}
+        for (i, s), labels in ANSWERS.items()
+        for label in labels
+    ]
+    return written(folder / "votes.json", json.dumps(records, indent=1))
+
+
+def wide(folder: Path) -> Path:
+    rows = [
+        ["some text", i, "2019", s, "False", *(int(label in labels) for label in GARDEN)]
+        for (i, s), labels in ANSWERS.items()
+    ]
+    header = ["text", "id", "created_utc", "rater_id", "example_very_unclear", *GARDEN]
+    return written(folder / "emotions.csv", csv_text(header, rows))
+
+
+def matrices(folder: Path) -> Path:
+    (folder / "sources").mkdir()
+    for source, order in (("ann", list(GARDEN)), ("bob", list(reversed(list(GARDEN))))):
+        rows = [
+            [i, *(float(label in labels) for label in order)]
+            for (i, s), labels in ANSWERS.items()
+            if s == source
+        ]
+        written(folder / "sources" / f"{source}.csv", csv_text(["Study", *order], rows))
+    return folder / "sources"
+
+
+def cafa(folder: Path) -> str:
+    for source in ("ann", "bob"):
+        rows = [
+            f"{i}\t{label}\t1.00"
+            for (i, s), labels in ANSWERS.items()
+            if s == source
+            for label in labels
+        ]
+        framed = ["AUTHOR team", "MODEL 1", "KEYWORDS none.", *rows, "END"]
+        written(folder / f"{source}.tsv", "\n".join(framed if source == "bob" else rows) + "\n")
+    return f"{folder}/*.tsv"
+
+
+def label_studio(folder: Path) -> Path:
+    exported = tasks(taxonomy_value, "taxonomy")
+    return written(folder / "export.json", json.dumps(exported, indent=1))
+
+
+def label_studio_choices(folder: Path) -> Path:
+    exported = tasks(lambda labels: {"choices": labels}, "choices")
+    return written(folder / "export.json", json.dumps(exported))
+
+
+def label_studio_in_memory(folder: Path) -> list[dict[str, Any]]:
+    return tasks(taxonomy_value, "taxonomy")
+
+
+def label_studio_min(folder: Path) -> Path:
+    records = [
+        {
+            "text": "…", "id": int(i), "topic": [taxonomy_value(labels)], "annotator": s,
+            "annotation_id": at, "created_at": "…", "updated_at": "…", "lead_time": 3.5,
+        }
+        for at, ((i, s), labels) in enumerate(ANSWERS.items())
+    ]  # fmt: skip
+    return written(folder / "min.json", json.dumps(records, indent=2))
+
+
+def label_studio_min_choices(folder: Path) -> Path:
+    """As the converter has it: one choice is plain text, several are in an object."""
+    records = [
+        {
+            "text": "…", "id": int(i), "topic": labels[0] if len(labels) == 1 else {
+                "choices": labels
+            }, "annotator": s, "annotation_id": at,
+        }
+        for at, ((i, s), labels) in enumerate(ANSWERS.items())
+    ]  # fmt: skip
+    return written(folder / "min.json", json.dumps(records, indent=2))
+
+
+def label_studio_csv(folder: Path) -> Path:
+    rows = [
+        [at, s, "…", i, json.dumps([taxonomy_value(labels)]), "…"]
+        for at, ((i, s), labels) in enumerate(ANSWERS.items())
+    ]
+    header = ["annotation_id", "annotator", "created_at", "id", "topic", "text"]
+    return written(folder / "export.csv", csv_text(header, rows))
+
+
+def argilla_flat(folder: Path) -> Path:
+    return written(folder / "records.json", json.dumps(argilla_records(flatten=True)))
+
+
+def argilla_nested(folder: Path) -> Path:
+    return written(folder / "records.json", json.dumps(argilla_records(flatten=False)))
+
+
+def argilla_records(*, flatten: bool) -> list[dict[str, Any]]:
+    made = []
+    for instance in ("1", "2", "3"):
+        answers = {s: labels for (i, s), labels in ANSWERS.items() if i == instance}
+        if flatten:
+            record: dict[str, Any] = {
+                "id": instance, "status": "completed", "_server_id": "…", "text": "…",
+                "topic.responses": list(answers.values()), "topic.responses.users": list(answers),
+                "topic.responses.status": ["submitted"] * len(answers),
+            }  # fmt: skip
+        else:
+            responses = [{"value": labels, "user_id": s} for s, labels in answers.items()]
+            record = {
+                "id": instance, "fields": {"text": "…"}, "metadata": {}, "suggestions": {},
+                "responses": {"topic": responses}, "vectors": {}, "status": "completed",
+            }  # fmt: skip
+        made.append(record)
+    return made
+
+
+def doccano(folder: Path) -> Path:
+    with zipfile.ZipFile(folder / "export.zip", "w") as archive:
+        for source in ("ann", "bob"):
+            records = [
+                {"id": int(i), "text": "…", "label": ANSWERS.get((i, source), []), "Comments": []}
+                for i in ("1", "2", "3")
+            ]
+            archive.writestr(f"{source}.jsonl", lines(records))
+    return folder / "export.zip"
+
+
+def prodigy(folder: Path) -> Path:
+    records = [
+        {
+            "text": "…", "options": [{"id": label, "text": label} for label in GARDEN],
+            "accept": labels, "answer": "accept", "_input_hash": int(i), "_task_hash": -1,
+            "_view_id": "choice", "_timestamp": 1, "_annotator_id": s, "_session_id": s,
+        }
+        for (i, s), labels in ANSWERS.items()
+    ]  # fmt: skip
+    return written(folder / "annotations.jsonl", lines(records))
+
+
+def zooniverse(folder: Path) -> Path:
+    header = [
+        "classification_id", "user_name", "user_id", "user_ip", "workflow_id", "workflow_name",
+        "workflow_version", "created_at", "gold_standard", "expert", "metadata", "annotations",
+        "subject_data", "subject_ids",
+    ]  # fmt: skip
+    rows: list[list[Any]] = []
+    for at, ((i, s), labels) in enumerate(ANSWERS.items()):
+        survey = [{"choice": k, "answers": {"HOWMANY": "1"}, "filters": {}} for k in labels]
+        said = json.dumps([{"task": "T0", "value": survey}])
+        rows.append([at, s, "", "ip", 1, "w", "1.1", "…", "", "", "{}", said, "{}", i])
+    return written(folder / "classifications.csv", csv_text(header, rows))
+
+
+def peerannot(folder: Path) -> Path:
+    made: dict[str, dict[str, Any]] = {}
+    for (i, s), labels in ANSWERS.items():
+        made.setdefault(i, {})[s] = labels if len(labels) > 1 else labels[0]
+    return written(folder / "answers.json", json.dumps(made))
+
+
+def rows_of_frame() -> dict[str, list[str]]:
+    rows = [(i, s, label) for (i, s), labels in ANSWERS.items() for label in labels]
+    return dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "long": ("long", long_table),
+    "json-array": ("long", json_array),
+    "crowd-kit-lists": ("long", crowd_kit),
+    "crowd-kit": ("long", lambda folder: pandas.DataFrame(rows_of_frame())),
+    "polars-lists": ("long", lambda folder: polars.from_pandas(crowd_kit(folder))),
+    "arrow-lists": ("long", lambda folder: pyarrow.Table.from_pandas(crowd_kit(folder))),
+    "relation-lists": ("long", lambda folder: duckdb.from_df(crowd_kit(folder))),
+    "relation": ("long", lambda folder: duckdb.from_df(pandas.DataFrame(rows_of_frame()))),
+    "judges": ("long", judge_lines),
+    "judges-lists": ("long", judge_lists),
+    "wide": ("wide", wide),
+    "wide-frame": ("wide", lambda folder: pandas.read_csv(wide(folder))),
+    "matrices": ("matrices", matrices),
+    "cafa": ("cafa", cafa),
+    "label-studio": ("label-studio", label_studio),
+    "label-studio-choices": ("label-studio", label_studio_choices),
+    "label-studio-memory": ("label-studio", label_studio_in_memory),
+    "label-studio-min": ("label-studio-min", label_studio_min),
+    "label-studio-min-choices": ("label-studio-min", label_studio_min_choices),
+    "label-studio-csv": ("label-studio-min", label_studio_csv),
+    "argilla-flat": ("argilla", argilla_flat),
+    "argilla-nested": ("argilla", argilla_nested),
+    "argilla-memory": ("argilla", lambda folder: argilla_records(flatten=True)),
+    "doccano": ("doccano", doccano),
+    "prodigy": ("prodigy", prodigy),
+    "zooniverse": ("zooniverse", zooniverse),
+    "peerannot": ("peerannot", peerannot),
+}
+
+
+def test_every_format_is_in_the_battery() -> None:
+    assert {name for name, _ in WAYS.values()} == set(FORMATS)
+
+
+@pytest.mark.parametrize("insist", [False, True], ids=["sniffed", "insisted"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_answers_become_the_same_panel(way: str, insist: bool, tmp_path: Path) -> None:
+    name, put = WAYS[way]
+    votes = read_votes(put(tmp_path), format=name if insist else None)
+    panel = encode(votes, GARDEN)
+    expected = {answer: dict.fromkeys(labels, 1.0) for answer, labels in ANSWERS.items()}
+    assert told(panel) == expected
+    assert panel.scope is None
+    assert votes.gold is None
+
+
+OBO = "format-version: 1.2\n" + "".join(
+    f"\n[Term]\nid: {label}\nname: {label}\n"
+    + "".join(
+        f"is_a: {GARDEN.labels[p]} ! above\n"
+        for p in GARDEN.parents_of(GARDEN.labels.positions[label])
+    )
+    for label in GARDEN
+)
+PARENT = {
+    label: GARDEN.labels[above[0]] if len(above := GARDEN.parents_of(at)) else None
+    for at, label in enumerate(GARDEN)
+}
+
+
+def nested_json() -> dict[str, Any]:
+    def node(label: str) -> dict[str, Any]:
+        below = [child for child in GARDEN if PARENT[child] == label]
+        return {"name": label, **({"children": [node(child) for child in below]} if below else {})}
+
+    return {"name": "everything", "children": [node(root) for root in ("plant", "animal")]}
+
+
+def config_xml() -> str:
+    def choice(label: str) -> str:
+        below = "".join(choice(child) for child in GARDEN if PARENT[child] == label)
+        return f'<Choice value="{label}">{below}</Choice>'
+
+    roots = "".join(choice(root) for root in ("plant", "animal"))
+    return (
+        '<View><Text name="text" value="$text"/>'
+        f'<Taxonomy name="topic" toName="text">{roots}</Taxonomy></View>'
+    )
+
+
+def turtle() -> str:
+    return "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "".join(
+        f'<urn:x:{label}> a skos:Concept ; skos:prefLabel "{label}"@en '
+        + (f"; skos:broader <urn:x:{PARENT[label]}> " if PARENT[label] else "")
+        + ".\n"
+        for label in GARDEN
+    )
+
+
+def graph(folder: Path) -> Any:
+    made = networkx.DiGraph()
+    made.add_nodes_from(GARDEN)
+    made.add_edges_from((above, label) for label, above in PARENT.items() if above)
+    return made
+
+
+def path_codes(folder: Path) -> Path:
+    return written(folder / "t", "".join(f"{'/'.join(PATHS[label])}\n" for label in GARDEN))
+
+
+def table(folder: Path) -> Path:
+    numbers = {label: at for at, label in enumerate(GARDEN, start=1)}
+    rows = [[numbers[k], k, numbers[PARENT[k] or ""] if PARENT[k] else -1] for k in GARDEN]
+    return written(folder / "t.csv", csv_text(["ID", "name", "parentID"], rows))
+
+
+HIERARCHY_WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "table": ("table", table),
+    "edges": ("edges", lambda folder: written(folder / "t", "".join(
+        f"{above} {label}\n" for label, above in PARENT.items() if above
+    ))),
+    "paths": ("paths", path_codes),
+    "obo": ("obo", lambda folder: written(folder / "t", OBO)),
+    "skos": ("skos", lambda folder: written(folder / "t", turtle())),
+    "label-studio": ("label-studio", lambda folder: written(folder / "t", config_xml())),
+    "networkx": ("networkx", graph),
+    "nested": ("nested", lambda folder: written(folder / "t", json.dumps(
+        nested_json()["children"]
+    ))),
+}  # fmt: skip
+
+
+def by_name(taxonomy: Taxonomy) -> dict[str, set[str]]:
+    return {
+        taxonomy.names[at]: {taxonomy.names[p] for p in taxonomy.parents_of(at)}
+        for at in range(len(taxonomy))
+    }
+
+
+def test_every_hierarchy_is_in_the_battery() -> None:
+    elsewhere = {"arff", "icd-10-cm"}
+    assert {name for name, _ in HIERARCHY_WAYS.values()} | elsewhere == set(HIERARCHIES)
+
+
+@pytest.mark.parametrize("insist", [False, True], ids=["sniffed", "insisted"])
+@pytest.mark.parametrize("way", HIERARCHY_WAYS)
+def test_the_same_hierarchy_comes_from_every_format(way: str, insist: bool, tmp_path: Path) -> None:
+    name, put = HIERARCHY_WAYS[way]
+    found = read_taxonomy(put(tmp_path), format=name if insist else None)
+    assert by_name(found) == by_name(GARDEN)
+    # Whoever votes by name or by path is understood.
+    for label in GARDEN:
+        both = found.locate([label, " > ".join(PATHS[label])])
+        assert found.names[both[0]] == found.names[both[1]] == label

@@ -1,0 +1,257 @@
+"""What each format of taxonomies says beyond the battery, and what is wrong with a file."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.errors import DataError, MhpcError, MissingExtraError, ParameterError, TaxonomyError
+from mhpc.read.taxonomy import read_taxonomy
+
+
+def parents(taxonomy: Taxonomy) -> dict[str, set[str]]:
+    return {
+        label: {taxonomy.labels[p] for p in taxonomy.parents_of(at)}
+        for at, label in enumerate(taxonomy)
+    }
+
+
+def put(path: Path, content: Any) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+OBO = """format-version: 1.4
+ontology: x
+
+[Term]
+id: X:1
+name: plant ! a name may have one
+alt_id: X:01
+
+[Term]
+id: X:2 {source="y"}
+name: flower
+is_a: X:1 {is_inferred="true"} ! plant
+is_a: OTHER:9 ! not in this file
+relationship: part_of X:3 ! garden
+
+[Term]
+id: X:3
+name: garden
+
+[Term]
+id: X:4
+name: bloom
+is_obsolete: true
+replaced_by: X:2
+
+[Typedef]
+id: part_of
+name: part of
+is_transitive: true
+"""
+
+
+def test_obo_leaves_out_the_obsolete_and_knows_alternative_ids(tmp_path: Path) -> None:
+    found = read_taxonomy(put(tmp_path / "x.obo", OBO))
+    assert parents(found) == {"X:1": set(), "X:2": {"X:1"}, "X:3": set()}
+    assert found.names == ("plant ! a name may have one", "flower", "garden")
+    assert found.locate(["X:01", "X:4", "flower", "X:9"]).tolist() == [0, 1, 1, -1]
+
+
+def test_obo_takes_part_of_if_asked(tmp_path: Path) -> None:
+    path = put(tmp_path / "x.obo", OBO.replace("\n", "\r\n"))
+    assert parents(read_taxonomy(path, format="obo=part_of"))["X:2"] == {"X:1", "X:3"}
+    with pytest.raises(ParameterError, match="obo=develops_from: no such relation"):
+        read_taxonomy(path, format="obo=develops_from")
+
+
+def test_a_group_may_carry_the_name_of_a_child(tmp_path: Path) -> None:
+    groups = {"anger": ["anger", "annoyance"], "joy": ["joy", "love"]}
+    found = read_taxonomy(put(tmp_path / "ekman.json", groups))
+    assert parents(found) == {
+        "anger (group)": set(), "joy (group)": set(), "anger": {"anger (group)"},
+        "annoyance": {"anger (group)"}, "joy": {"joy (group)"}, "love": {"joy (group)"},
+    }  # fmt: skip
+    assert found.names[found.labels.positions["anger (group)"]] == "anger"
+    assert found.labels[found.locate(["anger"])[0]] == "anger"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"plant": {"flower": {"rose": None}, "tree": {}}},
+        {"plant": [{"flower": ["rose"]}, "tree"]},
+        {"name": "plant", "children": [{"name": "flower", "children": ["rose"]}, "tree"]},
+        [{"title": "plant", "nodes": [{"title": "flower", "nodes": [{"title": "rose"}]},
+                                      {"title": "tree"}]}],
+        {"plant": {"children": {"flower": {"children": ["rose"]}, "tree": {}}}},
+    ],
+)  # fmt: skip
+def test_trees_of_json_are_read_in_every_shape(tmp_path: Path, content: Any) -> None:
+    found = read_taxonomy(put(tmp_path / "t.json", content))
+    assert parents(found) == {
+        "plant": set(), "flower": {"plant"}, "tree": {"plant"}, "rose": {"flower"},
+    }  # fmt: skip
+
+
+def test_names_that_several_nodes_have_become_paths(tmp_path: Path) -> None:
+    tree = {"France": ["Paris", "Lyon"], "Texas": ["Paris"]}
+    found = read_taxonomy(put(tmp_path / "t.json", tree))
+    assert set(found) == {"France", "Texas", "France > Paris", "Lyon", "Texas > Paris"}
+
+
+def test_however_often_a_name_comes_no_two_nodes_are_one(tmp_path: Path) -> None:
+    found = read_taxonomy(put(tmp_path / "t.json", {"a": {"a": {"a": ["a", "b"]}}}))
+    assert len(found) == 5
+    assert int(found.depth.max()) == 4
+
+
+def test_ids_of_nodes_go_before_their_names(tmp_path: Path) -> None:
+    tree = [{"id": 1, "name": "plant", "children": [{"id": 2, "name": "flower"}]}]
+    found = read_taxonomy(put(tmp_path / "t.json", tree))
+    assert parents(found) == {"1": set(), "2": {"1"}}
+    assert found.names == ("plant", "flower")
+
+
+def test_rows_with_a_parent_are_a_table_in_json_too(tmp_path: Path) -> None:
+    rows = [{"id": "a", "parent": None}, {"id": "b", "parent": "a"}]
+    assert parents(read_taxonomy(put(tmp_path / "t.json", rows))) == {"a": set(), "b": {"a"}}
+
+
+RDF_XML = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+         xmlns:skos="http://www.w3.org/2004/02/skos/core#">
+  <skos:Concept rdf:about="http://x.org/plant">
+    <skos:prefLabel xml:lang="de">Pflanze</skos:prefLabel>
+    <skos:prefLabel xml:lang="en">plant</skos:prefLabel>
+    <skos:narrower rdf:resource="http://x.org/flower"/>
+  </skos:Concept>
+  <skos:Concept rdf:about="http://x.org/flower"/>
+</rdf:RDF>
+"""
+
+
+def test_skos_is_read_from_rdf_xml(tmp_path: Path) -> None:
+    found = read_taxonomy(put(tmp_path / "t.rdf", RDF_XML))
+    assert parents(found) == {
+        "http://x.org/flower": {"http://x.org/plant"}, "http://x.org/plant": set(),
+    }  # fmt: skip
+    assert found.names == ("flower", "plant")
+
+
+def test_classes_are_read_where_there_are_no_concepts(tmp_path: Path) -> None:
+    owl = (
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        "<urn:a> a owl:Class . <urn:b> rdfs:subClassOf <urn:a>, [ a owl:Restriction ] .\n"
+        "<urn:c> rdfs:subClassOf <urn:a> ; owl:deprecated true .\n"
+    )
+    found = read_taxonomy(put(tmp_path / "t.ttl", owl))
+    assert parents(found) == {"urn:a": set(), "urn:b": {"urn:a"}}
+
+
+CONFIG = """<View>
+  <Taxonomy name="topic" toName="text">
+    <Choice value="Plants" alias="P"><Choice value="Flowers"/></Choice>
+  </Taxonomy>
+  <Choices name="tone" toName="text"><Choice value="good"/><Choice value="bad"/></Choices>
+</View>"""
+
+
+def test_an_alias_is_what_results_have(tmp_path: Path) -> None:
+    found = read_taxonomy(put(tmp_path / "c.xml", CONFIG))
+    assert parents(found) == {"P": set(), "P > Flowers": {"P"}}
+    assert found.names == ("Plants", "Flowers")
+
+
+def test_another_control_can_be_named(tmp_path: Path) -> None:
+    path = put(tmp_path / "c.xml", CONFIG)
+    assert list(read_taxonomy(path, format="label-studio=tone")) == ["good", "bad"]
+    with pytest.raises(DataError, match=r"no control 'ton' \(nearest: 'tone'\)"):
+        read_taxonomy(path, format="label-studio=ton")
+    two = CONFIG.replace("Choices", "Taxonomy")
+    with pytest.raises(DataError, match="several controls, 'topic', 'tone'; say which"):
+        read_taxonomy(put(path, two))
+
+
+def test_graphs_of_ontologies_go_from_child_to_parent() -> None:
+    graph = networkx.MultiDiGraph()
+    graph.add_node("b", name="flower")
+    graph.add_edge("b", "a", key="is_a")
+    graph.add_edge("a", "b", key="has_part")
+    assert parents(read_taxonomy(graph)) == {"b": {"a"}, "a": set()}
+    with pytest.raises(TaxonomyError, match="its edges have no direction"):
+        read_taxonomy(networkx.Graph([("a", "b")]))
+
+
+def test_edges_without_a_header_find_their_direction(tmp_path: Path) -> None:
+    down = read_taxonomy(put(tmp_path / "isa.txt", "plant flower\nplant tree\nflower rose\n"))
+    up = read_taxonomy(put(tmp_path / "up.tsv", "flower\tplant\ntree\tplant\nrose\tflower\n"))
+    assert parents(down) == parents(up)
+    assert parents(up)["rose"] == {"flower"}
+
+
+def test_any_separator_can_be_given(tmp_path: Path) -> None:
+    path = put(tmp_path / "t.txt", "k__A;p__B;c__C\nk__A;p__D\n")
+    assert len(read_taxonomy(path, format="paths=;")) == 4
+    path = put(tmp_path / "t.txt", "A~B~C\nA~D\n")
+    assert set(read_taxonomy(path, format="paths=~")) == {"A", "A~B", "A~B~C", "A~D"}
+
+
+def test_icd_10_cm_tells_a_block_from_its_only_category() -> None:
+    found = read_taxonomy("icd-10-cm")
+    above = parents(found)
+    assert above["C7A"] == {"C7A (block)"}
+    assert above["C7A.0"] == {"C7A"}
+    assert above["C7A (block)"] == {"2"}
+    assert found.labels[found.locate(["A000"])[0]] == "A00.0"
+    assert int(found.depth.max()) == 7
+
+
+@pytest.mark.parametrize(
+    ("source", "package", "extra"),
+    [("icd-10-cm", "simple_icd_10_cm", "icd"), ("@prefix a: <urn:a> .", "rdflib", "rdf")],
+)
+def test_a_missing_package_names_its_extra(
+    source: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    given = put(tmp_path / "t.ttl", source) if source.startswith("@") else source
+    with pytest.raises(MissingExtraError, match=rf"pip install 'mhpc\[{extra}\]'"):
+        read_taxonomy(given)
+
+
+WRONG: dict[str, tuple[str, Any, str]] = {
+    "obo line": ("x.obo", OBO.replace("name: flower", "flower"), "x.obo, line 11: 'flower' has no"),
+    "obo id": ("x.obo", OBO.replace("id: X:3", "!"), "x.obo, line 16: a term without an id"),
+    "obo all obsolete": ("x.obo", "format-version: 1\n[Term]\nid: a\nis_obsolete: true\n",
+        "no term that is not obsolete"),
+    "json": ("t.json", '{"a":\n ["b", }', "t.json, line 2: not JSON, at character 8"),
+    "json nameless": ("t.json", [{"name": "a", "children": [{"children": []}]}],
+        "a node below 'a' has neither a name nor an id"),
+    "turtle": ("t.ttl", "@prefix a: <urn:a> .\na:b a", "t.ttl is damaged RDF"),
+    "rdf of nothing": ("t.ttl", "@prefix a: <urn:a> .\n", "no SKOS concept and no class"),
+    "xml": ("t.xml", "<View><Taxonomy>\n<Choice></View>", "t.xml, line 2: not XML: mismatched tag"),
+    "xml of nothing": ("t.xml", "<View><Taxonomy name='t'/></View>", "no Taxonomy and no Choices"),
+    "edges": ("t.txt", "a b\nc d\n" * 30 + "e\n", "t.txt, line 61: 1 labels where an edge has two"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_told_with_its_place(case: str, tmp_path: Path) -> None:
+    name, content, says = WRONG[case]
+    with pytest.raises(MhpcError) as error:
+        read_taxonomy(put(tmp_path / name, content))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_format_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"no format of taxonomies 'oboe' \(nearest: 'obo'\)"):
+        read_taxonomy(put(tmp_path / "x.obo", OBO), format="oboe")

@@ -1,0 +1,146 @@
+"""Files made to harm: refused in one line, within stated limits, with nothing left behind."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mhpc.errors import UnreadableError
+from mhpc.read import archives
+from mhpc.read.hierarchies import shape
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+
+LINE = b'{"id": 1, "text": "x", "label": ["a"]}\n'
+
+
+def zipped(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["../ann.jsonl", "/etc/ann.jsonl", "a/../../b", "C:\\ann.jsonl"])
+def test_a_zip_cannot_write_outside(tmp_path: Path, name: str) -> None:
+    path = zipped(tmp_path / "v.zip", **{name: LINE})
+    with pytest.raises(UnreadableError, match="would lie outside"):
+        read_votes(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["v.zip"]
+
+
+def test_a_zip_bomb_is_stopped_while_it_unpacks(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "v.zip", ann=b" " * (64 << 20))
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(UnreadableError, match="unpacks to more than 200 times the archive"):
+        read_votes(path)
+
+
+def test_what_a_member_declares_is_not_believed(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "v.zip", ann=b" " * (64 << 20))
+    # The size of the member, 64 MiB, stands in the directory of the archive: make it one byte.
+    declared = (64 << 20).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(declared, (1).to_bytes(4, "little")))
+    with pytest.raises(UnreadableError, match="v.zip"):
+        read_votes(path)
+
+
+def test_a_zip_of_too_many_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
+    path = zipped(tmp_path / "v.zip", a=LINE, b=LINE, c=LINE)
+    with pytest.raises(UnreadableError, match="has 3 files; the most is 2"):
+        read_votes(path)
+
+
+def test_what_systems_leave_in_a_zip_is_not_read(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "v.zip", **{"ann.jsonl": LINE, "__MACOSX/._ann.jsonl": b"\x00"})
+    assert read_votes(path).sources.ids == ("ann",)
+
+
+def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "v.zip", ann=LINE)
+    content = bytearray(path.read_bytes())
+    # Bit 0 of the flags, in the local header and in the directory.
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(UnreadableError, match="is encrypted"):
+        read_votes(path)
+
+
+LAUGHS = (
+    '<!DOCTYPE View [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>\n'
+    '<View><Taxonomy name="t" toName="x"><Choice value="&b;"/></Taxonomy></View>'
+)
+OUTSIDE = (
+    '<!DOCTYPE View [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n'
+    '<View><Taxonomy name="t" toName="x"><Choice value="x">&a;</Choice></Taxonomy></View>'
+)
+RDF = (
+    '<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY s "http://www.w3.org/2004/02/skos/core#">]>\n'
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
+)
+
+
+@pytest.mark.parametrize("content", [LAUGHS, OUTSIDE, RDF], ids=["laughs", "outside", "rdf"])
+def test_xml_with_entities_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "t.xml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UnreadableError, match=r"t.xml, line \d: XML with entities"):
+        read_taxonomy(path)
+
+
+def test_deep_xml_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.xml"
+    nested = "<Choice value='x'>" * 100_000
+    path.write_text(f"<View><Taxonomy name='t'>{nested}", encoding="utf-8")
+    with pytest.raises(UnreadableError, match="nested deeper than 200"):
+        read_taxonomy(path)
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "levels"),
+    [('{"a":', "}", 201), ('{"a":', "}", 900), ('{"a":', "}", 100_000), ("[", "]", 100_000)],
+)
+def test_deep_json_is_refused(tmp_path: Path, opening: str, closing: str, levels: int) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(f"{opening * levels}0{closing * levels}", encoding="utf-8")
+    with pytest.raises(UnreadableError, match="t.json: nested deeper than 200"):
+        read_taxonomy(path, format="nested")
+
+
+def test_deep_json_in_votes_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "v.jsonl"
+    deep = "[" * 1_000_000 + "]" * 1_000_000
+    path.write_text(f'{{"item": 1, "judge": "a", "label": "x", "more": {deep}}}\n', "utf-8")
+    votes = read_votes(path, format="long")
+    assert (votes.instances.ids, votes.labels.ids) == (("1",), ("x",))
+
+
+def test_a_document_larger_than_the_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shape, "MAX_DOCUMENT", 10)
+    path = tmp_path / "t.json"
+    path.write_text('{"plant": {"flower": {}}}', encoding="utf-8")
+    with pytest.raises(UnreadableError, match="is larger than"):
+        read_taxonomy(path)
+
+
+def test_a_pickle_is_no_format(tmp_path: Path) -> None:
+    path = tmp_path / "votes.pkl"
+    path.write_bytes(b"\x80\x04\x95\x00\x00c__main__\nboom\n.")
+    with pytest.raises(UnreadableError, match="binary data|not UTF-8"):
+        read_votes(path)
+
+
+def test_an_archive_in_an_archive_is_not_unpacked(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("ann.jsonl", LINE)
+    path = zipped(tmp_path / "v.zip", **{"inner.zip": inner.getvalue()})
+    with pytest.raises(UnreadableError, match="v.zip/inner.zip is a zip archive, not a table"):
+        read_votes(path)

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from mhpc.errors import UnreadableError
+from mhpc.read.outcome import read_outcome
+from mhpc.run import run
+from mhpc.settings import RunSettings
+
+VOTES = "instance,source,label\n1,a,oak\n1,b,tree\n2,a,\n3,a,fir\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "votes.csv").write_text(VOTES)
+    (tmp_path / "taxonomy.csv").write_text("label,parent\ntree,\noak,tree\nfir,tree\n")
+    settings = RunSettings(
+        votes=str(tmp_path / "votes.csv"), taxonomy=str(tmp_path / "taxonomy.csv"), method="sa"
+    )
+    run(settings, output=tmp_path / "OUT")
+    return tmp_path / "OUT"
+
+
+def test_label_sets_come_back_as_they_were_decided(folder: Path) -> None:
+    found = read_outcome(folder)
+    rows = [
+        f"{found.instances[row]},{found.taxonomy.labels[label]},{score}"
+        for row in range(len(found.instances))
+        for label, score in zip(*found.labels_of(row), strict=True)
+    ]
+    assert (folder / "labels.csv").read_text().splitlines()[1:] == rows
+    assert found.instances.ids == ("1", "2", "3")
+
+
+def test_a_run_without_any_label_is_no_error(folder: Path) -> None:
+    (folder / "labels.csv").write_text("instance,label,score\n")
+    assert read_outcome(folder).chosen.nnz == 0
+
+
+def test_files_of_different_runs_are_refused(folder: Path) -> None:
+    (folder / "labels.csv").write_text("instance,label,score\n1,elm,1\n")
+    with pytest.raises(UnreadableError, match="label 'elm' of labels.csv is not in the other"):
+        read_outcome(folder)
+    (folder / "labels.csv").unlink()
+    with pytest.raises(UnreadableError, match="labels.csv cannot be read: No such file"):
+        read_outcome(folder)

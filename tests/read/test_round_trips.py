@@ -1,0 +1,56 @@
+"""What is written is read back as it was."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mhpc.core.taxonomy import build_taxonomy
+from mhpc.core.votes import Votes
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+from mhpc.write.tables import write_taxonomy
+from mhpc.write.votes import write_votes
+
+# An id may hold whatever a person can type; a line end in a cell is quoted like any other.
+IDS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), min_size=1
+).map(str.strip).filter(bool)  # fmt: skip
+SCORES = st.floats(0, 1).map(lambda score: round(score, 6))
+VOTES = st.dictionaries(st.tuples(IDS, IDS, IDS), SCORES, min_size=1, max_size=8)
+
+
+@given(VOTES)
+def test_votes_are_read_back_as_they_were_written(said: dict[tuple[str, str, str], float]) -> None:
+    columns = zip(*said, strict=True)
+    table = dict(zip(("instance", "source", "label"), columns, strict=True))
+    votes = read_votes({**table, "score": list(said.values())})
+    with TemporaryDirectory() as folder:
+        write_votes(Path(folder) / "votes.csv", votes)
+        again = read_votes(Path(folder) / "votes.csv")
+    assert rows(again) == rows(votes) == said
+
+
+@given(st.lists(IDS, min_size=2, max_size=8, unique=True), st.data())
+def test_taxonomies_are_read_back_as_they_were_written(ids: list[str], data: st.DataObject) -> None:
+    edges = [
+        (ids[at], ids[data.draw(st.integers(0, at - 1))])
+        for at in range(1, len(ids))
+        if data.draw(st.booleans())
+    ]
+    taxonomy = build_taxonomy(ids, edges)
+    with TemporaryDirectory() as folder:
+        write_taxonomy(Path(folder) / "taxonomy.csv", taxonomy)
+        again = read_taxonomy(Path(folder) / "taxonomy.csv", format="table")
+    assert again.labels.ids == taxonomy.labels.ids
+    assert np.array_equal(again.parents.toarray(), taxonomy.parents.toarray())
+
+
+def rows(votes: Votes) -> dict[tuple[str, str, str], float]:
+    cells = zip(votes.instance, votes.source, votes.label, votes.score, strict=True)
+    return {
+        (votes.instances[i], votes.sources[s], votes.labels[k]): float(score)
+        for i, s, k, score in cells
+    }

@@ -1,0 +1,40 @@
+"""Stages and choices are logged for whoever asks, and for nobody else."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+import mhpc
+
+
+def votes() -> mhpc.Votes:
+    return mhpc.read_votes({"instance": [1, 2], "source": ["a", "a"], "label": ["oak", "fir"]})
+
+
+TREE = mhpc.read_taxonomy({"label": ["tree", "oak", "fir"], "parent": [None, "tree", "tree"]})
+
+
+def test_the_method_and_what_came_of_it_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="mhpc"):
+        mhpc.consolidate(votes(), TREE, method="mhpc")
+    told = [record.getMessage() for record in caplog.records if record.name == "mhpc"]
+    assert told[0].endswith("by mhpc")
+    assert "mhpc converged after" in told[-1]
+
+
+def test_why_something_was_chosen_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="mhpc"):
+        mhpc.consolidate(votes(), TREE)
+    assert any(record.getMessage().startswith("chosen: ") for record in caplog.records)
+
+
+def test_unless_asked_a_library_is_silent() -> None:
+    script = (
+        "import mhpc; votes = mhpc.read_votes({'instance': [1], 'source': [1], 'label': ['a']}); "
+        "tree = mhpc.read_taxonomy({'label': ['a', 'b'], 'parent': [None, 'a']}); "
+        "mhpc.consolidate(votes, tree, method='sa')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")

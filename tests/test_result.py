@@ -1,0 +1,77 @@
+"""A result in Python goes out as frames and files."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mhpc
+from mhpc.errors import MissingExtraError, ParameterError
+from tests.build import GARDEN
+
+ROWS = {
+    "instance": [1, 1, 2, 3],
+    "source": ["a", "b", "a", "a"],
+    "label": ["oak", "tree", "bird", None],
+}
+
+LABELS = [("1", "plant", 1.0), ("1", "tree", 1.0), ("2", "animal", 1.0), ("2", "bird", 1.0)]
+
+
+@pytest.fixture(scope="module")
+def result() -> mhpc.Result:
+    return mhpc.consolidate(mhpc.read_votes(ROWS), GARDEN, method="majority")
+
+
+def rows(frame: Any) -> list[tuple[Any, ...]]:
+    import narwhals as nw
+
+    return list(nw.from_native(frame, eager_only=True).rows())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_labels_scores_and_wide_tables_are_frames(result: mhpc.Result, library: Any) -> None:
+    pytest.importorskip(library)
+    frame = result.to_frame(library)
+    assert type(frame).__module__.startswith(library)
+    assert rows(frame) == LABELS
+    scores = rows(result.to_frame(library, what="scores"))
+    assert [row[:3] for row in scores if row[0] == "1"] == [
+        ("1", "plant", 1.0), ("1", "tree", 1.0), ("1", "oak", 0.5),
+    ]  # fmt: skip
+    wide = rows(result.to_frame(library, what="wide"))
+    assert wide[0] == ("1", 1, 0, 0, 0, 1, 0, 0, 0, 0)
+    assert [sum(row[1:]) for row in wide] == [2, 2, 0]
+
+
+def test_what_is_decided_for_nobody_is_an_empty_frame() -> None:
+    votes = mhpc.read_votes({"instance": [1], "source": ["a"], "label": [None]})
+    nothing = mhpc.consolidate(votes, GARDEN, method="majority")
+    assert rows(nothing.to_frame("pandas")) == []
+
+
+def test_a_library_that_is_missing_or_unknown_is_named(
+    result: mhpc.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtraError, match="polars is not installed; pip install polars"):
+        result.to_frame("polars")
+    with pytest.raises(ParameterError, match="give pandas | polars | pyarrow"):
+        result.to_frame("panda")  # type: ignore[arg-type]
+
+
+def test_a_result_is_written_for_other_tools(result: mhpc.Result, tmp_path: Path) -> None:
+    result.write(tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_text().splitlines()[1:] == [
+        f"{instance},{label},{score}" for instance, label, score in LABELS
+    ]
+    result.write(tmp_path / "new.json", format="label-studio", model_version="first")
+    assert '"model_version": "first"' in (tmp_path / "new.json").read_text()
+
+
+def test_votes_and_taxonomies_are_written_by_their_names(tmp_path: Path) -> None:
+    mhpc.write_votes(tmp_path / "v.parquet", mhpc.read_votes(ROWS))
+    assert len(mhpc.read_votes(tmp_path / "v.parquet")) == 4
+    mhpc.write_taxonomy(tmp_path / "t.jsonl", GARDEN)
+    assert mhpc.read_taxonomy(tmp_path / "t.jsonl").labels.ids == GARDEN.labels.ids

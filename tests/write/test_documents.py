@@ -1,0 +1,191 @@
+"""Label Studio and Argilla: what reviewers open."""
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mhpc.core.taxonomy import build_taxonomy
+from mhpc.errors import DataError
+from mhpc.write.formats.format import What
+from mhpc.write.formats.registry import make_format
+from tests.build import DAG, GARDEN
+from tests.write.outcomes import SURE, THREE, UNSURE, outcome_of_sets
+
+
+def written(format_: str, subject: Any = THREE, what: What = "labels", **parameters: Any) -> Any:
+    file = io.BytesIO()
+    make_format(format_, what, parameters).write(file, subject, what)
+    return json.loads(file.getvalue())
+
+
+def test_tasks_come_with_the_labels_filled_in_the_least_sure_first() -> None:
+    assert written("label-studio") == [
+        {
+            "id": 3,
+            "data": {"instance": "3", "text": "3"},
+            "predictions": [{"model_version": "mhpc sa", "score": 0.0, "result": []}],
+        },
+        {
+            "id": 2,
+            "data": {"instance": "2", "text": "2"},
+            "predictions": [
+                {
+                    "model_version": "mhpc sa",
+                    "score": 0.25,
+                    "result": [
+                        {
+                            "id": "mhpc-1",
+                            "from_name": "taxonomy",
+                            "to_name": "text",
+                            "type": "taxonomy",
+                            "value": {"taxonomy": [["animal", "bird"]]},
+                        }
+                    ],
+                }
+            ],
+        },
+        {
+            "id": 1,
+            "data": {"instance": "1", "text": "1"},
+            "predictions": [
+                {
+                    "model_version": "mhpc sa",
+                    "score": 0.5,
+                    "result": [
+                        {
+                            "id": "mhpc-0",
+                            "from_name": "taxonomy",
+                            "to_name": "text",
+                            "type": "taxonomy",
+                            "value": {"taxonomy": [["plant", "flower", "monarda"]]},
+                        }
+                    ],
+                }
+            ],
+        },
+    ]
+
+
+def test_what_is_contested_comes_before_what_is_merely_unsure() -> None:
+    tasks = written("label-studio", replace(THREE, contested=("2", "1")))
+    assert [task["id"] for task in tasks] == [2, 1, 3]
+
+
+def test_all_labels_are_all_paths_and_choices_are_names() -> None:
+    tasks = written("label-studio", labels="all", order="given")
+    (region,) = tasks[0]["predictions"][0]["result"]
+    assert region["value"] == {
+        "taxonomy": [["plant"], ["plant", "flower"], ["plant", "flower", "monarda"]]
+    }
+    tasks = written("label-studio", control="choices", from_name="kind", order="given")
+    (region,) = tasks[0]["predictions"][0]["result"]
+    assert (region["type"], region["from_name"]) == ("choices", "kind")
+    assert region["value"] == {"choices": ["monarda"]}
+
+
+def test_predictions_alone_name_the_task_that_they_are_for() -> None:
+    found = written("label-studio", shape="predictions", order="given")
+    assert [each["task"] for each in found] == [1, 2, 3]
+    with pytest.raises(DataError, match="'photo-1' is not the number of a task; shape=tasks"):
+        written("label-studio", outcome_of_sets({"photo-1": SURE}), shape="predictions")
+
+
+def test_an_id_that_is_no_number_is_kept_as_data() -> None:
+    (task,) = written("label-studio", outcome_of_sets({"007": SURE}))
+    assert "id" not in task
+    assert task["data"] == {"instance": "007", "text": "007"}
+
+
+def test_fields_of_the_tool_go_with_the_labels() -> None:
+    fields = {"1": {"text": "a red flower"}, "2": {"text": "a small bird"}}
+    found = outcome_of_sets({"1": SURE, "2": UNSURE}, fields=fields)
+    assert [task["data"] for task in written("label-studio", found)] == [
+        {"instance": "2", "text": "a small bird"},
+        {"instance": "1", "text": "a red flower"},
+    ]
+    assert written("argilla", found)[0]["fields"] == {"text": "a small bird"}
+    found = outcome_of_sets({"11": SURE}, fields={"111": {}})
+    with pytest.raises(DataError, match="'11' is not among the tasks .nearest: '111'"):
+        written("label-studio", found)
+
+
+def test_a_score_is_cut_to_what_label_studio_takes() -> None:
+    (task,) = written("label-studio", outcome_of_sets({"1": {"plant": 1.5}}))
+    assert task["predictions"][0]["score"] == 1.0
+
+
+def test_a_label_below_two_parents_is_written_by_the_first() -> None:
+    found = outcome_of_sets({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG)
+    (task,) = written("label-studio", found)
+    (region,) = task["predictions"][0]["result"]
+    assert region["value"]["taxonomy"] == [["a", "b", "d"]]
+
+
+def test_labels_that_look_alike_there_are_refused() -> None:
+    paris = build_taxonomy(["1", "2", "3"], [], names=["Paris", "Lyon", "Paris"])
+    found = outcome_of_sets({"x": {"3": 1.0}}, taxonomy=paris)
+    with pytest.raises(DataError, match="labels '1', '3' are both 'Paris' in Label Studio"):
+        written("label-studio", found)
+
+
+def test_a_config_nests_choices_and_escapes_them() -> None:
+    odd = 'say "<b>" & go'
+    taxonomy = build_taxonomy(["a", odd, "c"], [(odd, "a"), ("c", "a"), ("c", odd)])
+    file = io.BytesIO()
+    make_format("label-studio-config", "taxonomy").write(file, taxonomy, "taxonomy")
+    assert file.getvalue().decode() == (
+        "<View>\n"
+        '  <Text name="text" value="$text"/>\n'
+        '  <Taxonomy name="taxonomy" toName="text">\n'
+        '    <Choice value="a">\n'
+        """      <Choice value='say "&lt;b&gt;" &amp; go'>\n"""
+        '        <Choice value="c"/>\n'
+        "      </Choice>\n"
+        '      <Choice value="c"/>\n'
+        "    </Choice>\n"
+        "  </Taxonomy>\n"
+        "</View>\n"
+    )
+
+
+def test_a_config_refuses_what_xml_cannot_hold() -> None:
+    taxonomy = build_taxonomy(["a", "bell\x07"], [])
+    with pytest.raises(DataError, match="which XML cannot hold"):
+        make_format("label-studio-config", "taxonomy").write(io.BytesIO(), taxonomy, "taxonomy")
+
+
+def test_argilla_records_carry_suggestions() -> None:
+    lonely, _, first = written("argilla")
+    assert lonely["suggestions"] == {}
+    assert first == {
+        "id": "1",
+        "fields": {"text": "1"},
+        "metadata": {},
+        "responses": {},
+        "vectors": {},
+        "suggestions": {
+            "labels": {
+                "value": ["plant", "flower", "monarda"],
+                "score": [1.0, 0.75, 0.5],
+                "agent": "mhpc sa",
+            }
+        },
+    }
+
+
+def test_argilla_records_may_be_flat_and_without_fields() -> None:
+    found = written("argilla", shape="flat", field=None, labels="deepest", text="path")
+    assert found[0] == {"id": "3"}
+    assert found[2] == {
+        "id": "1",
+        "labels.suggestion": ["plant > flower > monarda"],
+        "labels.suggestion.score": [0.5],
+        "labels.suggestion.agent": "mhpc sa",
+    }
+
+
+def test_nothing_at_all_is_an_empty_array() -> None:
+    assert written("argilla", outcome_of_sets({}, taxonomy=GARDEN)) == []

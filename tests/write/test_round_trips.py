@@ -1,0 +1,114 @@
+"""What is written and read again is the same, whatever ids there are."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.core.votes import Votes
+from mhpc.encode.panel import encode
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+from mhpc.write.formats.format import What
+from mhpc.write.subject import write_as
+from mhpc.write.tables import write_taxonomy
+from mhpc.write.votes import write_votes
+from tests.build import GARDEN
+from tests.write.outcomes import SURE, THREE, UNSURE
+
+EXACT = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
+"""The ends of names of files that hold every id as it is."""
+
+IDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
+"""Ids of all kinds."""
+
+FEW = settings(max_examples=10)
+"""Each example opens files and databases, and holds many ids."""
+
+ROWS = st.lists(
+    st.tuples(IDS, IDS, st.none() | IDS, st.floats(0, 1)),
+    min_size=1, max_size=40, unique_by=lambda row: row[:3],
+)  # fmt: skip
+
+
+def votes_of(rows: list[tuple[str, str, str | None, float]]) -> Votes:
+    names = ("instance", "source", "label", "score")
+    # An answer is either "none of these" or labels, never both.
+    empty = {row[:2] for row in rows if row[2] is None}
+    kept = [row for row in rows if row[2] is None or row[:2] not in empty]
+    return read_votes(dict(zip(names, zip(*kept, strict=True), strict=True)))
+
+
+def same_votes(one: Votes, other: Votes) -> bool:
+    return all(
+        getattr(one, axis).ids == getattr(other, axis).ids
+        for axis in ("instances", "sources", "labels")
+    ) and all(
+        getattr(one, column).tolist() == getattr(other, column).tolist()
+        for column in ("instance", "source", "label", "score")
+    )
+
+
+def again(write: Callable[..., None], read: Callable[[Path], Any], subject: Any, end: str) -> Any:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"file.{end}"
+        write(path, subject)
+        return read(path)
+
+
+@pytest.mark.parametrize("end", EXACT)
+@FEW
+@given(rows=ROWS)
+def test_votes_come_back(end: str, rows: list[tuple[str, str, str | None, float]]) -> None:
+    votes = votes_of(rows)
+    assert same_votes(again(write_votes, read_votes, votes, end), votes)
+
+
+@st.composite
+def taxonomies(draw: st.DrawFn) -> Taxonomy:
+    """Draw labels, some with names, each below some of those before it."""
+    labels = draw(st.lists(IDS, min_size=2, max_size=30, unique=True))
+    edges = [
+        (label, above)
+        for at, label in enumerate(labels)
+        for above in draw(st.lists(st.sampled_from(labels[:at] or [""]), max_size=2, unique=True))
+        if above
+    ]
+    return build_taxonomy(labels, edges, names=[draw(IDS) for _ in labels])
+
+
+@pytest.mark.parametrize("end", EXACT)
+@FEW
+@given(taxonomy=taxonomies())
+def test_taxonomies_come_back(end: str, taxonomy: Taxonomy) -> None:
+    after = again(write_taxonomy, read_taxonomy, taxonomy, end)
+    assert after.labels.ids == taxonomy.labels.ids
+    assert after.names == taxonomy.names
+    assert (after.parents != taxonomy.parents).nnz == 0
+
+
+@pytest.mark.skipif(
+    "format" not in inspect.signature(read_votes).parameters,
+    reason="read_votes reads no format of another tool",
+)
+@pytest.mark.parametrize(
+    ("format_", "what"), [("label-studio", "labels"), ("argilla", "labels"), ("cafa", "scores")]
+)
+def test_what_goes_to_another_tool_comes_back_as_a_source(
+    tmp_path: Path, format_: str, what: What
+) -> None:
+    write_as(tmp_path / "file", THREE, what, format=format_)
+    read: Callable[..., Votes] = read_votes
+    panel = encode(read(tmp_path / "file", format=format_), GARDEN)
+    said = {
+        panel.instances[i]: {GARDEN.labels[k] for k in panel.augmented[[answer]].indices}
+        for answer, i in enumerate(panel.instance)
+    }
+    assert {i: labels for i, labels in said.items() if labels} == {"1": set(SURE), "2": set(UNSURE)}
+    assert len(panel.sources) == 1

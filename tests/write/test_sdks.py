@@ -1,0 +1,91 @@
+"""The tools' own libraries accept what is written for them.
+
+They bring hundreds of megabytes, so that nothing installs them; where they are, this runs:
+``pip install label-studio-sdk argilla``.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mhpc.core.outcome import Outcome
+from mhpc.core.taxonomy import build_taxonomy
+from mhpc.write.subject import write_as
+from tests.build import DAG
+from tests.write.outcomes import SURE, THREE, outcome_of_sets
+
+ODD = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
+
+OUTCOMES = {
+    "garden": THREE,
+    "several parents": outcome_of_sets({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG),
+    "odd names": outcome_of_sets({"1": {"a&b": 1.5, '"c" <d>': 0.5}}, taxonomy=ODD),
+}
+
+
+def written(folder: Path, outcome: Outcome, **parameters: Any) -> Any:
+    path = folder / "new.json"
+    write_as(path, outcome, "labels", format="label-studio", parameters=parameters)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+@pytest.mark.parametrize("labels", ["all", "deepest"])
+def test_label_studio_accepts_config_tasks_and_predictions(
+    tmp_path: Path, name: str, labels: str
+) -> None:
+    sdk = pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
+    from label_studio_sdk.label_interface import LabelInterface
+    from label_studio_sdk.label_interface.objects import TaskValue
+
+    outcome = OUTCOMES[name]
+    write_as(tmp_path / "config.xml", outcome.taxonomy, "taxonomy")
+    interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
+    interface.validate()
+    for task in written(tmp_path, outcome, labels=labels):
+        TaskValue.model_validate(task)
+        for prediction in task["predictions"]:
+            assert interface.validate_prediction(prediction, return_errors=True) == []
+    for prediction in written(tmp_path, outcome, labels=labels, shape="predictions"):
+        assert interface.validate_prediction(prediction, return_errors=True) == []
+        assert sdk.PredictionRequest(**prediction).task == prediction["task"]
+
+
+def test_label_studio_would_refuse_a_label_that_it_lacks(tmp_path: Path) -> None:
+    pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
+    from label_studio_sdk.label_interface import LabelInterface
+
+    write_as(tmp_path / "config.xml", DAG, "taxonomy")
+    interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
+    (task,) = written(tmp_path, outcome_of_sets({"1": SURE}))
+    assert not interface.validate_prediction(task["predictions"][0])
+
+
+def test_argilla_reads_records_back(tmp_path: Path) -> None:
+    pytest.importorskip("argilla", reason="argilla is not installed")
+    from argilla.records._io import JsonIO
+
+    write_as(tmp_path / "new.json", THREE, "labels", format="argilla")
+    records = JsonIO._records_from_json(tmp_path / "new.json")
+    assert [record.id for record in records] == ["3", "2", "1"]
+    (suggestion,) = records[-1].suggestions
+    assert suggestion.value == ["plant", "flower", "monarda"]
+    assert suggestion.score == [1.0, 0.75, 0.5]
+
+
+def test_flat_records_are_what_argilla_writes_flat(tmp_path: Path) -> None:
+    pytest.importorskip("argilla", reason="argilla is not installed")
+    from argilla.records._io import GenericIO, JsonIO
+
+    for shape in ("records", "flat"):
+        write_as(
+            tmp_path / f"{shape}.json", THREE, "labels", format="argilla",
+            parameters={"shape": shape},
+        )  # fmt: skip
+    records = JsonIO._records_from_json(tmp_path / "records.json")
+    theirs = GenericIO.to_list(records, flatten=True)
+    ours = json.loads((tmp_path / "flat.json").read_text(encoding="utf-8"))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one == {key: value for key, value in other.items() if key in one}

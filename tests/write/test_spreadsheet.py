@@ -1,0 +1,63 @@
+"""What a spreadsheet opens runs nothing; what a program reads is exact."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mhpc.core.taxonomy import build_taxonomy
+from mhpc.read.votes import read_votes
+from mhpc.write.formats.format import What
+from mhpc.write.formats.registry import make_format
+from mhpc.write.formats.spreadsheet import guarded, unguarded
+from tests.write.outcomes import outcome_of_sets
+
+FORMULAS = ("=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1")  # noqa: RUF001
+
+
+def cells(format_: str, subject: Any, what: What) -> list[list[str]]:
+    file = io.BytesIO()
+    make_format(format_, what).write(file, subject, what)
+    text = file.getvalue().decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_no_cell_begins_like_a_formula(formula: str) -> None:
+    taxonomy = build_taxonomy([formula, "b"], [])
+    found = outcome_of_sets({formula: {formula: 1.0}}, taxonomy=taxonomy)
+    votes = read_votes({"instance": [formula], "source": [formula], "label": [formula]})
+    whats: tuple[tuple[Any, What], ...] = (
+        (found, "labels"), (found, "scores"), (found, "wide"), (taxonomy, "taxonomy"),
+        (votes, "votes"),
+    )  # fmt: skip
+    for subject, what in whats:
+        safe = cells("spreadsheet", subject, what)
+        assert not [cell for row in safe for cell in row if cell.startswith(FORMULAS)]
+        assert f"'{formula}" in {cell for row in safe for cell in row}
+        exact = cells("csv", subject, what)
+        assert formula in {cell for row in exact for cell in row}
+
+
+def test_numbers_stay_numbers() -> None:
+    assert cells("spreadsheet", outcome_of_sets({"x": {"plant": 0.5}}), "labels")[1][2] == "0.5"
+
+
+def test_it_opens_as_utf_8() -> None:
+    file = io.BytesIO()
+    make_format("spreadsheet", "labels").write(
+        file, outcome_of_sets({"é": {"plant": 1.0}}), "labels"
+    )
+    assert file.getvalue().startswith("\ufeffinstance".encode())
+
+
+SHORT = st.text("'=a", max_size=3)
+
+
+@given(SHORT, SHORT)
+def test_a_guarded_text_can_be_had_back_and_no_two_become_one(one: str, other: str) -> None:
+    assert unguarded(guarded(one)) == one
+    assert (guarded(one) == guarded(other)) == (one == other)
