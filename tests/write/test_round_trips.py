@@ -1,6 +1,5 @@
 """What is written and read again is the same, whatever ids there are."""
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,10 +92,6 @@ def test_taxonomies_come_back(end: str, taxonomy: Taxonomy) -> None:
     assert (after.parents != taxonomy.parents).nnz == 0
 
 
-@pytest.mark.skipif(
-    "format" not in inspect.signature(read_votes).parameters,
-    reason="read_votes reads no format of another tool",
-)
 @pytest.mark.parametrize(
     ("format_", "what"), [("label-studio", "labels"), ("argilla", "labels"), ("cafa", "scores")]
 )
@@ -104,8 +99,7 @@ def test_what_goes_to_another_tool_comes_back_as_a_source(
     tmp_path: Path, format_: str, what: What
 ) -> None:
     write_as(tmp_path / "file", THREE, what, format=format_)
-    read: Callable[..., Votes] = read_votes
-    panel = encode(read(tmp_path / "file", format=format_), GARDEN)
+    panel = encode(read_votes(tmp_path / "file", format=format_), GARDEN)
     said = {
         panel.instances[i]: {GARDEN.labels[k] for k in panel.augmented[[answer]].indices}
         for answer, i in enumerate(panel.instance)

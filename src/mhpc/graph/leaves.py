@@ -19,8 +19,8 @@ _SIZE = 128
 """Landmarks of a leaf at most."""
 
 _SEARCHED = 1 / 8
-"""The share of the leaves that is searched: 98 in 100 of the nearest landmarks are there, and what
-is found in place of the others is hardly farther (benchmarks/speed/neighbours)."""
+"""The share of the leaves that is searched: nearly all of the nearest landmarks are there, and what
+is found in place of the others is hardly farther; benchmarks/speed/neighbours has its price."""
 
 _GROUP = 16
 """Landmarks of which only the nearest is looked at first."""
