@@ -1,11 +1,11 @@
 """The methods by name. A method's module is imported when it is asked for, not before."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mhpc.errors import UnknownMethodError, nearest, quoted
+from mhpc.core.homes import class_by_name
+from mhpc.errors import UnknownMethodError
 
 if TYPE_CHECKING:
     from mhpc.consolidate.method import MethodParameters
@@ -34,13 +34,7 @@ DEFAULT = "auto"
 
 def method_class(name: str) -> "type[MethodParameters]":
     """Return the class of a method."""
-    if name not in METHODS:
-        raise UnknownMethodError(
-            f"no method {name!r}{nearest(name, METHODS)}; there are {quoted(list(METHODS))}"
-        )
-    module, _, attribute = METHODS[name].partition(":")
-    found: type[MethodParameters] = getattr(import_module(module), attribute)
-    return found
+    return class_by_name(name, METHODS, what="method", error=UnknownMethodError)
 
 
 def make_method(

@@ -1,11 +1,10 @@
 """The rules by name. A rule's module is imported when it is asked for, not before."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mhpc.errors import ParameterError, nearest, quoted
+from mhpc.core.homes import class_by_name
 
 if TYPE_CHECKING:
     from mhpc.decide.rule import Rule
@@ -24,13 +23,7 @@ RULES: Mapping[str, str] = MappingProxyType(
 
 def rule_class(name: str) -> "type[Rule]":
     """Return the class of a rule."""
-    if name not in RULES:
-        raise ParameterError(
-            f"no rule {name!r}{nearest(name, RULES)}; there are {quoted(list(RULES))}"
-        )
-    module, _, attribute = RULES[name].partition(":")
-    found: type[Rule] = getattr(import_module(module), attribute)
-    return found
+    return class_by_name(name, RULES, what="rule")
 
 
 def make_rule(name: str, **parameters: Any) -> "Rule":

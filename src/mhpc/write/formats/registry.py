@@ -1,12 +1,12 @@
 """The formats by name. A format's module is imported when it is asked for, not before."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mhpc.errors import ParameterError, nearest, quoted
+from mhpc.core.homes import class_by_name
+from mhpc.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from mhpc.write.formats.format import Format, What
@@ -41,14 +41,7 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
 
 def format_class(name: str) -> "type[Format]":
     """Return the class of a format."""
-    if name not in FORMATS:
-        raise ParameterError(
-            f"no format {name!r}{nearest(name, FORMATS)}; "
-            f"there are {quoted(list(FORMATS), most=20)}"
-        )
-    module, _, attribute = FORMATS[name].partition(":")
-    found: type[Format] = getattr(import_module(module), attribute)
-    return found
+    return class_by_name(name, FORMATS, what="format")
 
 
 def make_format(name: str, what: "What", parameters: Mapping[str, Any] | None = None) -> "Format":
