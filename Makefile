@@ -3,13 +3,15 @@
 # make lint   style and types
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
 # make hard   runs that are killed at random moments
+# make wheel  the package built, installed bare, every command run from it
+# make lowest the tests with the lowest versions of all requirements that are stated
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint hard page page-check bench clean
+.PHONY: demo test lint audit hard wheel lowest page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -17,10 +19,15 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
 
-lint: $(VENV)/installed-dev
+lint: $(VENV)/installed-dev audit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Known holes in what is required. Where the registry has no advisories to ask for, it says so.
+audit: $(VENV)/installed-dev
+	$(BIN)/pip check
+	$(BIN)/python -m hard.audit
 
 page: web/dist/index.html
 	cp $< src/mhpc/report/page.html
@@ -47,8 +54,14 @@ bench: $(VENV)/installed-bench
 hard: $(VENV)/installed-dev
 	$(BIN)/python -m hard.kills
 
+wheel: $(VENV)/installed-package
+	$(BIN)/python -m hard.wheel
+
+lowest: $(VENV)-lowest/installed
+	$(VENV)-lowest/bin/pytest -n 2 --ignore tests/browser $(PYTEST_ARGS)
+
 clean:
-	rm -rf $(VENV) mhpc-demo web/node_modules web/dist
+	rm -rf $(VENV) $(VENV)-lowest mhpc-demo web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:
@@ -66,6 +79,16 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .[dev,bench]
 	touch $@ $(VENV)/installed-dev $(VENV)/installed
+
+$(VENV)/installed-package: $(VENV)/installed-dev
+	$(BIN)/pip install --quiet -c constraints.txt -e .[package]
+	touch $@
+
+$(VENV)-lowest/installed: pyproject.toml hard/lowest.py
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) hard/lowest.py > $(VENV)-lowest/lowest.txt
+	$(VENV)-lowest/bin/pip install --quiet -c $(VENV)-lowest/lowest.txt -e .[dev]
+	touch $@
 
 WEB := $(shell find web/src -type f) $(wildcard web/*.html web/*.js web/*.json)
 
