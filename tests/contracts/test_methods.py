@@ -33,6 +33,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
     "wa": [{}, {"votes": "augmented"}],
     "majority": [{}],
+    "wawa": [{}, {"smooth": 0.0}],
     "inat": [{}, {"least": 1}],
     "dawid-skene": [{}],
     "one-truth": [{}],

@@ -1,18 +1,13 @@
 """Majority: a label applies if more than half of those who could say so do."""
 
-from dataclasses import dataclass
 from typing import ClassVar
-
-import numpy as np
 
 from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import MethodParameters
-from mhpc.consolidate.voices import Hearing, Sources, hearing, listen
-from mhpc.core.hierarchy import most_specific, raised
-from mhpc.core.panel import Panel
+from mhpc.consolidate.shares import MORE_THAN_HALF, Shares
+from mhpc.consolidate.voices import Sources, hearing
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
-from mhpc.core.views import Views
 
 
 class Majority(MethodParameters):
@@ -35,19 +30,4 @@ class Majority(MethodParameters):
     def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
         """Learn how sources are to be heard."""
         heard = hearing(parts, self.sources)
-        return _Shares(heard=heard, level=float(np.nextafter(0.5, 1)))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Shares(Fitted):
-    heard: Hearing | None
-
-    def views(self, panel: Panel) -> Views:
-        """Return the shares, and of which the label is the most specific one said."""
-        panel = listen(panel, self.heard)
-        score = panel.mean("augmented", "answers")
-        if panel.scope is not None:
-            # Fewer may be able to speak about a label than about its parent, and all agree.
-            score = raised(score, panel.taxonomy)
-        stopped = most_specific(panel.augmented, panel.taxonomy)
-        return Views(score, panel.averaged(stopped, "answers"))
+        return Shares(heard=heard, level=MORE_THAN_HALF)

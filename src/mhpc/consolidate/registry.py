@@ -15,6 +15,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "sa": "mhpc.consolidate.sa:SA",
         "wa": "mhpc.consolidate.wa:WA",
         "majority": "mhpc.consolidate.majority:Majority",
+        "wawa": "mhpc.consolidate.wawa:Wawa",
         "inat": "mhpc.consolidate.inat:INat",
         "dawid-skene": "mhpc.consolidate.dawid_skene:DawidSkene",
         "one-truth": "mhpc.consolidate.one_truth:OneTruth",
