@@ -27,6 +27,12 @@ from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.ranking import coverage_error, micro_auc, ranking_loss
 from mhpc.graph.support import clopper_pearson_lower
 
+COLUMNS = {
+    "ranking_loss": 4, "micro_auc": 4, "coverage_error": 2, "closed": 4, "silent": 4, "solves": 0,
+    "largest": 3,
+}  # fmt: skip
+"""What is printed, and with how many digits."""
+
 LAM, SIGMA = mhpc.MHPC().lam, float(mhpc.MHPC().sigma or 0)
 
 Scores: TypeAlias = tuple[FloatArray, int]
@@ -82,34 +88,44 @@ def by(method: mhpc.MHPC | mhpc.MPCU) -> Callable[[Panel], Scores]:
 
 def printed_cost(panel: Panel) -> Scores:
     """Solve equation 1 as it is printed: the sum over i and j is 2 tr(Y' (D - W) Y)."""
-    Y_bar, W = _mean_and_graph(panel)
-    return _solved(2 * (np.diag(W.sum(axis=1)) - W), Y_bar), 1
+    Y_bar, W, answered = _mean_and_graph(panel)
+    return answered(_solved(2 * (np.diag(W.sum(axis=1)) - W), Y_bar)), 1
 
 
 def without_itself(panel: Panel) -> Scores:
     """Solve equation 6 with W_ii = 0."""
-    Y_bar, W = _mean_and_graph(panel)
+    Y_bar, W, answered = _mean_and_graph(panel)
     np.fill_diagonal(W, 0.0)
-    return _solved(_normalised(W), Y_bar), 1
+    return answered(_solved(_normalised(W), Y_bar)), 1
 
 
 def lagging(panel: Panel) -> Scores:
     """Solve equation 13 with the L it is printed with, that of the solve before."""
-    Y_bar, W = _mean_and_graph(panel)
+    Y_bar, W, answered = _mean_and_graph(panel)
     L = _normalised(W)
-    return _solved(L, _solved(L, Y_bar)), 2
+    return answered(_solved(L, _solved(L, Y_bar))), 2
 
 
 def silence_as_zero(panel: Panel) -> Scores:
     """Solve equation 6 with a vertex for every instance, a row of 0 where nobody answered."""
-    Y_bar, W = _mean_and_graph(panel)
-    return _solved(_normalised(W), Y_bar), 1
+    Y_bar, W, everyone = _mean_and_graph(panel, silent_too=True)
+    return everyone(_solved(_normalised(W), Y_bar)), 1
 
 
-def _mean_and_graph(panel: Panel) -> tuple[FloatArray, FloatArray]:
-    Y_bar = dense(panel.mean("raw", "answers"))
+def _mean_and_graph(
+    panel: Panel, *, silent_too: bool = False
+) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return Y_bar and W of the instances that have a vertex, and how to give others 0."""
+    rows = np.flatnonzero((panel.answers_per_instance > 0) | silent_too)
+    Y_bar = dense(panel.mean("raw", "answers"))[rows]
     S = label_support(panel, alpha=mhpc.MHPC().alpha)
-    return Y_bar, np.exp(-cdist(Y_bar, Y_bar, "euclidean", w=S) / SIGMA)
+
+    def over_all(found: FloatArray) -> FloatArray:
+        scores = np.zeros((len(panel.instances), found.shape[1]))
+        scores[rows] = found
+        return scores
+
+    return Y_bar, np.exp(-cdist(Y_bar, Y_bar, "euclidean", w=S) / SIGMA), over_all
 
 
 def _normalised(W: FloatArray) -> FloatArray:
@@ -153,10 +169,12 @@ def main(wanted: list[str]) -> None:
         panel = mhpc.encode(data.votes, data.taxonomy, unknown="drop")
         truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
         print(f"\n{name}: {facts(panel)}\n")
-        print("| reading | ranking loss | micro-AUC | coverage | closed | solves | largest |")
-        print("|---|---:|---:|---:|---:|---:|---:|")
+        print(
+            "| reading | ranking loss | micro-AUC | coverage | closed | silent | solves | largest |"
+        )
+        print("|---|---:|---:|---:|---:|---:|---:|---:|")
         for reading, run in READINGS.items():
-            found = measured(*run(panel), truth)
+            found = measured(panel, *run(panel), truth)
             rows.append({"set": name, "reading": reading, **found})
             print(_line(reading, found), flush=True)
         rows += ties(name, panel, truth)
@@ -189,14 +207,21 @@ def facts(panel: Panel) -> str:
     )
 
 
-def measured(scores: FloatArray, solves: int, truth: EncodedTruth) -> dict[str, float]:
-    """Return the paper's metrics with the most specific truth, and ranking loss with ancestors."""
-    seen = scores[truth.rows]
+def measured(
+    panel: Panel, scores: FloatArray, solves: int, truth: EncodedTruth
+) -> dict[str, float | None]:
+    """Return the paper's metrics on answered instances, most specific truth unless said.
+
+    `silent` is the ranking loss on instances that nobody answered, None where there are none.
+    """
+    seen, told = scores[truth.rows], panel.answers_per_instance[truth.rows] > 0
+    true, closed, ranked = truth.specific[told], truth.closed[told], seen[told]
     return {
-        "ranking_loss": ranking_loss(truth.specific, seen),
-        "micro_auc": micro_auc(truth.specific, seen),
-        "coverage_error": coverage_error(truth.specific, seen),
-        "closed": ranking_loss(truth.closed, seen),
+        "ranking_loss": ranking_loss(true, ranked),
+        "micro_auc": micro_auc(true, ranked),
+        "coverage_error": coverage_error(true, ranked),
+        "closed": ranking_loss(closed, ranked),
+        "silent": None if told.all() else ranking_loss(truth.specific[~told], seen[~told]),
         "solves": solves,
         "largest": float(scores.max()),
     }
@@ -222,12 +247,12 @@ def ties(name: str, panel: Panel, truth: EncodedTruth) -> list[dict[str, Any]]:
     return rows
 
 
-def _line(reading: str, found: dict[str, float]) -> str:
-    return (
-        f"| {reading} | {found['ranking_loss']:.4f} | {found['micro_auc']:.4f} "
-        f"| {found['coverage_error']:.2f} | {found['closed']:.4f} | {found['solves']:.0f} "
-        f"| {found['largest']:.3f} |"
-    )
+def _line(reading: str, found: dict[str, float | None]) -> str:
+    cells = [
+        "-" if found[column] is None else f"{found[column]:.{digits}f}"
+        for column, digits in COLUMNS.items()
+    ]
+    return f"| {reading} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
