@@ -50,3 +50,11 @@ def test_every_value_that_a_page_gives_is_that_of_a_parameter(name: str) -> None
     given = re.findall(r"`([a-z_]+)=[^`]*`", page(name))
     given += re.findall(r"--set ([a-z_]+)=", page(name))
     assert set(given) <= parameters(name)
+
+
+def test_the_page_on_the_paper_gives_the_defaults_of_mhpc() -> None:
+    paper = (PAGES.parent / "paper.md").read_text(encoding="utf-8")
+    told = re.findall(r"`([a-z_]+)=([^`]*)`, the\s+default", paper)
+    assert {name for name, _ in told} == {"average", "anchor"}
+    for name, value in told:
+        assert method_class("mhpc").model_fields[name].default == value
