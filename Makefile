@@ -48,6 +48,8 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.methods
 	$(BIN)/python -m benchmarks.quality.auto
 	$(BIN)/python -m benchmarks.quality.ablation
+	$(BIN)/python -m benchmarks.quality.readings
+	$(BIN)/python -m benchmarks.quality.generators
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.decisions
 

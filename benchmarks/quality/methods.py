@@ -1,9 +1,10 @@
 """Every method on every set whose truth is known.
 
-python -m benchmarks.quality.methods
+python -m benchmarks.quality.methods [SET ...]
 """
 
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -39,11 +40,16 @@ class OutOfPatienceError(Exception):
     """A method takes too long to be compared here."""
 
 
-def main() -> None:
+def main(wanted: list[str]) -> None:
     """Measure, print the ranking losses and write everything."""
     warnings.simplefilter("ignore", mhpc.MhpcWarning)
     chosen = methods()
-    runs = [run for name, data in sets() for run in measure(name, data, chosen)]
+    runs = [
+        run
+        for name, data in sets()
+        if not wanted or any(name.startswith(each) for each in wanted)
+        for run in measure(name, data, chosen)
+    ]
     rows = summarise(runs)
     for view in VIEWS:
         print(f"\nSurprise at hidden answers, {view} view: judged without truth\n")
@@ -169,4 +175,4 @@ def _cell(figure: dict[str, float | None] | None, digits: int) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

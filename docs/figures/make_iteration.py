@@ -1,0 +1,51 @@
+"""Draw what iterating does: python docs/figures/make_iteration.py FILE.
+
+The bundled example, solve by solve, with the mean answer on the right-hand side of each, as the
+package has it, and with the result before, as the paper has it.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import mhpc
+from mhpc.encode.truth import encode_truth
+from mhpc.evaluate.ranking import ranking_loss
+from mhpc.paper.figures import as_svg, drawing, new_figure
+
+ITERATIONS = 8
+SIGMAS = {0.3: "-", 0.03: "--"}
+ANCHORS = {"mean": ("the mean answer", "#0b7285", "o"), "previous": ("the result", "#b0521b", "s")}
+
+
+def main(target: Path) -> None:
+    """Write the picture as SVG."""
+    warnings.simplefilter("ignore", mhpc.MhpcWarning)
+    garden = mhpc.load_garden()
+    panel = mhpc.encode(garden.votes, garden.taxonomy)
+    truth = encode_truth(garden.truth, panel.taxonomy, panel.instances)
+    with drawing():
+        figure = new_figure(1, 2, width=9.0, height=3.4)
+        loss, spread = figure.axes
+        for sigma, dash in SIGMAS.items():
+            for anchor, (name, colour, mark) in ANCHORS.items():
+                method = mhpc.MHPC.model_validate(
+                    {"anchor": anchor, "sigma": sigma, "tol": 0.0, "max_iter": ITERATIONS}
+                )
+                found = list(method.iterations(panel))
+                look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": dash}
+                losses = [ranking_loss(truth.specific, each.specific) for each in found]
+                loss.plot(losses, **look, label=f"from {name}, sigma = {sigma:g}")
+                spread.plot([step.spread for step in found[-1].trace], **look)
+        loss.set_ylabel("ranking loss, most specific truth")
+        spread.set_ylabel("spread between instances\n(1: as the votes, 0: all alike)")
+        for axes in figure.axes:
+            axes.set_xlabel("iteration (0: the first solve)")
+            axes.set_ylim(bottom=0)
+        spread.legend(*loss.get_legend_handles_labels(), loc="upper right", fontsize=8)
+        target.write_text(as_svg(figure), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

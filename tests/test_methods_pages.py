@@ -1,0 +1,60 @@
+"""Every method has a page of one shape, which names all its parameters."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mhpc.consolidate.registry import METHODS, method_class
+
+PAGES = Path(__file__).parents[1] / "docs" / "methods"
+
+SECTIONS = (
+    "What it computes", "When to use it", "Parameters", "Cost", "Edge cases", "Example",
+    "Reference",
+)  # fmt: skip
+
+
+def page(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+def section(name: str, title: str) -> str:
+    (found,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", page(name), re.DOTALL | re.MULTILINE)
+    return str(found)
+
+
+def parameters(name: str) -> set[str]:
+    return set(method_class(name).model_fields)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page_of_one_shape(name: str) -> None:
+    titles = re.findall(r"^## (.*)$", page(name), re.MULTILINE)
+    assert [title for title in titles if title in SECTIONS] == list(SECTIONS)
+    assert page(name).startswith(f"# {name}: ")
+    assert "**Use it**" in section(name, "When to use it")
+    assert "**Do not**" in section(name, "When to use it")
+    assert "```python\n" in section(name, "Example")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_section_on_parameters_names_each_of_them_and_no_other(name: str) -> None:
+    lists = re.findall(r"^- ((?:`[a-z_]+`(?:, )?)+):", section(name, "Parameters"), re.MULTILINE)
+    named = [each for line in lists for each in re.findall(r"`([a-z_]+)`", line)]
+    assert sorted(named) == sorted(parameters(name))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_value_that_a_page_gives_is_that_of_a_parameter(name: str) -> None:
+    given = re.findall(r"`([a-z_]+)=[^`]*`", page(name))
+    given += re.findall(r"--set ([a-z_]+)=", page(name))
+    assert set(given) <= parameters(name)
+
+
+def test_the_page_on_the_paper_gives_the_defaults_of_mhpc() -> None:
+    paper = (PAGES.parent / "paper.md").read_text(encoding="utf-8")
+    told = re.findall(r"`([a-z_]+)=([^`]*)`, the\s+default", paper)
+    assert {name for name, _ in told} == {"average", "anchor"}
+    for name, value in told:
+        assert method_class("mhpc").model_fields[name].default == value
