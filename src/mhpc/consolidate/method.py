@@ -9,6 +9,7 @@ from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
 from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
+from mhpc.core.taxonomy import Taxonomy
 
 
 class Method(Protocol):
@@ -44,6 +45,9 @@ class MethodParameters(Parameters):
     def needs_all(self, instances: int) -> bool:
         """Tell whether so many instances are to be consolidated at once, by `consolidate`."""
         return not self.learns
+
+    def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
+        """Refuse a taxonomy whose labels alone need more memory than may be used."""
 
     def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
         """Learn from all answers what is needed to conclude on any instance."""
