@@ -392,3 +392,15 @@ def test_where_all_say_none_of_these_nothing_is_decided(method: Method) -> None:
     result = result_of(method, EXTREMES["nothing said"]())
     assert not any(result.labels.values())
     assert dense(result.consolidation.score).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", ["no overlap", "a source an instance"])
+@pytest.mark.parametrize("method", ALL)
+def test_where_no_two_answers_meet_each_is_believed(method: Method, name: str) -> None:
+    rows, taxonomy = EXTREMES[name]()
+    scores = scores_by(method, rows, taxonomy)
+    for instance, _, label, *_ in rows:
+        k = taxonomy.labels.positions[str(label)]
+        implied = {taxonomy.labels[at] for at in (k, *taxonomy.ancestors_of(k))}
+        rivals = [scores[instance, other] for other in taxonomy.labels if other not in implied]
+        assert scores[instance, label] >= max(rivals, default=0.0)

@@ -40,7 +40,7 @@ class Auto(MethodParameters):
     several; others are added to its mean as long as each makes hidden answers less surprising by
     two. `score` is calibrated: the share of fresh, competent sources that would affirm the label,
     or, where enough instances are known, the share of instances that have it. With one source
-    nothing can be hidden, and nothing is judged or calibrated.
+    nothing can be hidden, and nothing is judged or calibrated. What does not fit is not tried.
 
     Sources that never say a label which others keep saying are not held to deny it. Costs every
     candidate once, and those in reach of the best once a fold.

@@ -51,7 +51,11 @@ class Channel(MethodParameters):
     chance of at least one from it or below, 1 - exp(-x), which never rises from parent to child.
     Neighbours are looked for among landmarks, a sample of the instances. Costs N x L x K
     multiplications in single precision for L landmarks, N x K x K a step at most, and sums over
-    votes to learn; memory for L x K, and for some instances at a time.
+    votes to learn; memory for L x K, for every pair of siblings, and for some instances at a time:
+    tens of thousands of siblings are refused.
+
+    Of more than five sources some are explained together, by their order. With one source habits
+    are the usual ones.
     """
 
     name: ClassVar[str] = "channel"

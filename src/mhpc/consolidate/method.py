@@ -17,7 +17,9 @@ class Method(Protocol):
 
     Every method takes sets and scores, treats "not asked" as missing, works on DAGs, is
     deterministic, says when it did not converge, and gives an instance that nobody answered 0
-    for every label.
+    for every label. Where an instance has one answer, that is believed; where answers are tied,
+    so are scores, and the rule decides. Scores and what is told beside them are finite whatever
+    the answers are and wherever parameters are within their limits.
     """
 
     name: ClassVar[str]
