@@ -49,7 +49,7 @@ def solved_by_fractions(
     for i in reversed(range(V)):
         rest = [sum((A[i][j] * z[j][k] for j in range(i + 1, V)), Fraction(0)) for k in (0, 1)]
         z[i] = [(b[i][k] - rest[k]) / A[i][i] for k in (0, 1)]
-    return np.array([[float(x) for x in row] for row in z]) * root[:, None]
+    return np.asarray(np.array([[float(x) for x in row] for row in z]) * root[:, None])
 
 
 def graph_of(*edges: tuple[int, int, float], vertices: int = 7) -> FloatArray:
@@ -90,11 +90,10 @@ def test_all_solvers_give_what_elimination_without_rounding_gives(
     size = np.abs(B).max()
     closed = solve_positive_definite(closed_form_matrix(np.tril(W), counts, lam=lam), B)
     np.testing.assert_allclose(closed, true, atol=FACTOR * size, rtol=0)
-    given = {"counts": counts, "evidence": ONES, "lam": lam}
-    factor = solution_of(sparse.csr_array(W), B, **given)
+    factor = solution_of(sparse.csr_array(W), B, counts=counts, evidence=ONES, lam=lam)
     np.testing.assert_allclose(factor.values, true, atol=FACTOR * size, rtol=0)
     monkeypatch.setattr(local, "_FACTORED", 0)
-    steps = solution_of(sparse.csr_array(W), B, **given)
+    steps = solution_of(sparse.csr_array(W), B, counts=counts, evidence=ONES, lam=lam)
     np.testing.assert_allclose(steps.values, true, atol=STEPS * size, rtol=0)
 
 
