@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 import mhpc
+from mhpc.consolidate.method import Method
 from mhpc.core.arrays import FloatArray, Sparse
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.core.votes import Scope
@@ -26,8 +27,7 @@ from mhpc.errors import ConvergenceWarning
 from mhpc.graph import local
 from mhpc.graph.local import local_similarity, solution_of
 from tests.build import Row, votes_of
-from tests.contracts.test_methods import ALL
-from tests.contracts.test_numerics import assert_sound
+from tests.contracts.test_numerics import METHODS, assert_sound
 
 SCORES = (1.0, 1.0, 1.0, 0.5, 0.1, 0.0, 1e-9, 1e-160, 1e-320, 5e-324)
 LAMBDAS = (0.0, 10.0, 1e4, 1e8, 1e300)
@@ -41,8 +41,8 @@ def main() -> None:
     given = parser.parse_args()
     tried, failed = consolidated(given.seconds, np.random.default_rng(given.seed))
     print(
-        f"{tried['panels']} panels drawn, {tried['runs']} consolidations by {len(ALL)} methods and "
-        f"variants: {len(failed)} not sound"
+        f"{tried['panels']} panels drawn, {tried['runs']} consolidations by {len(METHODS)} methods "
+        f"and variants: {len(failed)} not sound"
     )
     print(*failed[:10], sep="\n", end="\n" if failed else "")
     for name, differences in solved(np.random.default_rng(given.seed)):
@@ -66,24 +66,24 @@ def consolidated(seconds: float, rng: np.random.Generator) -> tuple[Counter[str]
         tried["panels"] += 1
         taxonomy = _taxonomy(rng)
         rows, scope = _rows(rng, taxonomy), "all" if rng.random() < 0.6 else "used"
-        for variant in ALL:
+        for name, method in METHODS.items():
             # The chosen one is one of the others, and choosing takes as long as all of them.
-            if variant.id == "auto" and tried["panels"] % 5:
+            if name == "auto" and tried["panels"] % 5:
                 continue
             tried["runs"] += 1
-            why = _unsound(variant.values[0], rows, taxonomy, scope)
-            failed += [f"{variant.id}: {why} on {rows}, {scope}"] if why else []
+            why = _unsound(method, rows, taxonomy, scope)
+            failed += [f"{name}: {why} on {rows}, {scope}"] if why else []
     return tried, failed
 
 
-def _unsound(method: object, rows: list[Row], taxonomy: Taxonomy, scope: str) -> str:
+def _unsound(method: Method, rows: list[Row], taxonomy: Taxonomy, scope: str) -> str:
     """Say what is wrong with what a method concludes; nothing, mostly."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             votes = votes_of(rows, scope=_scope(scope))
-            assert_sound(mhpc.consolidate(votes, taxonomy, method=method))  # type: ignore[arg-type]
+            assert_sound(mhpc.consolidate(votes, taxonomy, method=method))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is to be counted
             return f"{type(error).__name__} {error}".replace("\n", " ")
     return ""
