@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from mhpc.core.index import Index
 from mhpc.core.panel import Panel
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.core.votes import Scope
+from mhpc.core.votes import Scope, Votes
 from mhpc.encode.panel import encode
-from mhpc.read.votes import read_votes
 
 Row = tuple[str, str, str | None] | tuple[str, str, str | None, float]
 
@@ -40,10 +40,27 @@ def panel_of(
     scope: Scope = "all",
 ) -> Panel:
     """Encode rows (instance, source, label[, score]); None is "none of these"."""
-    names = ("instance", "source", "label", "score")
-    columns = zip(*((*row, 1.0)[:4] for row in rows), strict=True)
-    votes = read_votes(dict(zip(names, columns, strict=True)), scope=scope)
-    return encode(votes, taxonomy, instances=instances)
+    return encode(votes_of(rows, scope=scope), taxonomy, instances=instances)
+
+
+def votes_of(rows: Iterable[Row], *, scope: Scope = "all") -> Votes:
+    """Return what `read_votes` reads from these rows, a hundred times faster; no vote twice.
+
+    So that properties can be tried on many panels.
+    """
+    every = [(*row, 1.0)[:4] for row in rows]
+    instances, sources = (Index(tuple(dict.fromkeys(row[at] for row in every))) for at in (0, 1))
+    labels = Index(tuple(dict.fromkeys(row[2] for row in every if row[2] is not None)))
+    return Votes(
+        instances=instances,
+        sources=sources,
+        labels=labels,
+        instance=instances.locate(row[0] for row in every),
+        source=sources.locate(row[1] for row in every),
+        label=labels.locate(row[2] or "" for row in every),
+        score=np.array([row[3] for row in every], dtype=np.float64),
+        scope=scope,
+    )
 
 
 def small_panel(*, seed: int = 0, instances: int = 25) -> Panel:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import mhpc
 from mhpc.consolidate import learn_channel
 from mhpc.consolidate.channel import Channel
-from mhpc.consolidate.hops import Habits, Hops, hops_of, usual_habits
+from mhpc.consolidate.hops import Habits, Hops, hops_of, usual_habits, ways_of
 from mhpc.consolidate.learn_channel import (
     LOST,
     first_guess,
@@ -21,10 +21,12 @@ from mhpc.consolidate.learn_channel import (
 from mhpc.consolidate.tally import claims, tally
 from mhpc.core import parts
 from mhpc.core.arrays import FloatArray, dense
+from mhpc.core.memory import within_memory
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Whole
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encode.truth import encode_truth
+from mhpc.errors import TooLargeError
 from mhpc.evaluate.ranking import ranking_loss
 from mhpc.graph.local import local_means, reach
 from tests.build import DAG, GARDEN, Row, panel_of
@@ -450,3 +452,31 @@ def test_sparse_and_dense_products_give_the_same(
     monkeypatch.setattr(learn_channel, "_SPARSE", sparse_from)
     there = dense(Channel().consolidate(panel).score)
     np.testing.assert_allclose(there, here, atol=1e-12)
+
+
+@both_shapes
+def test_ways_are_counted_without_being_made(taxonomy: Taxonomy) -> None:
+    made = sum(aside.nnz for aside in hops_of(taxonomy).aside)
+    # With several parents siblings may be shared, and are then counted twice or by half.
+    assert ways_of(taxonomy) == pytest.approx(made, rel=0.1 if taxonomy is DAG else 0)
+
+
+def test_more_siblings_than_fit_are_refused_before_anything_is_made() -> None:
+    labels = [f"k{i}" for i in range(1000)]
+    panel = panel_of([("x", "s", "k1")], build_taxonomy(labels, []))
+    with (
+        within_memory(10_000_000),
+        pytest.raises(TooLargeError, match="1,000,000 ways in which 1,000 labels.*--memory"),
+    ):
+        mhpc.Channel().consolidate(panel)
+
+
+def test_among_hundreds_of_siblings_products_are_dense_and_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels = [f"k{i}" for i in range(30)]
+    rows: list[Row] = [(f"x{i}", f"s{s}", f"k{i + s}") for i in range(9) for s in range(3)]
+    panel = panel_of(rows, build_taxonomy(labels, []))
+    found = dense(mhpc.Channel().consolidate(panel).score)
+    monkeypatch.setattr(learn_channel, "_FULL", 0)
+    np.testing.assert_allclose(dense(mhpc.Channel().consolidate(panel).score), found, rtol=1e-9)

@@ -138,3 +138,20 @@ def test_a_label_that_its_source_never_said_before_means_itself() -> None:
 def test_groups_that_do_not_fit_are_refused() -> None:
     with within_memory(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
         mhpc.MLCM().consolidate(panel_of(ROWS))
+
+
+@pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-12])
+def test_groups_that_hold_on_to_nothing_mean_all_the_same(alpha: float) -> None:
+    # ann and bob meet on both instances: whatever they say, they come to mean one mixture.
+    rows: list[Row] = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "oak")]
+    found = dense(mhpc.MLCM(alpha=alpha, solver="exact").consolidate(panel_of(rows)).score)
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+    assert found.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_groups_that_hold_on_to_all_mean_what_they_say() -> None:
+    panel = panel_of(ROWS)
+    votes = dense(panel.summed(panel.raw))
+    share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-9)
+    found = dense(mhpc.MLCM(alpha=1e300).consolidate(panel).score)
+    np.testing.assert_allclose(found, share, atol=1e-12)

@@ -345,3 +345,11 @@ def test_it_says_that_it_needs_all_instances_at_once() -> None:
 def test_more_than_fits_is_refused() -> None:
     with within_memory(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
         OneTruth().consolidate(random_panel(GARDEN, 2))
+
+
+def test_profiles_that_nothing_outweighs_are_the_mean_profile() -> None:
+    rows: list[Row] = [(f"x{i}", f"s{s}", "de"[(i * s) % 2]) for i in range(6) for s in range(3)]
+    panel = panel_of(rows, DAG)
+    found = infer(panel, shrink=1e300)
+    assert np.isfinite(dense(found.specific)).all()
+    assert found.profiles.exact == pytest.approx(found.profiles.exact[0])

@@ -216,3 +216,33 @@ def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None
         return ranking_loss(truth.closed, scores)
 
     assert loss(found.score) < loss(averaged.score)
+
+
+@pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])
+@pytest.mark.parametrize("lam", [0.0, 1.0, 1e8, 1e300])
+def test_joined_to_all_every_solver_gives_the_same_at_both_ends(lam: float, sigma: float) -> None:
+    panel = small_panel()
+
+    def scores(**how: Any) -> Any:
+        method = mhpc.MPCU(lam=lam, sigma=sigma, max_iter=0, **how)
+        return dense(method.consolidate(panel).score)
+
+    dense_graph = scores(solver="exact")
+    local_graph = scores(solver="exact", neighbours=len(panel.instances))
+    landmarks = scores(solver="graph", neighbours=len(panel.instances))
+    np.testing.assert_allclose(local_graph, dense_graph, atol=1e-6)
+    np.testing.assert_allclose(landmarks, dense_graph, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [mhpc.MHPC, mhpc.MPCU])
+def test_where_sigma_vanishes_means_stay_and_where_it_is_large_all_are_drawn_to_one(
+    method: type[mhpc.MHPC] | type[mhpc.MPCU],
+) -> None:
+    panel = small_panel()
+    mean = dense(mhpc.SA().consolidate(panel).score)
+    answered = panel.answers_per_instance > 0
+    alone = dense(method(sigma=5e-324).consolidate(panel).score)
+    np.testing.assert_allclose(alone, mean, atol=1e-12)
+    together = dense(method(sigma=1e300, lam=4.0).consolidate(panel).score)
+    common = mean[answered].mean(axis=0)
+    np.testing.assert_allclose(together[answered], (mean[answered] + 4 * common) / 5, atol=1e-12)

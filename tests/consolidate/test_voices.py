@@ -233,3 +233,11 @@ def test_of_many_instances_as_many_are_looked_at_as_tell_enough(
     assert not np.array_equal(some.skill, everything.skill)
     np.testing.assert_allclose(some.skill, everything.skill, atol=0.2)
     assert dense(some.alike).argmax() == dense(everything.alike).argmax()
+
+
+def test_a_source_that_never_meets_another_has_the_mean_skill_and_its_own_voice() -> None:
+    apart: list[Row] = [(f"alone{i}", "hermit", k) for i, k in enumerate(("oak", "finch", "oak"))]
+    kin = kinship_of(panel_of([*ROWS, *apart]))
+    others, hermit = kin.skill[:-1], kin.skill[-1]
+    assert others.min() <= hermit <= others.max()
+    assert kin.alike.toarray()[-1].tolist() == [0.0] * len(kin.skill)

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mhpc.consolidate.method import Method, MethodParameters
 from mhpc.consolidate.registry import METHODS, make_method, method_class
@@ -53,9 +51,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 ALL = [
     pytest.param(make_method(name, parameters), id=f"{name} {parameters or ''}".strip())
-    for name, variants in VARIANTS.items()
-    for parameters in variants
+    for name in METHODS
+    for parameters in VARIANTS.get(name, [{}])
 ]
+"""Every registered method: as it is, and in the ways listed above."""
 
 SAME = [entry for entry in ALL if entry.id != "auto"]
 """Methods that stay what they are when a vote changes; auto may choose another."""
@@ -91,8 +90,8 @@ def consolidated(method: Method, panel: Panel) -> FloatArray:
         return dense(method.consolidate(panel).score)
 
 
-def test_every_registered_method_is_in_this_battery() -> None:
-    assert VARIANTS.keys() == METHODS.keys()
+def test_what_is_listed_here_is_registered() -> None:
+    assert VARIANTS.keys() <= METHODS.keys()
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -226,28 +225,6 @@ def test_a_dag_is_as_good_as_a_tree(method: Method) -> None:
 )
 def test_extreme_panels_give_finite_scores(method: Method, rows: list[Row]) -> None:
     assert np.isfinite(consolidated(method, panel_of(rows, DAG))).all()
-
-
-answers = st.lists(
-    st.tuples(
-        st.sampled_from(["x", "y", "z", "w"]),
-        st.sampled_from(["s", "t", "u"]),
-        st.sampled_from(["a", "b", "c", "d", "e"]),
-        st.sampled_from([0.0, 0.1, 0.5, 1.0]),
-    ),
-    min_size=1,
-    max_size=25,
-    unique_by=lambda row: row[:3],
-)
-
-
-@pytest.mark.parametrize("method", ALL)
-@settings(max_examples=20, deadline=None)
-@given(rows=answers)
-def test_scores_are_finite_and_never_negative(method: Method, rows: list[Row]) -> None:
-    scores = consolidated(method, panel_of(rows, DAG))
-    assert np.isfinite(scores).all()
-    assert scores.min() >= -1e-12
 
 
 def graph_methods() -> Iterator[tuple[str, dict[str, object]]]:

@@ -65,3 +65,10 @@ def test_no_set_has_a_child_without_its_ancestors(
 def test_a_level_of_zero_is_refused() -> None:
     with pytest.raises(ParameterError, match="level = 0"):
         mhpc.Threshold(level=0)
+
+
+def test_where_no_answer_holds_a_label_no_set_does() -> None:
+    scores = np.full((3, len(GARDEN)), 1e-7)
+    for rule in (mhpc.Threshold(), mhpc.ExpectedF(), mhpc.ExpectedF(over="each"), mhpc.Sure()):
+        decision = rule.decide(scored(scores, GARDEN), labels_per_answer=0.0)
+        assert not decision.reason.nnz, rule.name

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from mhpc.choose.calibrate import Calibration
-from mhpc.choose.candidates import candidates_for, one_truth_in, unjudged
+from mhpc.choose.candidates import candidates_in, one_truth_in, unjudged
 from mhpc.choose.gold import calibrated
 from mhpc.choose.judge import VIEWS, Court, Trial, attempt, mean_of, summon, verdict
 from mhpc.consolidate.fitted import Fitted
@@ -40,7 +40,7 @@ class Auto(MethodParameters):
     several; others are added to its mean as long as each makes hidden answers less surprising by
     two. `score` is calibrated: the share of fresh, competent sources that would affirm the label,
     or, where enough instances are known, the share of instances that have it. With one source
-    nothing can be hidden, and nothing is judged or calibrated.
+    nothing can be hidden, and nothing is judged or calibrated. What does not fit is not tried.
 
     Sources that never say a label which others keep saying are not held to deny it. Costs every
     candidate once, and those in reach of the best once a fold.
@@ -99,7 +99,7 @@ class Auto(MethodParameters):
     def _judge(self, parts: Parts, progress: Progress, *, that_learn: bool = False) -> "_Verdict":
         began = time.perf_counter()
         one_truth, scope = one_truth_in(parts), scope_in(parts)
-        candidates = candidates_for(one_truth, that_learn=that_learn)
+        candidates, notes = candidates_in(parts.taxonomy, one_truth, that_learn=that_learn)
         court = summon(
             parts if scope is None else Scoped(parts, scope), count=self.folds, seed=self.seed
         )
@@ -107,7 +107,7 @@ class Auto(MethodParameters):
             name = unjudged(one_truth, candidates)
             reason = "no answer can be hidden and foretold from another, so that nothing was judged"
             choice = Choice((), (name,), (name,), 0, reason, time.perf_counter() - began)
-            return _Verdict({name: candidates[name]}, choice, None, scope, one_truth)
+            return _Verdict({name: candidates[name]}, choice, None, scope, one_truth, notes)
         trials = _tried(candidates, court, progress)
         taken = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
         calibration, gain = calibrated(court, [trials[name] for name in taken["closed"]])
@@ -123,7 +123,7 @@ class Auto(MethodParameters):
         )
         names = dict.fromkeys((*taken["specific"], *taken["closed"]))
         chosen = {name: candidates[name] for name in names}
-        return _Verdict(chosen, choice, calibration, scope, one_truth)
+        return _Verdict(chosen, choice, calibration, scope, one_truth, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +135,7 @@ class _Verdict:
     calibration: Calibration | None
     scope: Sparse | None
     one_truth: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def level(self) -> float:
@@ -166,6 +167,7 @@ def _facts(
     verdict: _Verdict, members: Mapping[str, Fitted] | Mapping[str, Consolidation]
 ) -> dict[str, Any]:
     """Return what there is to tell of a blend, be it learnt or concluded."""
+    told = [*verdict.notes, *(note for each in members.values() for note in each.notes)]
     return {
         "trace": members[verdict.choice.closed[0]].trace,
         "converged": all(each.converged for each in members.values()),
@@ -174,7 +176,7 @@ def _facts(
         or all(members[name].probable for name in verdict.choice.closed),
         "one_truth": verdict.one_truth,
         "choice": verdict.choice,
-        "notes": tuple(dict.fromkeys(note for each in members.values() for note in each.notes)),
+        "notes": tuple(dict.fromkeys(told)),
     }
 
 

@@ -7,6 +7,8 @@ from mhpc.consolidate.one_truth import fits
 from mhpc.consolidate.registry import make_method
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
+from mhpc.core.taxonomy import Taxonomy
+from mhpc.errors import TooLargeError
 
 _LOCAL = {
     "votes": "each", "neighbours": 30, "shrink": "answers", "sigma": None, "fill": 0.3,
@@ -35,7 +37,7 @@ _ONE: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "majority": ("majority", _INDEPENDENT),
 }
 
-UNJUDGED = {"sets": ("channel",), "one": ("one-truth", "dawid-skene")}
+UNJUDGED = {"sets": ("channel", "majority"), "one": ("one-truth", "dawid-skene")}
 """What is taken where nothing can be judged: the first there is of those that say most from one
 answer."""
 
@@ -48,6 +50,21 @@ def candidates_for(one_truth: bool, *, that_learn: bool = False) -> Mapping[str,
     listed = _ONE if one_truth else _SETS
     made = {name: make_method(method, given) for name, (method, given) in listed.items()}
     return {name: method for name, method in made.items() if method.learns or not that_learn}
+
+
+def candidates_in(
+    taxonomy: Taxonomy, one_truth: bool, *, that_learn: bool = False
+) -> tuple[Mapping[str, MethodParameters], tuple[str, ...]]:
+    """Return the candidates that memory allows with these labels, and why others were left out."""
+    fitting, notes = dict[str, MethodParameters](), list[str]()
+    for name, method in candidates_for(one_truth, that_learn=that_learn).items():
+        try:
+            method.refuse_what_does_not_fit(taxonomy)
+        except TooLargeError as error:
+            notes.append(f"{name} was not tried: {error}")
+        else:
+            fitting[name] = method
+    return fitting, tuple(notes)
 
 
 def unjudged(one_truth: bool, candidates: Mapping[str, MethodParameters]) -> str:

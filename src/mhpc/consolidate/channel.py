@@ -8,7 +8,7 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.consolidate.fitted import Fitted
-from mhpc.consolidate.hops import Habits, hops_of
+from mhpc.consolidate.hops import Habits, hops_of, ways_of
 from mhpc.consolidate.learn_channel import (
     first_guess,
     gathered,
@@ -23,12 +23,19 @@ from mhpc.consolidate.tally import Claims, Tally, claims, claims_in, tally
 from mhpc.consolidate.voices import Sources, heard
 from mhpc.core.arrays import FloatArray, IntArray, Sparse
 from mhpc.core.index import Index
+from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.views import Views
+from mhpc.errors import TooLargeError
 from mhpc.graph.landmarks import Landmarks
 from mhpc.graph.local import REACH, mean_distance
+from mhpc.graph.similarity import fallen
+
+_BYTES = 120
+"""Memory that a way from a label to another takes while it is learnt how often it is gone."""
 
 
 class Channel(MethodParameters):
@@ -44,7 +51,11 @@ class Channel(MethodParameters):
     chance of at least one from it or below, 1 - exp(-x), which never rises from parent to child.
     Neighbours are looked for among landmarks, a sample of the instances. Costs N x L x K
     multiplications in single precision for L landmarks, N x K x K a step at most, and sums over
-    votes to learn; memory for L x K, and for some instances at a time.
+    votes to learn; memory for L x K, for every pair of siblings, and for some instances at a time:
+    tens of thousands of siblings are refused.
+
+    Of more than five sources some are explained together, by their order. With one source habits
+    are the usual ones.
     """
 
     name: ClassVar[str] = "channel"
@@ -74,6 +85,7 @@ class Channel(MethodParameters):
 
     def fit(self, parts: Parts, *, progress: Progress = silent) -> "Inversion":
         """Learn what sources make of the truth, and what is likely of landmarks."""
+        self.refuse_what_does_not_fit(parts.taxonomy)
         read = claims_in(parts, self.sources)
         learnt = learn(parts, hops_of(parts.taxonomy), read, progress=progress)
         inverse = _Inverse(learnt.C, learnt.popularity, self.prior, self.popularity)
@@ -84,6 +96,17 @@ class Channel(MethodParameters):
             around = _surroundings(sample, read, inverse, self.steps, self.neighbours)
             progress("landmarks", 1, 1)
         return Inversion(read=read, inverse=inverse, around=around, probable=True)
+
+    def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
+        """Refuse very many labels, or siblings: each may be said for each of the others."""
+        K, ways = len(taxonomy), ways_of(taxonomy)
+        needed, budget = _BYTES * ways + 4 * 8 * K * K, memory_budget()
+        if needed > budget:
+            raise TooLargeError(
+                f"channel looks at {ways:,.0f} ways in which {K:,} labels are said for each other, "
+                f"which needs about {needed / 1e9:.1f} GB, and {budget / 1e9:.1f} GB may be used; "
+                "raise --memory, or use --method majority"
+            )
 
     def habits(self, panel: Panel) -> dict[str, Habits]:
         """Return how vague, level by level, and how noisy each source is found to be.
@@ -212,7 +235,7 @@ def _some(votes: Tally, rows: IntArray) -> Tally:
 
 def _averaging(near: IntArray, far: FloatArray, sigma: float, landmarks: int) -> Sparse:
     """Return weights that fall with the distance; each row sums to 1, or to 0."""
-    weight = np.exp(-far / sigma)
+    weight = fallen(far, sigma)
     weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     start = np.arange(len(near) + 1) * near.shape[1]
     shape = (len(near), landmarks)

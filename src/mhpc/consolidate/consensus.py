@@ -29,6 +29,10 @@ _STRIP = 1 << 23
 _PASS = 100
 """How many multiplications of dense matrices take the time of one of a vote."""
 
+_LOOSEST = 1e-10
+"""The least that alpha counts as, to the weight of the largest group: with less, too little is left
+of it in the sum of both, and rounding would decide where all settles."""
+
 _ROUNDS = 100
 """How many rounds it often takes."""
 
@@ -49,6 +53,7 @@ def settled(parts: Parts, groups: Groups, *, alpha: float, progress: Progress) -
         (shared,) = parts.total(partial(_shared, group=groups.group, strip=strip))
         A[:, strip] = -dense(shared)
         progress("groups that share instances", min(start + step, G), G)
+    alpha = max(alpha, _LOOSEST * float(groups.weight.max(initial=0.0)))
     A[np.diag_indices(G)] += groups.weight + alpha
     return solve_positive_definite(A, alpha * groups.own)
 

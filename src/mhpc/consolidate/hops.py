@@ -63,7 +63,7 @@ class Habits:
 
 def hops_of(taxonomy: Taxonomy) -> Hops:
     """Return the ways from every label of a taxonomy."""
-    to_parent, to_child = _evenly(taxonomy.parents), _evenly(taxonomy.children)
+    to_parent, to_child, hop = _evenly(taxonomy.parents), _evenly(taxonomy.children), _hop(taxonomy)
     roots, K = taxonomy.roots, len(taxonomy)
     among_roots = sparse.csr_array(
         (
@@ -73,9 +73,6 @@ def hops_of(taxonomy: Taxonomy) -> Hops:
         shape=(K, K),
     )
     sibling = (to_parent @ to_child + among_roots).tocsr()
-    # With several parents of unlike depth one way may be at the top while another still goes up.
-    at_top = sparse.diags_array((taxonomy.depth == 1).astype(float), format="csr")
-    hop = (to_parent + at_top).tocsr()
     up = [sparse.eye_array(K, format="csr")]
     for _ in range(int(taxonomy.depth.max()) - 1):
         up.append((up[-1] @ hop).tocsr())
@@ -83,10 +80,28 @@ def hops_of(taxonomy: Taxonomy) -> Hops:
     return Hops(tuple(up), aside, np.asarray(taxonomy.depth - 1, dtype=np.int64))
 
 
+def ways_of(taxonomy: Taxonomy) -> float:
+    """Return how many ways `hops_of` would hold, about, without making them."""
+    roots = np.diff(taxonomy.parents.indptr) == 0
+    family = taxonomy.parents @ np.diff(taxonomy.children.indptr) + roots * float(roots.sum())
+    hop, total = _hop(taxonomy), 0.0
+    for _ in taxonomy.levels:
+        total += float(family.sum())
+        family = hop @ family
+    return total
+
+
 def usual_habits(hops: Hops, *, noise: float = 0.3, keep: float = 0.5) -> Habits:
     """Return what is supposed before anything is known: each hop half as likely as the last."""
     shares = np.tril(np.tile(keep ** np.arange(hops.depth), (hops.depth, 1)))
     return Habits(shares / shares.sum(axis=1, keepdims=True), noise)
+
+
+def _hop(taxonomy: Taxonomy) -> Sparse:
+    """Return where one hop up leads; from the top, to itself."""
+    # With several parents of unlike depth one way may be at the top while another still goes up.
+    at_top = sparse.diags_array((taxonomy.depth == 1).astype(float), format="csr")
+    return (_evenly(taxonomy.parents) + at_top).tocsr()
 
 
 def _evenly(relation: Sparse) -> Sparse:

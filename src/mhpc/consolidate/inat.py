@@ -30,8 +30,8 @@ class INat(MethodParameters):
     about the label.
 
     A label is decided where c is at least `least` and the share is above `share`. Where c is
-    less, the score is the share times `share`: it ranks, and is never decided. Costs the
-    answers of every instance times the labels said of it.
+    less, the score is the share times `share`: it ranks, and is never decided. One more answer
+    for a label never lowers it. Costs the answers of every instance times the labels said of it.
     """
 
     name: ClassVar[str] = "inat"

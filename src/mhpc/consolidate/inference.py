@@ -201,7 +201,8 @@ def _given(heard: Testimony, error: FloatArray, own: FloatArray) -> FloatArray:
     v, z = heard.statements.label[heard.statement], heard.label[heard.candidate]
     near, far = heard.relatives.weigh(error)
     mass = np.maximum(np.where(heard.kind == NEAR, near[z], far[z]) - own, TINY)
-    share = np.clip(np.maximum(error[v] - own, TINY) / mass, TINY, 1.0)
+    # No more than the whole, before it is divided: what rounding leaves of one may be far less.
+    share = np.maximum(np.minimum(np.maximum(error[v] - own, TINY), mass) / mass, TINY)
     vague = 1.0 / np.maximum(heard.relatives.ancestors, 1)[z]
     return np.select([heard.kind == EXACT, heard.kind == VAGUE], [1.0, vague], share)
 

@@ -37,6 +37,9 @@ _TINY = 1e-12
 _PAIRS = 1 << 21
 """Pairs of votes looked at in one go."""
 
+_FULL = 5
+"""Cells to an entry up to which the product of two such matrices is faster if they are dense."""
+
 _SPARSE = 200
 """Cells to an entry from which on a sparse product is faster than a dense one."""
 
@@ -170,6 +173,9 @@ class _Ways:
     @property
     def likely(self) -> FloatArray:
         """How likely a vote makes another, O C, (K, K)."""
+        if _FULL * self.C.nnz > np.prod(self.C.shape):
+            # Among hundreds of siblings each is as likely meant as the others: nothing is sparse.
+            return dense(self.origins) @ dense(self.C)
         return dense(self.origins @ self.C)
 
     @property

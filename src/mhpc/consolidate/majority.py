@@ -15,7 +15,8 @@ class Majority(MethodParameters):
 
     Only answers whose sources can speak about the label count, each by its weight. A label is
     decided where the share is above a half: of two sources that disagree, neither wins, and
-    what they have in common stays. Costs one pass over the votes.
+    what they have in common stays. One more answer for a label never lowers it. Costs one pass
+    over the votes.
     """
 
     name: ClassVar[str] = "majority"

@@ -9,6 +9,7 @@ from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
 from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
+from mhpc.core.taxonomy import Taxonomy
 
 
 class Method(Protocol):
@@ -16,7 +17,9 @@ class Method(Protocol):
 
     Every method takes sets and scores, treats "not asked" as missing, works on DAGs, is
     deterministic, says when it did not converge, and gives an instance that nobody answered 0
-    for every label.
+    for every label. Where an instance has one answer, that is believed; where answers are tied,
+    so are scores, and the rule decides. Scores and what is told beside them are finite whatever
+    the answers are and wherever parameters are within their limits.
     """
 
     name: ClassVar[str]
@@ -44,6 +47,9 @@ class MethodParameters(Parameters):
     def needs_all(self, instances: int) -> bool:
         """Tell whether so many instances are to be consolidated at once, by `consolidate`."""
         return not self.learns
+
+    def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
+        """Refuse a taxonomy whose labels alone need more memory than may be used."""
 
     def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
         """Learn from all answers what is needed to conclude on any instance."""

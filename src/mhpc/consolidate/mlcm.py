@@ -44,7 +44,8 @@ class MLCM(MethodParameters):
     )
 
     alpha: Annotated[float, Field(gt=0)] = 2.0
-    """How firmly a group holds on to its own label."""
+    """How firmly a group holds on to its own label. Solved for at once, no less than 1e-10 of the
+    votes of the largest group, where all that share instances mean the same but for rounding."""
 
     solver: Literal["auto", "exact", "alternate"] = "auto"
     """Solve for where they settle, or average in turn; ``auto``: what costs less and fits."""

@@ -169,7 +169,7 @@ def smooth_landmarks(
     counted = max(float(evidence), 1.0)
     return SmoothedLandmarks(
         reading=reading, used=used, extension=extension, fill=fill, popularity=popularity,
-        share=(said / counted, popularity / counted),
+        share=(said / counted, popularity / counted), converged=solution.settled,
         total=float(answered if reading.average == "all-sources" else evidence),
         trace=(step,), notes=(_described(len(there), vertices, solution),),
     )  # fmt: skip

@@ -40,11 +40,13 @@ class Smoothing(MethodParameters):
     """Parameters of the consensus cost (equations 1 to 6) and of the two-phase iteration."""
 
     lam: Annotated[float, Field(ge=0)] = 10.0
-    """lambda of equation 1: how strongly similar instances are drawn together. 0 is averaging."""
+    """lambda of equation 1: how strongly similar instances are drawn together. 0 is averaging;
+    more than 1e8 counts as 1e8, where all that are joined are alike but for rounding."""
 
     sigma: Annotated[float, Field(gt=0)] | None = 0.3
     """sigma of equation 7: the distance at which similarity has fallen to 1/e. The paper gives
-    none; 0.3 is what gives its figures. none: the mean distance to the 15 nearest instances."""
+    none; 0.3 is what gives its figures. Near 0 all keep their means, which is averaging; where it
+    is large all are equally alike. none: the mean distance to the 15 nearest instances."""
 
     votes: VotesKind | Literal["each"] = "raw"
     """What is smoothed: the labels as said, as the paper does, or with all their ancestors; each:

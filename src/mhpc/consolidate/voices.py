@@ -29,6 +29,9 @@ _CELLS = 1 << 22
 class Hearing:
     """How much every source's answers count; None: all alike.
 
+    A source that shares no instance with another has the mean skill, and no kin; of fewer than
+    three sources all have the same skill, since any agreement is explained by it.
+
     Attributes
     ----------
     kin : Kinship

@@ -22,6 +22,9 @@ _ROUNDING = 1e-9
 
 _TINY = 1e-300
 
+_NOTHING = (1.0, 0.0)
+"""Level and F where no answer holds a label: what is ranked is the least unlikely of nothing."""
+
 
 class ExpectedF(Rule):
     """Take the closed sets S of highest expected hierarchical F.
@@ -43,7 +46,8 @@ class ExpectedF(Rule):
     F, about two comparisons a score; none is said where the chance that nothing applies, roots
     taken as independent, is above c times the F with c = 1 of the best set.
 
-    A larger depth bias never loses a label.
+    A larger depth bias never loses a label. Where all sources said "none of these" of everything,
+    all sets are empty, whatever the scores.
     """
 
     name: ClassVar[str] = "expected-f"
@@ -57,7 +61,9 @@ class ExpectedF(Rule):
         scale = scale_for(counted, wanted=labels_per_answer)
         if self.over == "each":
             return Each(scale, self.depth_bias)
-        level, expected = _best_level(counted, scale, cost_of_missing(self.depth_bias))
+        level, expected = _NOTHING
+        if labels_per_answer:
+            level, expected = _best_level(counted, scale, cost_of_missing(self.depth_bias))
         found = {"depth_bias": self.depth_bias, "power": scale.power, "expected_f": expected}
         return Level(level, "expected-f", self.name, found)
 
@@ -65,7 +71,7 @@ class ExpectedF(Rule):
 def _best_level(counted: Counted, scale: Scale, cost: float) -> tuple[float, float]:
     """Return the lowest score of the best sets, the smallest ones in a tie, and their F."""
     if not len(counted.score):
-        return 1.0, 0.0
+        return _NOTHING
     p = scale.of(counted.score)
     right, given = np.cumsum(p * counted.times), np.cumsum(counted.times)
     f = (1 + cost) * right / (given + cost * right[-1])

@@ -24,7 +24,8 @@ class Threshold(Rule):
     their ancestors. It needs no truth and changes no ranking.
 
     A depth bias b divides the odds of the level by 2^b, or makes matched sets 2^b times as large;
-    a larger one never loses a label. An instance of which no label reaches the level has none.
+    a larger one never loses a label. An instance of which no label reaches the level has none. If
+    all sources said "none of these" of everything and the method has no level, none has any.
     """
 
     name: ClassVar[str] = "threshold"
@@ -47,6 +48,8 @@ class Threshold(Rule):
 
 def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
     """Return the level that leaves the wanted number of labels an instance, ties included."""
+    if not wanted:
+        return 1.0
     top, seen = np.zeros(0), 0
     for span in walk(consolidation, most=LOOKED_AT):
         best = raised(consolidation.score[span], consolidation.taxonomy)

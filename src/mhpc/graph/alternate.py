@@ -150,6 +150,8 @@ class Smoother:
         evidence: FloatArray,
     ) -> FloatArray:
         """Return the solution for scaled right-hand sides B on the graph of X."""
+        if not len(X):
+            return B
         used = S > 0
         weighted = np.ascontiguousarray(X[:, used] * np.sqrt(S[used]))
         if self.neighbours is None:
@@ -183,4 +185,4 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _centred(Y: FloatArray, weight: FloatArray) -> FloatArray:
-    return np.asarray(Y - np.einsum("i,ij->j", weight, Y) / weight.sum())
+    return np.asarray(Y - np.einsum("i,ij->j", weight, Y) / max(float(weight.sum()), 1.0))

@@ -14,7 +14,9 @@ from scipy import sparse
 from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.graph.distinct import distinct_digests, row_digests
 from mhpc.graph.landmarks import Landmarks
+from mhpc.graph.laplacian import strength
 from mhpc.graph.local import REACH, Solution, joined, mean_distance, solution_of
+from mhpc.graph.similarity import fallen
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,17 +100,18 @@ class Extension:
 
     def _joined(self, instances: Smoothable) -> FloatArray:
         near, far = self.landmarks.nearest(instances.compared, self.neighbours)
-        weight = self.counts[near] * np.exp(-far / self.sigma)
+        weight = self.counts[near] * fallen(far, self.sigma)
         degree = 1.0 + weight.sum(axis=1)
-        n = instances.evidence
-        shares = self.lam * weight / np.sqrt(degree[:, None] * self.degree[near])
+        n, lam = instances.evidence, strength(self.lam)
+        shares = lam * weight / np.sqrt(degree[:, None] * self.degree[near])
         start = np.arange(len(near) + 1) * near.shape[1]
         around = sparse.csr_array(
             (shares.ravel(), near.ravel(), start), shape=(len(near), len(self.counts))
         )
         z = around @ self.solved
         z += dense(sparse.diags_array(n, format="csr") @ instances.values)
-        z /= np.maximum(n + self.lam - self.lam / degree, 1e-12)[:, None]
+        # Never below n, as lam - lam / degree is where rounding leaves nothing of an own value.
+        z /= np.maximum(n + lam * (weight.sum(axis=1) / degree), 1e-12)[:, None]
         return np.asarray(z)
 
 
@@ -152,7 +155,7 @@ def solve_extension(
     near, far = _nearest_others(landmarks, max(neighbours, REACH if sigma is None else 1))
     sigma = mean_distance(far[:, :REACH]) if sigma is None else sigma
     near, far = near[:, :neighbours], far[:, :neighbours]
-    W = joined(near, np.exp(-far / sigma))
+    W = joined(near, fallen(far, sigma))
     root = np.sqrt(counts)
     B = (sparse.diags_array(root, format="csr") @ distinct.values).tocsr()
     solution = solution_of(W, B, counts=counts, evidence=distinct.evidence, lam=lam)

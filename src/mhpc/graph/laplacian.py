@@ -10,8 +10,17 @@ from scipy.linalg.blas import dsymv
 
 from mhpc.core.arrays import FloatArray
 
+STRONGEST = 1e8
+"""The most that lambda counts as. The matrix is as ill-conditioned as lambda is large: here
+rounding is 1e-8 of the solution, and whatever is joined at all is as alike as that."""
+
 _ROWS = 128
 """Rows scaled at once, so that a strip is read from memory once."""
+
+
+def strength(lam: float) -> float:
+    """Return what lambda counts as."""
+    return min(lam, STRONGEST)
 
 
 def degrees(W: FloatArray, counts: FloatArray) -> FloatArray:
@@ -30,13 +39,13 @@ def closed_form_matrix(W: FloatArray, counts: FloatArray, *, lam: float) -> Floa
     counts : float array, (V,)
         n, how many instances each vertex stands for.
     lam : float
-        lambda of equation 6.
+        lambda of equation 6, at most `STRONGEST`.
 
     Notes
     -----
     An isolated vertex (degree 0) has a zero row in L: it keeps its own value.
     """
-    D = degrees(W, counts)
+    D, lam = degrees(W, counts), strength(lam)
     linked = D > 0
     scale = np.zeros(len(W))
     scale[linked] = np.sqrt(counts[linked] / D[linked])

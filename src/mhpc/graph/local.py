@@ -4,6 +4,7 @@ W_ij = exp(-d_ij / sigma) where i is among the k nearest of j or j among those o
 Sparse, and better than the dense graph wherever distant instances have nothing to tell.
 """
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
+from mhpc.errors import ConvergenceWarning
+from mhpc.graph.laplacian import strength
+from mhpc.graph.similarity import fallen
 from mhpc.graph.solve import solve_positive_definite
 
 REACH = 15
@@ -75,7 +79,7 @@ def local_means(X: FloatArray, *, neighbours: int, sigma: float | None = None) -
 def _weighed(X: FloatArray, neighbours: int, sigma: float | None) -> tuple[IntArray, FloatArray]:
     near, far = nearest(X, max(neighbours, REACH if sigma is None else 1))
     sigma = mean_distance(far[:, :REACH]) if sigma is None else sigma
-    return near[:, :neighbours], np.exp(-far[:, :neighbours] / sigma)
+    return near[:, :neighbours], fallen(far[:, :neighbours], sigma)
 
 
 def mean_distance(far: FloatArray) -> float:
@@ -107,6 +111,11 @@ class Solution:
     values: FloatArray
     steps: int = 0
     residual: float = 0.0
+
+    @property
+    def settled(self) -> bool:
+        """Whether no column was left before it was solved."""
+        return self.residual**2 <= _SOLVED
 
 
 def solve_local(
@@ -144,7 +153,7 @@ def solution_of(
     """
     if not np.prod(B.shape):
         return Solution(dense(B))
-    degree = W @ counts
+    degree, lam = W @ counts, strength(lam)
     scale = sparse.diags_array(np.sqrt(counts / degree), format="csr")
     A = (
         sparse.diags_array(evidence + lam, format="csr") - lam * (scale @ W @ scale).tocsr()
@@ -160,7 +169,15 @@ def solution_of(
             A, evidence[:, None] * block, start=block
         )
         most, worst = max(most, steps), max(worst, residual)
-    return Solution(Z, most, worst)
+    found = Solution(Z, most, worst)
+    if not found.settled:
+        warnings.warn(
+            f"conjugate gradients stopped after {most} steps with a relative residual of "
+            f"{worst:.2g}, above {_SOLVED**0.5:g}; lower lam or raise neighbours",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 def _distances(X: FloatArray) -> Iterator[tuple[slice, FloatArray]]:

@@ -8,8 +8,16 @@ import numpy as np
 from mhpc.core.arrays import FloatArray
 from mhpc.graph.lapack import lower_gram
 
+SHORTEST = 1e-300
+"""The least that sigma counts as: its inverse is a number, and only equal rows are alike."""
+
 _ROWS = 128
 """Rows of a strip: narrow enough that a strip stays in the cache from sum to exponential."""
+
+
+def fallen(distance: FloatArray, sigma: float) -> FloatArray:
+    """Return similarities at distances: 1 at 0, 1/e at sigma, 0 where infinitely far."""
+    return np.asarray(np.exp(-distance / max(sigma, SHORTEST)))
 
 
 def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
@@ -43,7 +51,7 @@ def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
         strip += norms[:stop]
         np.maximum(strip, 0.0, out=strip)
         np.sqrt(strip, out=strip)
-        strip *= -1.0 / sigma
+        strip *= -1.0 / max(sigma, SHORTEST)
         np.exp(strip, out=strip)
     np.fill_diagonal(W, 1.0)
     return W
