@@ -57,6 +57,7 @@ BEYOND_ONE: Waived = {
 
 CHANGED_BY_DOUBLING: Waived = {
     **ways_of("wa", "mhpc", why="support is a bound that narrows as answers grow"),
+    "wawa": "twice the answers outweigh those that every source is taken to have given",
     "dawid-skene": "twice the answers outweigh the mean of the level twice as much",
     "one-truth": "twice the answers outweigh the mean profile twice as much",
     "mlcm": "groups of twice the size hold on to their own label half as much",
@@ -78,6 +79,7 @@ CHANGED_BY_A_LABEL: Waived = {
 
 LOWERED_BY_SUPPORT: Waived = {
     **ways_of("mhpc", "mpc-u", "channel", why="another mean answer has other neighbours"),
+    **ways_of("wawa", why="an answer changes the majority, and what all who answered are worth"),
     "dawid-skene": "an answer changes what is believed of its source, and of all others",
     "one-truth": "an answer changes what is believed of its source, and of all others",
     **ways_of("cross-source", why="an answer changes which labels go with which"),
