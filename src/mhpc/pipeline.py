@@ -13,6 +13,7 @@ import numpy as np
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import make_method
 from mhpc.consolidate.voices import kinship_in
+from mhpc.core.algebra import one_thread_each
 from mhpc.core.arrays import Sparse
 from mhpc.core.conflicts import KEPT
 from mhpc.core.consolidation import Consolidation, among, walk
@@ -87,7 +88,7 @@ def consolidate(
     panel = with_known(panel, votes.gold if gold is None else gold, unknown=unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     _LOG.info("consolidating %r by %s", panel, chosen.name)
-    with within_memory(as_bytes(memory)):
+    with within_memory(as_bytes(memory)), one_thread_each():
         result = _consolidate_panel(panel, chosen, rule, progress)
     tell_found(result.consolidation)
     return result
