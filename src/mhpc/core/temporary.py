@@ -4,6 +4,7 @@ Each removes itself at the end of its block. Where that end cannot be waited for
 removes those that are open.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mhpc.errors import UnwritableError
+
 steady = threading.RLock()
 """Held while folders are made or moved, so that nobody removes one in between."""
 
@@ -20,6 +23,9 @@ _OPEN: dict[Path, Sequence[Path]] = {}
 """The folders there are, each with those above it that were made for it."""
 
 _TRIES = 20
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""What a disk says that takes no more."""
 
 
 @contextmanager
@@ -37,6 +43,11 @@ def temporary_folder(
         given, the system's place for temporary files.
     mode : int
         Who may enter it, as far as the umask allows.
+
+    Raises
+    ------
+    UnwritableError
+        When the disk is full meanwhile.
     """
     above = Path(tempfile.gettempdir()) if inside is None else inside
     folder = above / f"{prefix}{os.urandom(8).hex()}"
@@ -48,6 +59,10 @@ def temporary_folder(
             above.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=mode)
         yield folder
+    except OSError as error:
+        if error.errno in _FULL and folder.is_dir():
+            raise _full(folder, error, system=inside is None) from None
+        raise
     finally:
         _remove(folder, made)
         _OPEN.pop(folder, None)
@@ -57,6 +72,20 @@ def remove_all() -> None:
     """Remove the folders that are open, even while somebody writes into them."""
     for folder, made in list(_OPEN.items()):
         _remove(folder, made)
+
+
+def _full(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
+    # Of folders in each other the outermost is in a place that somebody chose.
+    outermost = min((each for each in _OPEN if folder.is_relative_to(each)), key=_depth)
+    instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
+    return UnwritableError(
+        f"{outermost.absolute().parent} takes no more: {error.strerror}; free some space there, or "
+        f"{instead}; nothing was written"
+    )
+
+
+def _depth(folder: Path) -> int:
+    return len(folder.parts)
 
 
 def _remove(folder: Path, made: Sequence[Path]) -> None:
