@@ -114,7 +114,7 @@ class Smoothing(MethodParameters):
             # What is learnt for new instances is another solve, made only if it is asked for.
             learnt = partial(self.fit, Whole(panel))
             return replace(self._exact(panel, progress), notes=notes, learnt=learnt)
-        fitted = self.fit(Whole(panel), progress=progress)
+        fitted = self.learnt(Whole(panel), progress=progress)
         fitted = replace(fitted, notes=(*notes, *fitted.notes))
         return concluded(self, fitted, panel, progress=progress)
 

@@ -130,7 +130,7 @@ class There:
 
     def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
-        fitted = method.fit(self.parts, progress=progress)
+        fitted = method.learnt(self.parts, progress=progress)
         return self._of_sample(method, fitted, most=LOOKED_AT)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
