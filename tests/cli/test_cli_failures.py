@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -62,7 +63,7 @@ def test_files_that_may_not_grow_are_told_of(garden: Path, old: dict[str, bytes]
         done = subprocess.run(
             [sys.executable, "-m", "mhpc", *CONSOLIDATE, "OUT", "--force", "--progress", "none"],
             cwd=garden, capture_output=True, text=True, check=False,
-            preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most, most)),
         )  # fmt: skip
         assert done.returncode == 2, done.stderr
         assert done.stderr.count("\n") == 1

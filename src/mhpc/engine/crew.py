@@ -15,6 +15,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from mhpc.core.ahead import cores
+from mhpc.core.temporary import temporary_folder
 from mhpc.errors import MissingExtraError, WorkerError
 
 _RETRIES = 3
@@ -175,17 +176,24 @@ def _distributed() -> Any:
 
 @contextmanager
 def _local_cluster() -> Iterator[Any]:
+    import dask
+
     kind, cluster = _distributed().LocalCluster, None
-    try:
-        with _interrupts_held_back():
-            cluster = kind(
-                n_workers=cores(), threads_per_worker=1, processes=True,
-                dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-        yield cluster
-    finally:
-        if cluster is not None:
-            cluster.close(timeout=5)
+    # What workers spill is theirs, and a worker that is killed cannot remove it.
+    with (
+        temporary_folder("mhpc-dask-") as folder,
+        dask.config.set({"temporary-directory": str(folder)}),
+    ):
+        try:
+            with _interrupts_held_back():
+                cluster = kind(
+                    n_workers=cores(), threads_per_worker=1, processes=True,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+            yield cluster
+        finally:
+            if cluster is not None:
+                cluster.close(timeout=5)
 
 
 @contextmanager

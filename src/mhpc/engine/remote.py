@@ -207,8 +207,8 @@ def _loaded(whole: Partitions, part: int) -> Partition:
     missing = [path for path in whole.survey.files if not path.exists()]
     if missing:
         raise UnreadableError(
-            f"{missing[0]} is not there for the worker on {platform.node()}; votes, and OUT/, "
-            "must be on storage that all workers share"
+            f"{missing[0]} is not there for the worker on {platform.node()}, or not any more; "
+            "votes, and OUT/, must be on storage that all workers share, and stay there"
         )
     return load(whole, part)
 
