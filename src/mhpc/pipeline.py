@@ -36,6 +36,7 @@ from mhpc.encode.gold import clamped
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
 from mhpc.encode.truth import encode_truth
+from mhpc.engine.foresee import refuse_what_will_not_fit
 from mhpc.engine.local import sample_seen, with_known
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.evaluate.scorecard import score
@@ -138,6 +139,7 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
 def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
+    refuse_what_will_not_fit(method, panel)
     consolidation = clamped(method.consolidate(panel, progress=progress), panel.gold)
     decision = decided_by(settled_for(consolidation, panel, rule), consolidation)
     facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))
