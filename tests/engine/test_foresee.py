@@ -1,15 +1,23 @@
 """Memory is foreseen: what would not fit is refused before it is begun, with what would do."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import mhpc
 from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.core.memory import within_memory
 from mhpc.engine import foresee
-from mhpc.engine.foresee import Size, foreseen, refuse_what_will_not_fit, size_of
+from mhpc.engine.foresee import (
+    Size,
+    foreseen,
+    refuse_what_cannot_be_read,
+    refuse_what_will_not_fit,
+    size_of,
+)
 from mhpc.errors import TooLargeError
 from tests.build import panel_of, small_panel
 
@@ -73,6 +81,25 @@ def test_what_will_not_fit_is_refused_before_it_is_begun(monkeypatch: pytest.Mon
     assert "channel of 1 instances and 2 labels needs about 3." in str(refused.value)
     assert "GB, and 2.0 GB may be used; use --method dawid-skene, " in str(refused.value)
     assert "raise --memory if there is more, or use --engine dask" in str(refused.value)
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["a file", "a folder"])
+def test_votes_that_cannot_be_read_at_once_are_refused(folder: bool, tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    duckdb.execute(f"COPY (SELECT range AS instance FROM range(3000)) TO '{path}'")
+    source = str(tmp_path if folder else path)
+    with within_memory(200_000), pytest.raises(TooLargeError, match="holds 3,000 votes, .* 300 kB"):
+        refuse_what_cannot_be_read(source)
+    with within_memory(400_000):
+        refuse_what_cannot_be_read(source)
+
+
+def test_what_says_nothing_of_its_size_is_read(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("instance,source,label\n")
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
+    with within_memory(1):
+        for source in ("-", "missing.parquet", "votes.csv", "damaged.parquet"):
+            refuse_what_cannot_be_read(str(tmp_path / source))
 
 
 def test_nothing_is_recommended_that_would_not_fit_either() -> None:

@@ -7,6 +7,7 @@ them beside what runs really took.
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from mhpc.core.memory import as_text, held_memory, memory_budget, memory_limit
 from mhpc.core.panel import Panel
 from mhpc.core.parts import spans
 from mhpc.errors import TooLargeError
+from mhpc.read.sql import rows_of_parquet
 from mhpc.write.streams import LEAST
 
 _LOG = logging.getLogger("mhpc")
@@ -33,6 +35,9 @@ _ENTRY = 12
 
 _COPIES = 4
 """Dense copies of a block of instances x labels that a thread works on at once."""
+
+_VOTE = 100
+"""Bytes of a vote that is read and encoded."""
 
 _ROW, _ROWS = 4_000, 1 << 16
 """Bytes of an instance that is worked on where scores are sparse, and how many are at once."""
@@ -106,6 +111,19 @@ def size_of(panel: Panel) -> Size:
     )
 
 
+def refuse_what_cannot_be_read(source: str) -> None:
+    """Refuse Parquet files with more votes than fit; other formats do not say how many."""
+    path = Path(source)
+    files = sorted(path.glob("[!._]*.parquet")) if path.is_dir() else [path]
+    rows, limit = sum(rows_of_parquet(file) for file in files if file.is_file()), memory_limit()
+    if _VOTE * rows > limit:
+        raise TooLargeError(
+            f"{source} holds {rows:,} votes, which need about {as_text(_VOTE * rows)} to be read "
+            f"at once, and {as_text(limit)} may be used; raise --memory if there is more, or use "
+            "--engine dask, which reads them in parts"
+        )
+
+
 def refuse_what_will_not_fit(method: Any, panel: Panel) -> None:
     """Refuse a method that would take more memory than may be used, and say what would do."""
     if not isinstance(method, MethodParameters):
@@ -149,7 +167,7 @@ def _blocks(method: MethodParameters, size: Size) -> int:
     waiting = min(_WAITING * scores, max(LEAST, memory_budget() // 4))
     if method.name in _SPARSE:
         return waiting + _ROW * min(size.instances, _ROWS)
-    rows = next(spans(size.instances, size.labels)).stop
+    rows: int = next(spans(size.instances, size.labels)).stop
     return waiting + _NUMBER * rows * size.labels * (_COPIES + threads_at_once())
 
 
