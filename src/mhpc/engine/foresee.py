@@ -54,7 +54,7 @@ _FACTORED = 3000
 _JUDGED = 4_000_000
 """Instances x labels on which `auto` judges."""
 
-_TRIALS = 30
+_TRIALS = 45
 """Matrices of so many that it keeps meanwhile."""
 
 _LIGHT = ("dawid-skene", "majority", "sa")
