@@ -87,13 +87,13 @@ class Place:
         return Ended(done, run.returncode, said)
 
 
-def full_output(place: Place, *, free: int) -> Ended:
+def full_output(place: Place, *, free: int, engine: str = "local") -> Ended:
     """Leave so many bytes on the disk of the output."""
     with mounted(place.out.parent, "size=1m"):
         _restored(place)
         filled(place.out.parent / "filled", free)
-        done = f"{free // 1024} kB free where OUT/ is"
-        return place.ended(done, place.started(*place.command("--report")))
+        done = f"{free // 1024} kB free where OUT/ is, {engine}"
+        return place.ended(done, place.started(*place.command("--report", "--engine", engine)))
 
 
 def full_temporary(place: Place) -> Ended:
@@ -198,6 +198,8 @@ KINDS = (
         Kind("full disk", partial(full_output, free=free), 2, "takes no more", mounts=True)
         for free in (8 << 10, 40 << 10, 300 << 10)
     ),
+    Kind("full disk, Dask", partial(full_output, free=40 << 10, engine="dask"), 2, "takes no more",
+         mounts=True),
     Kind("full disk, temporary", full_temporary, 2, "set TMPDIR", mounts=True),
     Kind("read-only target", read_only, 2, "Read-only", mounts=True),
     Kind("read-only target", file_in_the_way, 2, "is a file; choose another"),

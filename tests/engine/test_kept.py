@@ -189,6 +189,7 @@ def test_what_cannot_be_kept_does_not_end_the_run(tmp_path: Path) -> None:
         stages.begin(resume=False)
         with keeping(stages):
             assert finished("one", partial(_given, outcome)) is outcome
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def _given(outcome: object) -> object:

@@ -30,7 +30,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 @contextmanager
 def temporary_folder(
-    prefix: str, *, inside: Path | None = None, mode: int = 0o700
+    prefix: str, *, inside: Path | None = None, mode: int = 0o700, for_others: bool = False
 ) -> Iterator[Path]:
     """Give a new folder and remove it at the end, an interrupt included.
 
@@ -43,6 +43,8 @@ def temporary_folder(
         given, the system's place for temporary files.
     mode : int
         Who may enter it, as far as the umask allows.
+    for_others : bool
+        Whether other processes alone write into it, so that a full disk is not said to be its.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def temporary_folder(
             folder.mkdir(mode=mode)
         yield folder
     except OSError as error:
-        if error.errno in _FULL and folder.is_dir():
+        if error.errno in _FULL and not for_others and _within(error.filename, folder):
             raise _full(folder, error, system=inside is None) from None
         raise
     finally:
@@ -72,6 +74,13 @@ def remove_all() -> None:
     """Remove the folders that are open, even while somebody writes into them."""
     for folder, made in list(_OPEN.items()):
         _remove(folder, made)
+
+
+def _within(file: str | None, folder: Path) -> bool:
+    """Tell whether a file is in a folder, as far as that is known: an open file has no name."""
+    return folder.is_dir() and (
+        file is None or Path(file).absolute().is_relative_to(folder.absolute())
+    )
 
 
 def _full(folder: Path, error: OSError, *, system: bool) -> UnwritableError:

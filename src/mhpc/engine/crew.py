@@ -181,7 +181,7 @@ def _local_cluster() -> Iterator[Any]:
     kind, cluster = _distributed().LocalCluster, None
     # What workers spill is theirs, and a worker that is killed cannot remove it.
     with (
-        temporary_folder("mhpc-dask-") as folder,
+        temporary_folder("mhpc-dask-", for_others=True) as folder,
         dask.config.set({"temporary-directory": str(folder)}),
     ):
         try:

@@ -83,6 +83,8 @@ class Kept:
                 (beside / "stage").replace(self._path(stage))
         except (OSError, TypeError) as error:
             _LOG.info("%s cannot be kept: %s", stage, error)
+            if not self.any:
+                self.remove()
 
     def drop(self, stage: str) -> None:
         """Remove a stage."""

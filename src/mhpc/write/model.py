@@ -78,6 +78,9 @@ def _described(value: Any, arrays: dict[str, np.ndarray], timed: bool) -> Any:
 
 
 def _kept(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    for name, known in arrays.items():
+        if known is array:
+            return name
     name = f"a{len(arrays)}"
     arrays[name] = array
     return name
