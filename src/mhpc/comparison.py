@@ -7,7 +7,9 @@ from mhpc.choose.judge import judge
 from mhpc.consolidate.grid import grid
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import METHODS
-from mhpc.core.choice import Compared
+from mhpc.core.algebra import one_thread_each
+from mhpc.core.choice import Compared, Judged
+from mhpc.core.panel import Panel
 from mhpc.core.progress import Progress, silent
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.truth import Truth
@@ -51,10 +53,20 @@ def compare(
     """
     candidates = methods if isinstance(methods, Mapping) else grid(methods or METHODS)
     panel = encode(votes, taxonomy, unknown=unknown)
-    judged = {
-        each.name: each
-        for each in judge(panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress)
-    }
+    with one_thread_each():
+        judged = judge(panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress)
+        return _measured(panel, candidates, judged, truth, unknown, progress)
+
+
+def _measured(
+    panel: Panel,
+    candidates: Mapping[str, Method],
+    judged: Iterable[Judged],
+    truth: Truth | None,
+    unknown: Unknown,
+    progress: Progress,
+) -> tuple[Compared, ...]:
+    by_name = {each.name: each for each in judged}
     found: list[Compared] = []
     for name, method in candidates.items():
         progress(f"consolidating by {name}", len(found), len(candidates))
@@ -62,5 +74,5 @@ def compare(
         result = method.consolidate(panel)
         seconds = time.perf_counter() - began
         cards = scorecards(result, settled_for(result, panel), truth, unknown) if truth else ()
-        found.append(Compared(name, judged.get(name), cards, seconds))
+        found.append(Compared(name, by_name.get(name), cards, seconds))
     return tuple(found)

@@ -13,6 +13,7 @@ import numpy as np
 from mhpc.consolidate.method import Method
 from mhpc.consolidate.registry import make_method
 from mhpc.consolidate.voices import kinship_in
+from mhpc.core.algebra import one_thread_each
 from mhpc.core.arrays import Sparse
 from mhpc.core.conflicts import KEPT
 from mhpc.core.consolidation import Consolidation, among, walk
@@ -35,6 +36,7 @@ from mhpc.encode.gold import clamped
 from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
 from mhpc.encode.truth import encode_truth
+from mhpc.engine.foresee import refuse_what_will_not_fit
 from mhpc.engine.local import sample_seen, with_known
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.evaluate.scorecard import score
@@ -87,7 +89,7 @@ def consolidate(
     panel = with_known(panel, votes.gold if gold is None else gold, unknown=unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     _LOG.info("consolidating %r by %s", panel, chosen.name)
-    with within_memory(as_bytes(memory)):
+    with within_memory(as_bytes(memory)), one_thread_each():
         result = _consolidate_panel(panel, chosen, rule, progress)
     tell_found(result.consolidation)
     return result
@@ -137,6 +139,7 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
 def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
+    refuse_what_will_not_fit(method, panel)
     consolidation = clamped(method.consolidate(panel, progress=progress), panel.gold)
     decision = decided_by(settled_for(consolidation, panel, rule), consolidation)
     facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))

@@ -9,6 +9,7 @@ from typing import Any
 
 from mhpc.core.choice import Choice, GoldGain, Judged
 from mhpc.core.conflicts import Conflict, Conflicts, Confusion, Dispute
+from mhpc.core.fingerprint import fingerprint, lasts
 from mhpc.core.panel import Panel
 from mhpc.core.sources import Share, SourceFacts, Weakness
 from mhpc.core.taxonomy import Taxonomy
@@ -22,7 +23,6 @@ from mhpc.read.model import read_model
 from mhpc.read.run import read_run, read_run_document
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
-from mhpc.report.document import fingerprint, lasts
 from mhpc.result import Result
 
 

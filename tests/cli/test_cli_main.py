@@ -119,13 +119,13 @@ def test_an_interrupt_leaves_nothing_and_ends_with_130(
 def test_an_error_of_the_system_is_one_line_too(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    def broken(*_: object) -> None:
+        raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("mhpc.run.write_sources", full)
+    monkeypatch.setattr("mhpc.run.write_sources", broken)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 1
-    assert done.stderr == "mhpc: error: [Errno 28] No space left on device\n"
+    assert done.stderr == "mhpc: error: [Errno 5] Input/output error\n"
     assert not (garden / "OUT").exists()
 
 

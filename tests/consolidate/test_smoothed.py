@@ -175,7 +175,7 @@ def test_what_does_not_fit_is_solved_on_a_graph_or_refused() -> None:
     panel = small_panel(instances=40)
     with within_memory(1):
         found = mhpc.MPCU(**BEYOND).consolidate(panel)
-        assert found.notes[0].startswith("solver: graph, since 0.0 GB are more than may be used")
+        assert found.notes[0].startswith("solver: graph, since 10 kB are more than may be used")
         with pytest.raises(TooLargeError, match="solver=graph"):
             mhpc.MPCU(**BEYOND, solver="exact").consolidate(panel)
 

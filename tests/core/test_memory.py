@@ -53,3 +53,36 @@ def test_the_budget_is_what_was_set_and_else_half_of_what_is_free() -> None:
     with within_memory(12345):
         assert memory_budget() == 12345
     assert memory_budget() != 12345
+
+
+def test_a_container_may_have_less_than_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    free = available_memory()
+    for name, content in (
+        ("memory.max", "9000\n"),
+        ("memory.current", "5000\n"),
+        ("memory.stat", "anon 100\ninactive_file 300\nactive_file 20\n"),
+    ):
+        (tmp_path / name).write_text(content)
+    assert available_memory() == 4300
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_memory() == pytest.approx(free, rel=0.2)
+
+
+def test_the_limit_is_what_was_set_and_else_all_that_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 7000)
+    assert (memory.memory_limit(), memory_budget()) == (7000, 3500)
+    with within_memory(12345):
+        assert memory.memory_limit() == 12345
+
+
+def test_what_this_process_holds_is_some_megabytes_or_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert memory.held_memory() == 0 or memory.held_memory() > 10**7
+    monkeypatch.setattr(memory, "_STATM", tmp_path / "missing")
+    assert memory.held_memory() == 0

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mhpc.core.temporary import remove_all, temporary_folder
+from mhpc.errors import UnwritableError
 
 
 def test_a_folder_is_there_for_its_block_and_private(tmp_path: Path) -> None:
@@ -61,3 +62,43 @@ def test_without_a_place_it_is_where_temporary_files_are(
     monkeypatch.setattr("tempfile.tempdir", os.fspath(tmp_path))
     with temporary_folder("mine-") as folder:
         assert folder.parent == tmp_path
+
+
+def full(name: Path | None) -> None:
+    raise OSError(28, "No space left on device", *(() if name is None else (str(name),)))
+
+
+def test_a_full_disk_is_told_of_by_the_folder_that_is_on_it(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UnwritableError, match=f"{tmp_path}/one takes no more: No space left"),
+        temporary_folder("one-", inside=tmp_path / "one") as one,
+        temporary_folder("two-", inside=tmp_path / "two"),
+    ):
+        full(one / "file")
+
+
+def test_of_folders_in_each_other_the_outermost_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UnwritableError, match=f"{tmp_path} takes no more: No space left"),
+        temporary_folder("one-", inside=tmp_path) as one,
+        temporary_folder("two-", inside=one) as two,
+    ):
+        full(two / "file")
+
+
+def test_a_folder_for_other_processes_leaves_it_to_the_next(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UnwritableError, match=f"{tmp_path}/one takes no more"),
+        temporary_folder("one-", inside=tmp_path / "one"),
+        temporary_folder("two-", inside=tmp_path / "two", for_others=True),
+    ):
+        full(None)
+
+
+def test_a_full_disk_elsewhere_is_not_the_folders(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OSError, match="No space left") as raised,
+        temporary_folder("one-", inside=tmp_path),
+    ):
+        full(tmp_path / "file")
+    assert not isinstance(raised.value, UnwritableError)

@@ -248,6 +248,23 @@ def test_an_address_where_nobody_answers_is_told_of(
         consolidated(GARDEN, tmp_path / "OUT", "dask=tcp://127.0.0.1:1", method="wa")
 
 
+class SlowToEnd:
+    """A cluster of a machine that is too busy to end it in time."""
+
+    def close(self, *, timeout: float) -> None:
+        raise TimeoutError(f"timed out after {timeout:.0f} s.")
+
+
+def test_a_cluster_that_is_slow_to_end_does_not_hide_what_went_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import distributed
+
+    monkeypatch.setattr(distributed, "LocalCluster", lambda **_: SlowToEnd())
+    with pytest.raises(WorkerError, match="what went wrong"), crew._local_cluster():
+        raise WorkerError("what went wrong")
+
+
 def test_a_cluster_of_this_machine_ends_with_the_run_and_with_an_interrupt(
     made_up: Path, tmp_path: Path
 ) -> None:

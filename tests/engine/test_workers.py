@@ -12,7 +12,7 @@ import pytest
 
 from mhpc.core.ahead import cores
 from mhpc.engine.workers import in_workers
-from mhpc.errors import WorkerError
+from mhpc.errors import MhpcWarning, WorkerError
 
 
 def doubled(number: int) -> int:
@@ -54,9 +54,24 @@ def test_an_error_of_the_work_arrives_as_it_is() -> None:
         list(in_workers(fails, [3], jobs=1))
 
 
-def test_a_worker_that_dies_is_told_of() -> None:
-    with pytest.raises(WorkerError, match="a worker process died"):
+def dies_once(mark: str) -> str:
+    if not Path(mark).exists():
+        Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return mark
+
+
+def test_a_worker_that_dies_over_and_over_is_told_of() -> None:
+    with pytest.raises(WorkerError, match="a worker process died though it worked alone"):
         list(in_workers(dies, [0], jobs=1))
+
+
+def test_what_a_worker_that_dies_had_begun_is_begun_again(tmp_path: Path) -> None:
+    marks = [str(tmp_path / name) for name in "abc"]
+    for mark in marks[1:]:
+        Path(mark).touch()
+    with pytest.warns(MhpcWarning, match="a worker process died.*going on with 1"):
+        assert sorted(in_workers(dies_once, marks, jobs=2)) == list(enumerate(marks))
 
 
 def test_no_process_outlives_the_iteration() -> None:

@@ -15,7 +15,7 @@ from mhpc.graph.lapack import cholesky_in_place, lower_gram, substitute
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test with addresses, and as where the integers of SciPy's library are unusual."""
     if request.param != "by address":
-        monkeypatch.setattr("mhpc.graph.lapack._routine", lambda library, name: None)
+        monkeypatch.setattr("mhpc.graph.lapack.routine", lambda library, name: None)
 
 
 def definite(size: int) -> FloatArray:

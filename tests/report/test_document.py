@@ -19,7 +19,7 @@ def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
         (),
         {"reading": 0.1},
     )  # fmt: skip
-    document = json.loads(json.dumps(run_document({"votes": "-"}, summary), allow_nan=False))
+    document = json.loads(json.dumps(run_document({"votes": "-"}, {}, summary), allow_nan=False))
     assert document["settings"] == {"votes": "-"}
     assert {"python", "mhpc", "numpy"} <= document["versions"].keys()
     assert document["trace"][0].keys() == {"iteration", "change", "objective", "spread", "seconds"}

@@ -12,7 +12,8 @@ from pydantic import Field
 from mhpc.choose.calibrate import Calibration
 from mhpc.choose.candidates import candidates_in, one_truth_in, unjudged
 from mhpc.choose.gold import calibrated
-from mhpc.choose.judge import VIEWS, Court, Trial, attempt, mean_of, summon, verdict
+from mhpc.choose.judge import VIEWS, Court, Trial, mean_of, summon, verdict
+from mhpc.choose.trials import tried
 from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.silence import scope_in
@@ -24,10 +25,8 @@ from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts, Scoped, Whole
 from mhpc.core.progress import Progress, silent
 from mhpc.core.scorecard import View
+from mhpc.core.stages import finished_in_steps
 from mhpc.core.views import Views
-
-_REACH = 1.1
-"""How much worse than the best a candidate may be in the first fold and still be tried on."""
 
 
 class Auto(MethodParameters):
@@ -86,8 +85,15 @@ class Auto(MethodParameters):
         parts = parts if verdict.scope is None else Scoped(parts, verdict.scope)
         return self._blended(
             verdict,
-            {name: method.fit(parts, progress=progress) for name, method in verdict.chosen.items()},
+            {
+                name: method.learnt(parts, progress=progress)
+                for name, method in verdict.chosen.items()
+            },
         )
+
+    def learnt(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Return what `fit` learns, whose own stages are kept one by one."""
+        return self.fit(parts, progress=progress)
 
     def _learnt(self, verdict: "_Verdict", found: Mapping[str, Consolidation]) -> Fitted | None:
         members = {name: each.learnt() for name, each in found.items() if each.learnt is not None}
@@ -97,6 +103,10 @@ class Auto(MethodParameters):
         return _Blend(verdict=verdict, members=members, **_facts(verdict, members))
 
     def _judge(self, parts: Parts, progress: Progress, *, that_learn: bool = False) -> "_Verdict":
+        judging = partial(self._judged, parts, progress, that_learn)
+        return finished_in_steps("judging", judging)
+
+    def _judged(self, parts: Parts, progress: Progress, that_learn: bool) -> "_Verdict":
         began = time.perf_counter()
         one_truth, scope = one_truth_in(parts), scope_in(parts)
         candidates, notes = candidates_in(parts.taxonomy, one_truth, that_learn=that_learn)
@@ -108,7 +118,7 @@ class Auto(MethodParameters):
             reason = "no answer can be hidden and foretold from another, so that nothing was judged"
             choice = Choice((), (name,), (name,), 0, reason, time.perf_counter() - began)
             return _Verdict({name: candidates[name]}, choice, None, scope, one_truth, notes)
-        trials = _tried(candidates, court, progress)
+        trials = tried(candidates, court, progress)
         taken = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
         calibration, gain = calibrated(court, [trials[name] for name in taken["closed"]])
         choice = Choice(
@@ -180,43 +190,12 @@ def _facts(
     }
 
 
-def _tried(
-    candidates: Mapping[str, MethodParameters], court: Court, progress: Progress
-) -> dict[str, list[Trial]]:
-    """Try all on the first fold, and on the others the better half, if it is in reach of the best.
-
-    So all that is tried costs about as much as every candidate twice and a half.
-    """
-    trials: dict[str, list[Trial]] = {}
-    most = len(candidates) * len(court.folds)
-    for name, method in candidates.items():
-        progress("judging", len(trials), most)
-        trials[name] = [attempt(method, court, 0)]
-    behind = {name: _behind(trials, name) for name in trials}
-    better = sorted(trials, key=behind.__getitem__)[: max(3, (len(trials) + 1) // 2)]
-    kept = [name for name in trials if name in better and behind[name] <= _REACH]
-    for at in range(1, len(court.folds)):
-        for done, name in enumerate(kept):
-            progress("judging", len(candidates) + (at - 1) * len(kept) + done, most)
-            trials[name].append(attempt(candidates[name], court, at))
-    return trials
-
-
-def _behind(trials: Mapping[str, Sequence[Trial]], name: str) -> float:
-    """Return how many times the best's a first trial's surprise was, in the better of its views."""
-    return min(
-        trials[name][0].surprise[view]
-        / max(min(tried[0].surprise[view] for tried in trials.values()), 1e-12)
-        for view in (0, 1)
-    )
-
-
 def _blend(
     trials: Mapping[str, Sequence[Trial]], court: Court, view: View, most: int
 ) -> tuple[str, ...]:
     """Return the best candidate, and those that make it better in the mean."""
     folds = range(len(court.folds))
-    finalists = [name for name, tried in trials.items() if len(tried) == len(folds)]
+    finalists = [name for name, found in trials.items() if len(found) == len(folds)]
 
     def losses(names: Sequence[str]) -> FloatArray:
         return np.array(
@@ -256,5 +235,5 @@ def _less(losses: FloatArray, before: FloatArray, *, errors: float) -> bool:
 def _ranked(
     candidates: Mapping[str, MethodParameters], trials: Mapping[str, Sequence[Trial]]
 ) -> tuple[Judged, ...]:
-    judged = [verdict(name, candidates[name], tried) for name, tried in trials.items()]
+    judged = [verdict(name, candidates[name], found) for name, found in trials.items()]
     return tuple(sorted(judged, key=lambda each: (-len(each.closed), each.loss("closed"))))

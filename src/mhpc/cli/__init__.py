@@ -107,7 +107,8 @@ def main(args: list[str] | None = None) -> None:
     except (MhpcError, OSError, MemoryError) as error:
         if "--debug" in given:
             raise
-        click.echo(f"mhpc: error: {_one_line(error)}", err=True)
+        hints = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        click.echo(f"mhpc: error: {_one_line(error)}{hints}", err=True)
         code = getattr(error, "exit_code", 1)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -116,8 +117,8 @@ def _called(given: list[str]) -> Any:
     """Call a command; after a signal, end here, whatever libraries made of it."""
     try:
         return cli.main(args=given, prog_name="mhpc", standalone_mode=False)
-    except BaseException:
-        leave_if_told()
+    except BaseException as error:
+        leave_if_told(error)
         raise
 
 

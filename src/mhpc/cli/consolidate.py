@@ -47,12 +47,18 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
     "Options given here go before it.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace OUT/ if it is there.")
+@click.option(
+    "--resume", is_flag=True,
+    help="Go on from what the last run into OUT/ had finished when it was killed, interrupted or "
+    "failed, if its settings and files were the same; else begin afresh, and say why.",
+)  # fmt: skip
 @progress_option
 @as_json
 def consolidate(
     output: Path,
     config: Path | None,
     force: bool,
+    resume: bool,
     show_progress: Show,
     as_json: bool,
     **values: Any,
@@ -85,7 +91,7 @@ def consolidate(
     settings = _absolute(RunSettings(**values))
     _refuse_beside_rule(settings)
     with StderrProgress(show_progress) as progress:
-        summary = run(settings, output=output, force=force, progress=progress)
+        summary = run(settings, output=output, force=force, resume=resume, progress=progress)
     show(summary, render_summary, as_json=as_json)
     _tell_where(output, report=settings.report)
 

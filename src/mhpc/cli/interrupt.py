@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from types import FrameType
 
+from mhpc.core.stages import GOES_ON
 from mhpc.core.temporary import remove_all, steady
 
 GRACE = 1.5
@@ -37,7 +38,7 @@ def end_soon_when_told() -> None:
     threading.Thread(target=_listen, args=(ear,), daemon=True).start()
 
 
-def leave_if_told() -> None:
+def leave_if_told(error: BaseException) -> None:
     """End the process, with everything cleaned up, if an error comes from a signal.
 
     Libraries turn the exception of an interrupt into others, so that this is to be called
@@ -45,13 +46,20 @@ def leave_if_told() -> None:
     """
     if not _came:
         return
-    _say(_came[0])
+    _say(_came[0], resume=_noted(error))
     workers = sys.modules.get("mhpc.engine.workers")
     if workers is not None and workers.begun:
         # What workers shared is given back as Python is wound up.
         raise SystemExit(128 + _came[0])
     # Else it is not wound up: a second signal meanwhile would change the exit code.
     os._exit(128 + _came[0])
+
+
+def _noted(error: BaseException | None) -> bool:
+    """Tell whether an error, or the one that click made it of, leaves something to go on from."""
+    return error is not None and (
+        GOES_ON in getattr(error, "__notes__", ()) or _noted(error.__cause__)
+    )
 
 
 def _obey(number: int, frame: FrameType | None) -> None:
@@ -83,12 +91,13 @@ def _end(number: int) -> None:
         # A bar hides the cursor.
         with suppress(OSError):
             os.write(2, b"\r\x1b[2K\x1b[?25h")
-    _say(number)
+    kept = sys.modules.get("mhpc.engine.kept")
+    _say(number, resume=kept is not None and kept.can_go_on())
     os._exit(128 + number)
 
 
-def _say(number: int) -> None:
+def _say(number: int, *, resume: bool) -> None:
     # Past Python's own buffers, whose locks another thread may hold; nobody may be listening.
     if number == signal.SIGINT:
         with suppress(OSError):
-            os.write(2, b"mhpc: interrupted\n")
+            os.write(2, f"mhpc: interrupted{f'; {GOES_ON}' if resume else ''}\n".encode())

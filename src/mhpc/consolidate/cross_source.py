@@ -13,7 +13,7 @@ from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.regression import Predictor, Sums, from_answers, from_sums, over_all, summed
 from mhpc.consolidate.voices import Hearing, Sources, hearing, listen
 from mhpc.core.arrays import FloatArray, IntArray, dense
-from mhpc.core.memory import memory_budget
+from mhpc.core.memory import as_text, memory_budget
 from mhpc.core.panel import Panel, VotesKind
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
@@ -138,6 +138,6 @@ def _refuse_what_does_not_fit(labels: int, answers: int) -> None:
     needed, budget = 8 * 5 * min(labels, answers) * labels, memory_budget()
     if needed > budget:
         raise TooLargeError(
-            f"regression between {labels:,} labels needs about {needed / 1e9:.1f} GB, and "
-            f"{budget / 1e9:.1f} GB may be used; raise --memory, or use --method majority"
+            f"regression between {labels:,} labels needs about {as_text(needed)}, and "
+            f"{as_text(budget)} may be used; raise --memory, or use --method majority"
         )

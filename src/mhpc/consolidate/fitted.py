@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mhpc.consolidate.method import MethodParameters
 
 
-_AT_HAND = 1 << 29
+AT_HAND = 1 << 29
 """Bytes of dense scores up to which they are all made at once, if memory allows."""
 
 
@@ -71,7 +71,7 @@ def concluded(
             for blocks in zip(*((each.score, each.specific) for each in made), strict=True)
         )
         return method.conclude(panel, score, specific, **facts)
-    if 2 * 8 * shape[0] * shape[1] <= min(memory_budget() / 4, _AT_HAND):
+    if 2 * 8 * shape[0] * shape[1] <= min(memory_budget() / 4, AT_HAND):
         return method.conclude(panel, *_filled(made, shape), **facts)
     latest = _Latest(fitted, panel)
     score, specific = (Rows(shape, partial(latest, view)) for view in ("score", "specific"))

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mhpc.consolidate.pairs import rows_of
 from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.core.memory import memory_budget
+from mhpc.core.memory import as_text, memory_budget
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
 from mhpc.errors import TooLargeError
@@ -52,7 +52,7 @@ def groups_in(parts: Parts) -> Groups:
     if needed > budget:
         raise TooLargeError(
             f"mlcm keeps {K:,} numbers for each of {G:,} pairs of a source and a label, which "
-            f"needs about {needed / 1e9:.1f} GB, and {budget / 1e9:.1f} GB may be used; "
+            f"needs about {as_text(needed)}, and {as_text(budget)} may be used; "
             "raise --memory, or use --method majority"
         )
     weight.sort_indices()

@@ -9,6 +9,7 @@ from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
 from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
+from mhpc.core.stages import finished
 from mhpc.core.taxonomy import Taxonomy
 
 
@@ -57,8 +58,13 @@ class MethodParameters(Parameters):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return a score for every instance and label of the panel."""
-        fitted = self.fit(Whole(panel), progress=progress)
+        fitted = self.learnt(Whole(panel), progress=progress)
         return concluded(self, fitted, panel, progress=progress)
+
+    def learnt(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Return what `fit` learns; a run that goes on from another takes it from there."""
+        stage = f"learnt by {self.name} with {self.model_dump_json()}"
+        return finished(stage, lambda: self.fit(parts, progress=progress))
 
     def conclude(
         self, panel: Panel, score: Matrix, specific: Matrix | None = None, **more: Any

@@ -22,7 +22,7 @@ from mhpc.consolidate.smoothed import (
 from mhpc.consolidate.voices import Sources, hearing, listen
 from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.core.consolidation import Consolidation, Step
-from mhpc.core.memory import memory_budget
+from mhpc.core.memory import as_text, memory_budget
 from mhpc.core.panel import Average, Panel, VotesKind
 from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
@@ -116,7 +116,7 @@ class Smoothing(MethodParameters):
             # What is learnt for new instances is another solve, made only if it is asked for.
             learnt = partial(self.fit, Whole(panel))
             return replace(self._exact(panel, progress), notes=notes, learnt=learnt)
-        fitted = self.fit(Whole(panel), progress=progress)
+        fitted = self.learnt(Whole(panel), progress=progress)
         fitted = replace(fitted, notes=(*notes, *fitted.notes))
         return concluded(self, fitted, panel, progress=progress)
 
@@ -129,7 +129,7 @@ class Smoothing(MethodParameters):
         if distinct > MOST:
             solver, why = "graph", f"{distinct:,} distinct instances are more than {MOST:,}"
         elif needed > budget:
-            solver, why = "graph", f"{_gigabytes(needed)} are more than may be used"
+            solver, why = "graph", f"{as_text(needed)} are more than may be used"
         else:
             solver, why = "exact", f"{distinct:,} instances are no more than {MOST:,}"
         return solver, (f"solver: {solver}, since {why}",)  # type: ignore[return-value]
@@ -242,7 +242,7 @@ class Smoothing(MethodParameters):
             graph = "a dense graph" if self.neighbours is None else "an exact graph"
             raise TooLargeError(
                 f"{graph} of {instances:,} instances and {len(panel.taxonomy):,} labels needs "
-                f"about {_gigabytes(needed)}, and {_gigabytes(budget)} may be used; give "
+                f"about {as_text(needed)}, and {as_text(budget)} may be used; give "
                 "--set solver=graph, raise --memory, or use --method sa"
             )
 
@@ -250,7 +250,3 @@ class Smoothing(MethodParameters):
         answered = int((panel.answers_per_instance > 0).sum())
         graph = distinct**2 if self.neighbours is None else 0
         return 8 * (6 * answered * len(panel.taxonomy) + graph)
-
-
-def _gigabytes(needed: float) -> str:
-    return f"{needed / 1e9:.1f} GB"

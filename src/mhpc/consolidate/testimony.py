@@ -8,7 +8,7 @@ from scipy import sparse
 from mhpc.consolidate.kinds import EXACT, Relatives, kinds, relatives
 from mhpc.consolidate.statements import Statements, candidates, echoes, paired, state
 from mhpc.core.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.core.memory import memory_budget
+from mhpc.core.memory import as_text, memory_budget
 from mhpc.core.panel import Panel
 from mhpc.errors import TooLargeError
 
@@ -126,7 +126,7 @@ def _refuse_what_does_not_fit(pairs: int) -> None:
     if needed > budget:
         raise TooLargeError(
             f"one-truth looks at {pairs:,} statements beside what they may mean at once, which "
-            f"needs about {needed / 1e9:.1f} GB, and {budget / 1e9:.1f} GB may be used; "
+            f"needs about {as_text(needed)}, and {as_text(budget)} may be used; "
             "raise --memory, or use --method dawid-skene"
         )
 

@@ -32,6 +32,11 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def threads_at_once() -> int:
+    """Return how many threads work takes."""
+    return _THREADS.get() or cores()
+
+
 def ahead(
     work: Callable[[Item], Outcome], items: Iterable[Item], *, threads: int | None = None
 ) -> Iterator[Outcome]:
@@ -39,7 +44,7 @@ def ahead(
 
     Unless told, here or by `in_threads`, there are as many threads as cores.
     """
-    threads = threads or _THREADS.get() or cores()
+    threads = threads or threads_at_once()
     if threads < 2:
         yield from map(work, items)
         return

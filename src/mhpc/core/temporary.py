@@ -4,6 +4,7 @@ Each removes itself at the end of its block. Where that end cannot be waited for
 removes those that are open.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mhpc.errors import UnwritableError
+
 steady = threading.RLock()
 """Held while folders are made or moved, so that nobody removes one in between."""
 
@@ -21,10 +24,13 @@ _OPEN: dict[Path, Sequence[Path]] = {}
 
 _TRIES = 20
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""What a disk says that takes no more."""
+
 
 @contextmanager
 def temporary_folder(
-    prefix: str, *, inside: Path | None = None, mode: int = 0o700
+    prefix: str, *, inside: Path | None = None, mode: int = 0o700, for_others: bool = False
 ) -> Iterator[Path]:
     """Give a new folder and remove it at the end, an interrupt included.
 
@@ -37,6 +43,13 @@ def temporary_folder(
         given, the system's place for temporary files.
     mode : int
         Who may enter it, as far as the umask allows.
+    for_others : bool
+        Whether other processes alone write into it, so that a full disk is not said to be its.
+
+    Raises
+    ------
+    UnwritableError
+        When the disk is full meanwhile.
     """
     above = Path(tempfile.gettempdir()) if inside is None else inside
     folder = above / f"{prefix}{os.urandom(8).hex()}"
@@ -48,6 +61,10 @@ def temporary_folder(
             above.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=mode)
         yield folder
+    except OSError as error:
+        if error.errno in _FULL and not for_others and _within(error.filename, folder):
+            raise _full(folder, error, system=inside is None) from None
+        raise
     finally:
         _remove(folder, made)
         _OPEN.pop(folder, None)
@@ -57,6 +74,27 @@ def remove_all() -> None:
     """Remove the folders that are open, even while somebody writes into them."""
     for folder, made in list(_OPEN.items()):
         _remove(folder, made)
+
+
+def _within(file: str | None, folder: Path) -> bool:
+    """Tell whether a file is in a folder, as far as that is known: an open file has no name."""
+    return folder.is_dir() and (
+        file is None or Path(file).absolute().is_relative_to(folder.absolute())
+    )
+
+
+def _full(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
+    # Of folders in each other the outermost is in a place that somebody chose.
+    outermost = min((each for each in _OPEN if folder.is_relative_to(each)), key=_depth)
+    instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
+    return UnwritableError(
+        f"{outermost.absolute().parent} takes no more: {error.strerror}; free some space there, or "
+        f"{instead}; nothing was written"
+    )
+
+
+def _depth(folder: Path) -> int:
+    return len(folder.parts)
 
 
 def _remove(folder: Path, made: Sequence[Path]) -> None:

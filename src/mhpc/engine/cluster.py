@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mhpc.core.ahead import in_threads
+from mhpc.core.algebra import one_thread_each
 from mhpc.core.index import Index
 from mhpc.core.memory import within_memory
 from mhpc.core.panel import Panel
@@ -108,5 +109,6 @@ def in_worker(memory: int | None) -> Iterator[None]:
     from distributed import get_worker
 
     limit = get_worker().memory_manager.memory_limit
-    with within_memory(memory or (int(limit) // 2 if limit else None)), in_threads(1):
+    budget = memory or (int(limit) // 2 if limit else None)
+    with within_memory(budget), in_threads(1), one_thread_each():
         yield

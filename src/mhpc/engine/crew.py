@@ -5,16 +5,18 @@ the scheduler keeps, so that all a lost worker held can be made again.
 """
 
 import logging
+import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any
 
 from mhpc.core.ahead import cores
+from mhpc.core.temporary import temporary_folder
 from mhpc.errors import MissingExtraError, WorkerError
 
 _RETRIES = 3
@@ -52,7 +54,7 @@ def gathered(address: str | None) -> Iterator["Crew"]:
                 f"no Dask scheduler answers at {address} ({_brief(error)}); start one with "
                 "'dask scheduler', or use --engine dask, which needs none"
             ) from None
-        stack.callback(client.close, timeout=2)
+        stack.callback(_closed, client, timeout=2)
         crew = Crew(client, address or "this machine", started=started is not None)
         crew.refuse_nobody()
         yield crew
@@ -175,17 +177,33 @@ def _distributed() -> Any:
 
 @contextmanager
 def _local_cluster() -> Iterator[Any]:
+    import dask
+
     kind, cluster = _distributed().LocalCluster, None
-    try:
-        with _interrupts_held_back():
-            cluster = kind(
-                n_workers=cores(), threads_per_worker=1, processes=True,
-                dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-        yield cluster
-    finally:
-        if cluster is not None:
-            cluster.close(timeout=5)
+    others = set(multiprocessing.active_children())
+    # What workers spill is theirs, and a worker that is killed cannot remove it.
+    with (
+        temporary_folder("mhpc-dask-", for_others=True) as folder,
+        dask.config.set({"temporary-directory": str(folder)}),
+    ):
+        try:
+            with _interrupts_held_back():
+                cluster = kind(
+                    n_workers=cores(), threads_per_worker=1, processes=True,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+            yield cluster
+        finally:
+            if cluster is not None:
+                _closed(cluster, timeout=5)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()
+
+
+def _closed(opened: Any, *, timeout: float) -> None:
+    """Close a client or a cluster; one that is slow to end must not hide what ended the run."""
+    with suppress(TimeoutError):
+        opened.close(timeout=timeout)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from mhpc.encode.labels import Unknown
 from mhpc.encode.panel import encode
 from mhpc.encode.truth import encode_truth
 from mhpc.engine.finish import finish
+from mhpc.engine.foresee import refuse_what_cannot_be_read, refuse_what_will_not_fit
 from mhpc.read.votes import read_votes
 
 
@@ -43,7 +44,8 @@ class Local:
         folder: Path,
         format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Votes:
-        """Read all votes."""
+        """Read all votes, if they fit."""
+        refuse_what_cannot_be_read(source)
         return read_votes(source, columns=columns, scope=scope, format=format)
 
     def encode(
@@ -79,7 +81,8 @@ class Here:
         return self
 
     def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
-        """Return what the method concludes of all instances."""
+        """Return what the method concludes of all instances, if it fits."""
+        refuse_what_will_not_fit(method, self.shape)
         return clamped(method.consolidate(self.shape, progress=progress), self.shape.gold)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:

@@ -8,8 +8,8 @@ import numpy as np
 from mhpc.core.arrays import IntArray
 from mhpc.core.index import Index
 from mhpc.core.memory import memory_budget
-from mhpc.errors import UnwritableError
 from mhpc.read.sql import literal, some_files
+from mhpc.write.disk import writing
 
 ORDER = "order.parquet"
 
@@ -27,18 +27,15 @@ def merge(parts: Path, folder: Path) -> None:
     Rows are sorted where they do not fit into memory too.
     """
     found = sorted(path for path in parts.iterdir() if not path.name.startswith("."))
-    with duckdb.connect() as connection:
+    with writing(folder), duckdb.connect() as connection:
         # It would be drawn over our own, and in files that take standard error.
         connection.execute("SET enable_progress_bar = false")
         connection.execute(f"SET memory_limit = '{memory_budget() // 1_000_000}MB'")
         connection.execute(f"SET temp_directory = {literal(str(parts / '.sorting'))}")
         orders = some_files(path / ORDER for path in found)
         connection.execute(f"CREATE TABLE places AS SELECT * FROM read_parquet({orders})")
-        try:
-            _merge_scores(connection, found, folder / "scores.parquet")
-            _merge_labels(connection, found, folder / "labels.csv")
-        except duckdb.IOException as error:
-            raise UnwritableError(f"{folder} cannot be written to: {error}") from None
+        _merge_scores(connection, found, folder / "scores.parquet")
+        _merge_labels(connection, found, folder / "labels.csv")
 
 
 def _merge_scores(connection: duckdb.DuckDBPyConnection, parts: list[Path], target: Path) -> None:

@@ -130,7 +130,7 @@ class There:
 
     def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
-        fitted = method.fit(self.parts, progress=progress)
+        fitted = method.learnt(self.parts, progress=progress)
         return self._of_sample(method, fitted, most=LOOKED_AT)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
@@ -207,8 +207,8 @@ def _loaded(whole: Partitions, part: int) -> Partition:
     missing = [path for path in whole.survey.files if not path.exists()]
     if missing:
         raise UnreadableError(
-            f"{missing[0]} is not there for the worker on {platform.node()}; votes, and OUT/, "
-            "must be on storage that all workers share"
+            f"{missing[0]} is not there for the worker on {platform.node()}, or not any more; "
+            "votes, and OUT/, must be on storage that all workers share, and stay there"
         )
     return load(whole, part)
 

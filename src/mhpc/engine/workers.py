@@ -8,14 +8,15 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import TypeVar
 
-from mhpc.errors import WorkerError
+from mhpc.errors import MhpcWarning, WorkerError
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -48,14 +49,38 @@ def in_workers(
     jobs : int
         How many processes.
 
+    When a process dies, as it does when memory runs out, what was not finished is given to half
+    as many new ones.
+
     Raises
     ------
     WorkerError
-        When a process dies, as it does when memory runs out. An error of `work` itself arrives
+        When a process dies that was the only one. An error of `work` itself arrives
         as it is. Whatever ends the iteration ends the processes, an interrupt included.
     """
-    if not items:
-        return
+    left = dict(enumerate(items))
+    while left:
+        try:
+            for at, outcome in _in_pool(work, left, jobs):
+                del left[at]
+                yield at, outcome
+        except BrokenProcessPool:
+            if jobs == 1:
+                raise WorkerError(
+                    "a worker process died though it worked alone, as happens when memory runs "
+                    "out; give the machine more, or the work less: fewer instances or candidates"
+                ) from None
+            jobs = jobs // 2
+            warnings.warn(
+                f"a worker process died, as happens when memory runs out; going on with {jobs}",
+                MhpcWarning,
+                stacklevel=2,
+            )
+
+
+def _in_pool(
+    work: Callable[[Item], Outcome], items: Mapping[int, Item], jobs: int
+) -> Iterator[tuple[int, Outcome]]:
     begun.append(jobs)
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
@@ -65,14 +90,9 @@ def in_workers(
     )
     try:
         with _as_workers_start():
-            positions = {pool.submit(work, item): at for at, item in enumerate(items)}
+            positions = {pool.submit(work, item): at for at, item in items.items()}
         for done in as_completed(positions):
             yield positions[done], done.result()
-    except BrokenProcessPool:
-        raise WorkerError(
-            "a worker process died, as happens when memory runs out; what was finished is kept, "
-            "so run the same command again, with fewer --jobs"
-        ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         # What a worker has begun is of no use to anyone any more.

@@ -34,7 +34,7 @@ def lower_gram(X: FloatArray, *, scale: float) -> FloatArray:
     """
     X = np.ascontiguousarray(X, dtype=float)
     # BLAS counts columns first: the upper triangle of its product is the lower one of ours.
-    if (dsyrk := _routine(cython_blas, "dsyrk")) is None:
+    if (dsyrk := routine(cython_blas, "dsyrk")) is None:
         return np.asarray(blas.dsyrk(scale, X.T, trans=1, lower=0)).T
     (N, K), product = X.shape, np.zeros((len(X), len(X)))
     dsyrk(
@@ -54,7 +54,7 @@ def cholesky_in_place(A: FloatArray) -> FloatArray:
     """
     A = np.ascontiguousarray(A, dtype=float)
     V, info = len(A), ctypes.c_int(0)
-    if dpotrf := _routine(cython_lapack, "dpotrf"):
+    if dpotrf := routine(cython_lapack, "dpotrf"):
         dpotrf(b"U", _int(V), _at(A), _int(max(V, 1)), ctypes.byref(info))
     else:
         info.value = lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1)[1]
@@ -67,7 +67,7 @@ def substitute(factor: FloatArray, B: FloatArray) -> FloatArray:
     """Return the solution of A Y = B, (V, K), from the factor that `cholesky_in_place` gives."""
     solution = np.array(B, dtype=float, order="F")
     V, K = solution.shape
-    if (dpotrs := _routine(cython_lapack, "dpotrs")) is None:
+    if (dpotrs := routine(cython_lapack, "dpotrs")) is None:
         return np.asarray(lapack.dpotrs(factor.T, solution, lower=0, overwrite_b=1)[0])
     dpotrs(
         b"U", _int(V), _int(K), _at(factor), _int(max(V, 1)), _at(solution), _int(max(V, 1)),
@@ -84,7 +84,7 @@ def _kind(declared: str) -> Any:
 
 
 @cache
-def _routine(library: Any, name: str) -> Callable[..., None] | None:
+def routine(library: Any, name: str) -> Callable[..., None] | None:
     """Return a routine by its address, None where its integers are not the usual ones."""
     capsule, api = library.__pyx_capi__[name], ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p

@@ -1,7 +1,7 @@
 """The closed form by Cholesky: Y = (I + lambda L)^-1 B (equation 6)."""
 
 from mhpc.core.arrays import FloatArray
-from mhpc.graph.lapack import cholesky_in_place, substitute
+from mhpc.graph.blocked import factor_in_place, solve_in_strips
 
 
 def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -20,4 +20,4 @@ def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
     float array, (V, K)
         V^3 / 3 multiplications for the factor and V * V * K for each of two substitutions.
     """
-    return substitute(cholesky_in_place(A), B)
+    return solve_in_strips(factor_in_place(A), B)

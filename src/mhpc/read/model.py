@@ -40,6 +40,14 @@ def read_model(folder: Path) -> Model:
             f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote, "
             "by a method that learns; one that needs all instances at once, as one-truth, has none"
         )
+    model = read_frozen(path)
+    if not isinstance(model, Model):
+        raise UnreadableError(f"{path} holds no model")
+    return model
+
+
+def read_frozen(path: Path) -> Any:
+    """Read frozen data of this package, whatever they are, as `write_frozen` wrote them."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             described = json.loads(arrays["description"].tobytes())
@@ -48,14 +56,11 @@ def read_model(folder: Path) -> Model:
                     f"{path} has format {described['format']!r}, and this version reads {FORMAT}; "
                     "consolidate once more with this version"
                 )
-            model = _made(described["model"], arrays)
+            return _made(described["model"], arrays)
     except _DAMAGE as error:
         if isinstance(error, UnreadableError):
             raise
         raise UnreadableError(f"{path} is damaged: {error}") from None
-    if not isinstance(model, Model):
-        raise UnreadableError(f"{path} holds no model")
-    return model
 
 
 def _made(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:

@@ -55,6 +55,19 @@ def text_lines(path: Path, compression: str, *, longest: int = 1 << 21) -> str:
     )
 
 
+def rows_of_parquet(path: Path) -> int:
+    """Return how many rows a Parquet file says it has; 0 where it is none, or damaged."""
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return 0
+    try:
+        found = duckdb.execute(f"SELECT num_rows FROM parquet_file_metadata([{one_file(path)}])")
+        return sum(rows for (rows,) in found.fetchall())
+    except duckdb.Error:
+        # Whoever reads it says what is wrong with it.
+        return 0
+
+
 def reason(error: duckdb.Error) -> str:
     """Boil an error down to where and what, to follow a file's name in a message."""
     text = str(error)

@@ -1,12 +1,10 @@
 """``run.json``: all that is needed to understand a run and to repeat it."""
 
-import glob
-import hashlib
 import math
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from mhpc.core.summary import Summary
@@ -14,21 +12,21 @@ from mhpc.core.summary import Summary
 _PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
 
 
-def run_document(settings: dict[str, Any], summary: Summary) -> dict[str, Any]:
-    """Return the content of ``run.json``."""
+def run_document(
+    settings: dict[str, Any], inputs: Mapping[str, Any], summary: Summary
+) -> dict[str, Any]:
+    """Return the content of ``run.json``; `inputs` are the fingerprints of what was read."""
     return {
         "settings": settings,
-        "inputs": {
-            name: fingerprint(Path(settings[name]))
-            for name in ("votes", "taxonomy", "truth", "gold")
-            if settings.get(name) and lasts(Path(settings[name]))
-        },
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in _PACKAGES},
-        },
+        "inputs": dict(inputs),
+        "versions": {"python": platform.python_version(), **versions()},
         **plain(summary),
     }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what figures depend on."""
+    return {package: version(package) for package in _PACKAGES}
 
 
 def plain(value: Any) -> Any:
@@ -42,34 +40,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def lasts(path: Path) -> bool:
-    """Tell whether something can be read once more, as what came through a pipe cannot."""
-    return path.is_file() or bool(_several(path))
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Return the size and the hash of a file, or of those of a folder or pattern together."""
-    if not path.is_file():
-        parts = [fingerprint(file) for file in _several(path)]
-        digests = "".join(part["sha256"] for part in parts)
-        return {
-            "files": len(parts),
-            "bytes": sum(part["bytes"] for part in parts),
-            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
-        }
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
-
-
-def _several(path: Path) -> list[Path]:
-    """Return the files that are read where a folder or a pattern is named, by name."""
-    if path.is_dir():
-        found = [file for file in path.glob("[!._]*") if file.is_file()]
-        found = [file for file in found if file.suffix == ".parquet"] or found
-    else:
-        # A pattern may be absolute, which Path.glob does not take.
-        found = [Path(name) for name in glob.iglob(str(path))]  # noqa: PTH207
-    return sorted(file for file in found if file.is_file())

@@ -59,6 +59,8 @@ def write_report(folder: Path, facts: Mapping[str, Any]) -> None:
             with steady:
                 for name in contents:
                     (beside / name).replace(folder / name)
+    except UnwritableError:
+        raise
     except OSError as error:
         raise UnwritableError(f"{folder}/report.html cannot be made: {error.strerror}") from None
 

@@ -44,7 +44,9 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
                 temporary_folder(f".{target.name}-", inside=target.parent, mode=0o777)
             )
         except OSError as error:
-            raise UnwritableError(f"{target} cannot be made: {error.strerror}") from None
+            raise UnwritableError(
+                f"{target} cannot be made: {error.strerror}; choose another"
+            ) from None
         stack.enter_context(claimed(beside))
         yield beside
         refuse_existing(target, force=force)

@@ -17,6 +17,7 @@ from mhpc.core.consolidation import ScoredCells
 from mhpc.core.index import Index
 from mhpc.core.memory import memory_budget
 from mhpc.errors import UnwritableError
+from mhpc.write.disk import writing
 
 AddScores: TypeAlias = Callable[[ScoredCells], None]
 AddLabels: TypeAlias = Callable[[IntArray, IntArray, FloatArray], None]
@@ -36,7 +37,7 @@ def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddSc
     The best of each instance come first. The file is there once the stream is closed, and not
     at all if something goes wrong meanwhile.
     """
-    with _hidden_folder(path) as folder, duckdb.connect() as connection:
+    with writing(path), _hidden_folder(path) as folder, duckdb.connect() as connection:
         connection.execute(f"SET memory_limit = '{max(LEAST, memory_budget() // 4)}B'")
         connection.execute("SET enable_progress_bar = false")
         connection.execute(f"SET temp_directory = {_literal(folder)}")
@@ -59,13 +60,8 @@ def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddSc
         yield add
         batch.flush()
         beside = folder / path.name
-        try:
-            connection.execute(
-                f"COPY cells TO {_literal(beside)} (FORMAT parquet, COMPRESSION zstd)"
-            )
-            beside.replace(path)
-        except (duckdb.IOException, OSError) as error:
-            raise UnwritableError(f"{path} cannot be written: {error}") from None
+        connection.execute(f"COPY cells TO {_literal(beside)} (FORMAT parquet, COMPRESSION zstd)")
+        beside.replace(path)
 
 
 @contextmanager
@@ -76,7 +72,7 @@ def labels_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddLa
     are quoted here, once each.
     """
     instance_ids, label_ids = _quoted(instances.ids), _quoted(labels.ids)
-    with _hidden_folder(path) as folder, duckdb.connect() as connection:
+    with writing(path), _hidden_folder(path) as folder, duckdb.connect() as connection:
         part, beside = folder / "part", folder / path.name
         with beside.open("wb") as file:
             file.write(b"instance,label,score\n")
@@ -88,11 +84,8 @@ def labels_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddLa
                     shutil.copyfileobj(lines, file, 1 << 20)
 
             batch = _Batch(append)
-            try:
-                yield batch.add
-                batch.flush()
-            except duckdb.IOException as error:
-                raise UnwritableError(f"{path} cannot be written: {error}") from None
+            yield batch.add
+            batch.flush()
         beside.replace(path)
 
 

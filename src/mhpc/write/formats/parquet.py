@@ -10,6 +10,7 @@ import duckdb
 from mhpc.core.memory import memory_budget
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import DataError
+from mhpc.write.disk import writing
 from mhpc.write.formats.format import OF_A_RUN, Format, What
 from mhpc.write.formats.tables import Table, table_of
 from mhpc.write.streams import LEAST
@@ -25,7 +26,7 @@ class Parquet(Format):
 
     def write(self, file: BinaryIO, subject: Any, what: What) -> None:
         """Write a table; what does not fit in memory waits on disk."""
-        with temporary_folder("mhpc-") as folder:
+        with temporary_folder("mhpc-") as folder, writing(folder):
             _copy(table_of(subject, what), folder)
             with (folder / "whole").open("rb") as whole:
                 shutil.copyfileobj(whole, file, 1 << 20)

@@ -1,0 +1,144 @@
+"""What goes wrong around a run: one line that says what would do, and the old output as it was."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from mhpc.read.votes import read_votes
+
+Mhpc = Callable[..., CompletedProcess[str]]
+
+resource = pytest.importorskip("resource")
+
+CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "-o")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture
+def old(garden: Path, mhpc: Mhpc) -> dict[str, bytes]:
+    """What an earlier run wrote to OUT."""
+    assert mhpc(*CONSOLIDATE, "OUT").returncode == 0
+    return contents(garden / "OUT")
+
+
+@pytest.mark.parametrize(
+    "stage", ["write_taxonomy", "write_model", "write_sources", "summarise", "write_report"]
+)
+def test_a_disk_that_is_full_in_any_stage_costs_nothing(
+    stage: str, garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = names(garden)
+    monkeypatch.setattr(f"mhpc.run.{stage}", full)
+    done = mhpc(*CONSOLIDATE, "OUT", "--force", "--report")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"mhpc: error: {garden} takes no more: No space left on device; free some space there, "
+        "or choose a folder elsewhere; nothing was written\n"
+    )
+    assert contents(garden / "OUT") == old
+    assert names(garden) == before
+
+
+def test_files_that_may_not_grow_are_told_of(garden: Path, old: dict[str, bytes]) -> None:
+    """Every writer meets the limit by itself: DuckDB's, NumPy's and Python's."""
+    before = names(garden)
+    for most in (0, 600):
+        done = subprocess.run(
+            [sys.executable, "-m", "mhpc", *CONSOLIDATE, "OUT", "--force", "--progress", "none"],
+            cwd=garden, capture_output=True, text=True, check=False,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most, most)),
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.count("\n") == 1
+        assert f"{garden} takes no more: File too large; free some space" in done.stderr
+        assert contents(garden / "OUT") == old
+        assert names(garden) == before
+
+
+def test_a_full_folder_for_temporary_files_is_named(garden: Path) -> None:
+    (garden / "scratch").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "mhpc", "consolidate", "-", *CONSOLIDATE[2:], "OUT"],
+        cwd=garden, capture_output=True, check=False, input=b"x" * 100_000,
+        env=os.environ | {"TMPDIR": str(garden / "scratch")},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )  # fmt: skip
+    said = done.stderr.decode()
+    assert done.returncode == 2
+    assert f"{garden / 'scratch'} takes no more" in said
+    assert "set TMPDIR to a folder with more" in said
+    assert not names(garden / "scratch")
+    assert "OUT" not in names(garden)
+
+
+def test_votes_that_change_while_they_are_read_are_refused(
+    garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(source: str, **more: Any) -> Any:
+        found = read_votes(source, **more)
+        with Path(source).open("a") as file:
+            file.write("4,ann,bee\n")
+        return found
+
+    before = names(garden)
+    monkeypatch.setattr("mhpc.engine.local.read_votes", read)
+    done = mhpc(*CONSOLIDATE, "OUT", "--force")
+    assert done.returncode == 1
+    assert "votes.csv changed while it was read; run again when nobody writes to it" in done.stderr
+    assert contents(garden / "OUT") == old
+    assert names(garden) == before
+
+
+def test_votes_that_are_gone_once_they_were_read_do_not_matter(
+    garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(source: str, **more: Any) -> Any:
+        found = read_votes(source, **more)
+        Path(source).unlink()
+        return found
+
+    monkeypatch.setattr("mhpc.engine.local.read_votes", read)
+    assert mhpc(*CONSOLIDATE, "OUT", "--force").returncode == 0
+    assert contents(garden / "OUT")["labels.csv"] == old["labels.csv"]
+
+
+def test_votes_that_vanish_before_they_are_read_are_told_of(
+    garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(source: str, **more: Any) -> Any:
+        Path(source).unlink()
+        return read_votes(source, **more)
+
+    monkeypatch.setattr("mhpc.engine.local.read_votes", read)
+    done = mhpc(*CONSOLIDATE, "OUT", "--force")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "votes.csv" in done.stderr
+    assert contents(garden / "OUT") == old
+
+
+def test_what_is_read_from_a_pipe_cannot_be_gone_on_from(garden: Path) -> None:
+    votes = (garden / "votes.csv").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "mhpc", "consolidate", "-", *CONSOLIDATE[2:], "OUT", "--resume"],
+        cwd=garden, capture_output=True, check=False, input=votes,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert b"what comes through a pipe may not be what it was" in done.stderr
