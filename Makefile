@@ -1,6 +1,7 @@
 # make demo   the main job on the bundled example
 # make test   the tests
 # make lint   style and types
+# make docs   the docs as pages, docs/_build/index.html; what does not resolve fails
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
 # make hard   runs that are killed at random moments
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
@@ -9,7 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint hard page page-check bench clean
+.PHONY: demo test lint docs hard page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -21,6 +22,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q -E docs docs/_build
+	@echo "docs/_build/index.html"
 
 page: web/dist/index.html
 	cp $< src/mhpc/report/page.html
@@ -48,7 +53,7 @@ hard: $(VENV)/installed-dev
 	$(BIN)/python -m hard.kills
 
 clean:
-	rm -rf $(VENV) mhpc-demo web/node_modules web/dist
+	rm -rf $(VENV) mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:
@@ -61,6 +66,10 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .[dev]
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .[docs]
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt

@@ -26,6 +26,8 @@ _TINY = 1e-300
 class ExpectedF(Rule):
     """Take the closed sets S of highest expected hierarchical F.
 
+    With p the chance of a label and c the cost of missing one, that is ::
+
         F(S) ~ (1 + c) * sum of p in S / (|S| + c * sum of all p),    c = 2^depth_bias,
 
     over all instances together, which is how hierarchical F is defined (Kiritchenko, Matwin,
