@@ -54,7 +54,7 @@ def outcome(name: str, misled: int) -> tuple[float, float]:
     label = garden.taxonomy.labels.positions[TRUE]
     there = truth.rows[dense(truth.closed)[:, label] > 0]
     found = dense(result.decision.reason)[there][:, label] > 0
-    (judged,) = mhpc.compare(votes, garden.taxonomy, [name])
+    (judged,) = mhpc.compare(votes, garden.taxonomy, [name], folds=2)
     return float(found.mean()), judged.judged.loss("closed") if judged.judged else np.nan
 
 

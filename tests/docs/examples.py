@@ -18,7 +18,7 @@ from tests.docs.samples import SAMPLES
 ELIDED = "…"
 """Stands for any text within a line, and for any lines by itself."""
 
-SHOWN = frozenset({"text", "csv", "json", "xml"})
+SHOWN = frozenset({"text", "json", "xml"})
 """Kinds of fences that are only looked at."""
 
 

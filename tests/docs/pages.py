@@ -22,7 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<kind>[^`]*)$")
-_COMMENT = re.compile(r"^<!--\s*(?P<word>setup|file|not run)\b:?\s*(?P<rest>.*)$")
+_COMMENT = re.compile(r"^ *<!--\s*(?P<word>setup|file|not run)\b:?\s*(?P<rest>.*)$")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from mhpc.simulate.departments import Department, simulate_department
 TASKS = 60
 """Photographs that are taken to be tasks of an annotation tool."""
 
+CLASSIFIED = 120
+"""Photographs that models look at."""
+
 
 def garden(folder: Path) -> None:
     """Leave votes.csv, taxonomy.csv and truth.csv of the example."""
@@ -55,14 +58,14 @@ def classifiers(folder: Path) -> None:
         with (folder / "models" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file)
             table.writerow(["id", *data.taxonomy.labels])
-            for at_photo, row in zip(known.rows, scores, strict=True):
+            for at_photo, row in zip(known.rows[:CLASSIFIED], scores, strict=False):
                 photo = data.votes.instances[at_photo]
                 table.writerow([photo, *(f"{score:.3f}" for score in row)])
 
 
 def doctors(folder: Path) -> None:
     """Leave visits.csv, diseases.csv and diagnoses.csv of a department."""
-    found = simulate_department(Department(labels=40, patients=300), seed=0)
+    found = simulate_department(Department(labels=30, patients=150), seed=0)
     mhpc.write_votes(folder / "visits.csv", found.votes)
     mhpc.write_taxonomy(folder / "diseases.csv", found.taxonomy)
     truth = found.truth
