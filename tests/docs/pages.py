@@ -3,8 +3,8 @@
 A page speaks to its reader and, in comments that no reader sees, to the tests:
 
 ``<!-- setup ... -->``
-    commands that are run where the comment stands, so that files of which the page speaks exist;
-    ``sample NAME`` leaves those of `tests.docs.samples`;
+    a command, or lines of commands, that are run where the comment stands, so that files of which
+    the page speaks exist; ``sample NAME`` leaves those of `tests.docs.samples`;
 ``<!-- file: NAME -->``
     the next fence is the content of that file, which is written;
 ``<!-- not run: REASON -->``
@@ -47,7 +47,7 @@ def blocks(page: str) -> Iterator[Block]:
         if comment := _COMMENT.match(line):
             word, rest = comment["word"], comment["rest"]
             if word == "setup":
-                yield Block(number, "setup", _until("-->", lines))
+                yield Block(number, "setup", _commands(rest, lines))
             else:
                 marks["file" if word == "file" else "not_run"] = rest.removesuffix("-->").strip()
         elif fence := _FENCE.match(line):
@@ -56,6 +56,13 @@ def blocks(page: str) -> Iterator[Block]:
             marks = {}
         elif line.strip() and marks:
             raise ValueError(f"line {number}: a mark stands before something that is no fence")
+
+
+def _commands(rest: str, lines: Iterator[tuple[int, str]]) -> str:
+    """Return the commands of a comment, which may stand on one line with it."""
+    if rest.endswith("-->"):
+        return f"{rest.removesuffix('-->').strip()}\n"
+    return _until("-->", lines)
 
 
 def _until(end: str, lines: Iterator[tuple[int, str]]) -> str:

@@ -87,12 +87,14 @@ def test_a_session_is_commands_and_what_comes_of_them() -> None:
 
 def test_a_page_comes_apart_into_what_is_run_written_and_shown() -> None:
     page = (
-        "<!-- setup\ncp a b\n-->\n\n<!-- file: votes.csv -->\n\n```text\ninstance\n```\n"
+        "<!-- setup\ncp a b\n-->\n<!-- setup sample garden -->\n"
+        "<!-- file: votes.csv -->\n\n```text\ninstance\n```\n"
         "1. In a list\n\n   ```sh\n   mhpc methods\n   ```\n<!-- not run: no cluster -->\n"
         "````{note}\n```sh\n```\n````\n"
     )
     assert list(blocks(page)) == [
         Block(1, "setup", "cp a b\n"),
+        Block(4, "setup", "sample garden\n"),
         Block(7, "text", "instance\n", file="votes.csv"),
         Block(12, "sh", "mhpc methods\n"),
         Block(16, "{note}", "```sh\n```\n", not_run="no cluster"),
