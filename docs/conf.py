@@ -19,6 +19,7 @@ extensions = [
     "command_reference",
     "drawn_figures",
     "mathml",
+    "offline",
     "python_reference",
 ]
 exclude_patterns = ["_build"]

@@ -16,10 +16,10 @@ def test_it_is_one_screen() -> None:
 
 
 def test_it_names_the_files_of_a_run(tmp_path: Path) -> None:
-    garden = garden_folder()
-    words = ["consolidate", garden / "votes.csv", "--taxonomy", garden / "taxonomy.csv"]
-    line = [sys.executable, "-m", "mhpc", *words, "--method", "sa", "-o", tmp_path / "result"]
-    subprocess.run(line, check=True, capture_output=True)
+    words = ["votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa"]
+    words += ["-o", str(tmp_path / "result")]
+    line = [sys.executable, "-m", "mhpc", "consolidate", *words]
+    subprocess.run(line, cwd=garden_folder(), check=True, capture_output=True)
     (said,) = re.findall(r"^`result/` has (.*);", README, flags=re.MULTILINE)
     named = set(re.findall(r"`([^`]*)`", said))
     assert named == {path.name for path in (tmp_path / "result").iterdir()}

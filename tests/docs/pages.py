@@ -67,7 +67,7 @@ def _commands(rest: str, lines: Iterator[tuple[int, str]]) -> str:
 
 def _until(end: str, lines: Iterator[tuple[int, str]]) -> str:
     """Return the lines before the one that ends, without what all are indented by."""
-    taken = []
+    taken: list[str] = []
     for _, line in lines:
         if line.strip() == end:
             return textwrap.dedent("".join(f"{each}\n" for each in taken))
