@@ -49,6 +49,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sphinx = False
+html_show_search_summary = False  # excerpts are fetched, which pages on disk cannot do
 html_copy_source = False
 html_show_copyright = False
 templates_path: list[str] = []

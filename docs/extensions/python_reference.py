@@ -43,10 +43,17 @@ class Interface(SphinxDirective):
 
 def _told(name: str) -> str:
     found = _of(name)
-    directive = "autofunction" if inspect.isfunction(found) else "autoclass"
-    members = "" if inspect.isfunction(found) or _is_parameters(found) else "\n   :members:"
-    text = f"### {name}\n\n```{{eval-rst}}\n.. {directive}:: mhpc.{name}{members}\n```\n"
-    return text + _parameters(found) if _is_parameters(found) else text
+    if inspect.isfunction(found):
+        return _directive(name, f".. autofunction:: mhpc.{name}")
+    if _is_parameters(found):
+        # Ranges stand in the table; types that carry them would bury the names.
+        given = ", ".join(f"{each['name']}={each['default']!r}" for each in found.describe())
+        return _directive(name, f".. autoclass:: mhpc.{name}(*, {given})") + _parameters(found)
+    return _directive(name, f".. autoclass:: mhpc.{name}\n   :members:")
+
+
+def _directive(name: str, text: str) -> str:
+    return f"### {name}\n\n```{{eval-rst}}\n{text}\n```\n"
 
 
 def _parameters(found: type[Parameters]) -> str:
