@@ -1,6 +1,7 @@
 # make demo   the main job on the bundled example
 # make test   the tests
 # make lint   style and types
+# make docs   the docs as pages, docs/_build/index.html; what does not resolve fails
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
 # make hard   runs that are killed at random moments
 # make wheel  the package built, installed bare, every command run from it
@@ -11,7 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint audit hard wheel lowest page page-check bench clean
+.PHONY: demo test lint audit docs hard wheel lowest page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -28,6 +29,10 @@ lint: $(VENV)/installed-dev audit
 audit: $(VENV)/installed-dev
 	$(BIN)/pip check
 	$(BIN)/python -m hard.audit
+
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q -E docs docs/_build
+	@echo "docs/_build/index.html"
 
 page: web/dist/index.html
 	cp $< src/mhpc/report/page.html
@@ -63,7 +68,7 @@ lowest: $(VENV)-lowest/installed
 	$(VENV)-lowest/bin/pytest -n 2 --ignore tests/browser $(PYTEST_ARGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest mhpc-demo web/node_modules web/dist
+	rm -rf $(VENV) $(VENV)-lowest mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:
@@ -76,6 +81,10 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .[dev]
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .[docs]
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt

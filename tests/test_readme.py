@@ -1,71 +1,45 @@
-"""What the README says is what happens."""
+"""What the README says is what happens; its examples are run with those of the docs."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from mhpc.consolidate.registry import METHODS, method_class
 from mhpc.datasets.garden import garden_folder
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(garden_folder(), tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    names: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), names)  # noqa: S102 - our own page
-    (start,) = re.findall(r"# (\[.*), …\]", example)
-    labels = names["result"].labels["photo-073"]  # type: ignore[attr-defined]
-    assert str(labels).startswith(start)
+def test_it_is_one_screen() -> None:
+    assert len(README.splitlines()) <= 70
 
 
-def test_the_shell_example_runs(tmp_path: Path) -> None:
-    shutil.copytree(garden_folder(), tmp_path, dirs_exist_ok=True)
-    commands = re.findall(r"^mhpc (inspect|consolidate) (.*)$", README, flags=re.MULTILINE)
-    assert len(commands) == 2
-    for command, arguments in commands:
-        line = [sys.executable, "-m", "mhpc", command, *arguments.split()]
-        subprocess.run(line, cwd=tmp_path, check=True, capture_output=True)
-    files = {path.name for path in (tmp_path / "result").iterdir()}
-    assert files == {
-        "labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
-    }  # fmt: skip
-    assert all(f"`{name}`" in README for name in files)
+def test_it_names_the_files_of_a_run(tmp_path: Path) -> None:
+    words = ["votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa"]
+    words += ["-o", str(tmp_path / "result")]
+    line = [sys.executable, "-m", "mhpc", "consolidate", *words]
+    subprocess.run(line, cwd=garden_folder(), check=True, capture_output=True)
+    (said,) = re.findall(r"^`result/` has (.*);", README, flags=re.MULTILINE)
+    named = set(re.findall(r"`([^`]*)`", said))
+    assert named == {path.name for path in (tmp_path / "result").iterdir()}
 
 
-def test_the_table_of_figures_is_what_the_demo_prints(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "mhpc", "demo"]
-    done = subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, text=True)
-    row = r"^\| (best single[^|]*|sa,[^|]*|auto,[^|]*) \| (.*) \|$"
-    rows = re.findall(row, README, flags=re.MULTILINE)
-    assert len(rows) == 3
-    for name, figures in rows:
-        printed = [row for row in done.stdout.splitlines() if row.startswith(f"{name} ")][-1]
-        loss, auc, _, coverage, count = printed.removeprefix(name).split()
-        assert figures.split(" | ") == [loss, auc, coverage]
-        assert f"{count} photographs" in README
+def test_its_figures_are_those_of_the_docs() -> None:
+    deciding = (ROOT / "docs" / "deciding.md").read_text(encoding="utf-8")
+    told = {row[0]: [row[1], row[3], row[4]] for row in rows(deciding) if len(row) == 6}
+    shown = [row[1:] for row in rows(README) if re.fullmatch(r"0\.\d{3}", row[-1])]
+    assert len(shown) == 9
+    for name, *figures in shown:
+        of_docs = [f"{float(figure):.3f}" for figure in told[name]]
+        assert figures == of_docs, name
 
 
-def test_the_table_of_methods_is_the_registry() -> None:
-    rows = re.findall(r"^\| \[`(.*)`\]\((.*)\) \| (.*) \|$", README, flags=re.MULTILINE)
-    assert [name for name, _, _ in rows] == list(METHODS)
-    for name, page, summary in rows:
-        assert (ROOT / page).is_file()
-        assert summary == method_class(name).summary
-
-
-def test_links_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target.strip()).exists(), f"{page.name}: {target}"
+def rows(page: str) -> list[list[str]]:
+    """Return the cells of all tables, a list a row; marks of code and brackets left out."""
+    lines = re.findall(r"^\| (.*) \|$", page, flags=re.MULTILINE)
+    plain = [re.sub(r"`--(.*?)`", r"\1", re.sub(r" \(.*?\)", "", line)) for line in lines]
+    return [line.split(" | ") for line in plain]
 
 
 def test_the_picture_is_what_its_script_draws(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def main(wanted: list[str]) -> None:
         found = decided(read(), everywhere=name.startswith("chexpert"))
         rows += [{"set": name, **row} for row in found]
         print(f"\n{name}\n" + "\n".join(map(_line, found)), flush=True)
+    print(f"\nHierarchical F\n\n{table(rows)}")
     ahead = [
         f"{row['set']} ({row['way']})" for row in rows if row["way"] != "auto" and row["ahead"]
     ]
@@ -98,6 +99,17 @@ def decided(data: Dataset, *, everywhere: bool) -> list[dict[str, Any]]:
         }
         for way in ways
     ]
+
+
+def table(rows: list[dict[str, Any]], figure: str = "hierarchical_f") -> str:
+    """Return markdown: a row a set, a column a way of deciding."""
+    ways = list(dict.fromkeys(row["way"] for row in rows))
+    cells = {(row["set"], row["way"]): f"{row[figure]:.3f}" for row in rows}
+    lines = [
+        f"| {name} | {' | '.join(cells[name, way] for way in ways)} |"
+        for name in dict.fromkeys(row["set"] for row in rows)
+    ]
+    return "\n".join([f"| set | {' | '.join(ways)} |", f"|---|{'---:|' * len(ways)}", *lines])
 
 
 def _figures(result: Result, known: EncodedTruth) -> dict[str, float]:

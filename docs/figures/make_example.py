@@ -51,7 +51,7 @@ def _picture(result: Result, truth: set[str]) -> str:
     parts.append(_text(bars, TOP - 14, "consolidated score", weight="bold"))
     chosen = set(result.labels[PHOTOGRAPH])
     raw, augmented = dense(panel.raw[answers]), dense(panel.augmented[answers])
-    scores = dense(result.consolidation.score[[case]])[0]
+    scores = dense(result.consolidation.score[case : case + 1])[0]
     for line, k in enumerate(labels):
         y = TOP + ROW * line + 14
         name = panel.taxonomy.names[k]

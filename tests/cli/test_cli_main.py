@@ -93,6 +93,12 @@ def test_every_command_helps(mhpc: Mhpc, command: str) -> None:
     assert f"  {command} " in mhpc("-h").stdout
 
 
+def test_the_help_tells_the_exit_codes(mhpc: Mhpc) -> None:
+    told = " ".join(mhpc("--help").stdout.split())
+    assert "Exit codes: 0 done, 1 the data are wrong" in told
+    assert "130 interrupted, 143 told to end." in told
+
+
 def test_an_unknown_command_names_the_nearest(mhpc: Mhpc) -> None:
     done = mhpc("simulte")
     assert done.returncode == 2

@@ -1,7 +1,6 @@
 """The command line: one command a file, loaded when it is called.
 
-Data go to standard output, talk and progress to standard error. Exit codes: 0 done, 1 the data
-are wrong, 2 the usage is wrong, 130 interrupted, 143 told to end.
+Data go to standard output, talk and progress to standard error.
 """
 
 import io
@@ -32,6 +31,14 @@ COMMANDS = {
     "methods": "mhpc.cli.methods:methods",
 }
 """Name and home of every command, in the order of the help."""
+
+EXIT_CODES = {
+    0: "done",
+    1: "the data are wrong, or the machine failed",
+    2: "the usage is wrong",
+    130: "interrupted",
+    143: "told to end",
+}
 
 
 class LazyCommands(click.Group):
@@ -72,6 +79,7 @@ class LazyCommands(click.Group):
 @click.group(
     cls=LazyCommands,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+    epilog=f"Exit codes: {', '.join(f'{code} {what}' for code, what in EXIT_CODES.items())}.",
 )
 @click.version_option(package_name="mhpc")
 @click.option("--debug", is_flag=True, help="Show where an error arose.")

@@ -29,6 +29,8 @@ _NOTHING = (1.0, 0.0)
 class ExpectedF(Rule):
     """Take the closed sets S of highest expected hierarchical F.
 
+    With p the chance of a label and c the cost of missing one, that is ::
+
         F(S) ~ (1 + c) * sum of p in S / (|S| + c * sum of all p),    c = 2^depth_bias,
 
     over all instances together, which is how hierarchical F is defined (Kiritchenko, Matwin,

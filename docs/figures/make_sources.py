@@ -1,0 +1,58 @@
+"""Draw how sources fare, as a run tells it and as the truth does: make_sources.py FILE."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import mhpc
+from mhpc.core.arrays import dense
+from mhpc.datasets.garden import Dataset
+from mhpc.encode.truth import encode_truth
+from mhpc.paper.figures import as_svg, drawing, new_figure
+from mhpc.result import Result
+
+COLOURS = {"accurate": "#2a6f4e", "vague": "#c9a227", "wrong": "#b0521b"}
+
+
+def main(target: Path) -> None:
+    """Write the picture as SVG."""
+    garden = mhpc.load_garden()
+    result = mhpc.consolidate(garden.votes, garden.taxonomy)
+    told = sorted(result.sources, key=lambda each: each.wrong.value)
+    in_fact = truly_wrong(result, garden)
+    with drawing():
+        figure = new_figure(1, 1, width=7.5, height=3.8)
+        axes = figure.axes[0]
+        names = [f"{each.source} ({each.answers})" for each in told]
+        left = np.zeros(len(told))
+        for kind in ("wrong", "vague", "accurate"):
+            share = np.array([getattr(each, kind).value for each in told])
+            axes.barh(names, share, left=left, color=COLOURS[kind], label=kind, height=0.7)
+            left += share
+        marks = [in_fact[each.source] for each in told]
+        axes.plot(marks, names, "kD", markersize=5, label="wrong, by the truth", zorder=3)
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("share of a person's most specific labels (answers in brackets)")
+        axes.grid(visible=False)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        target.write_text(as_svg(figure), encoding="utf-8")
+
+
+def truly_wrong(result: Result, garden: Dataset) -> dict[str, float]:
+    """Return the share of each source's most specific labels that are not true."""
+    panel = result.panel
+    true = dense(encode_truth(garden.truth, panel.taxonomy, panel.instances).closed) > 0
+    said = dense(panel.raw) > 0
+    # What lies above another label of the same answer is not its most specific one.
+    above = dense(panel.taxonomy.closure) - np.eye(len(panel.taxonomy))
+    deepest = said & ~(said @ above > 0)
+    wrong = deepest & ~true[panel.instance]
+    return {
+        source: float(wrong[panel.source == m].sum() / deepest[panel.source == m].sum())
+        for m, source in enumerate(panel.sources)
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,65 @@
+"""Links of the README and the docs lead somewhere, as files and as pages."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mhpc.consolidate.registry import METHODS, method_class
+from tests.docs.pages import NAMES, ROOT
+
+OTHERS = ["CONTRIBUTING.md", "CHANGELOG.md"]
+
+
+def text_of(page: Path) -> str:
+    """Return a page without what stands in fences and in code."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "`code`", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the places of a page that can be linked to, named as GitHub names them."""
+    content = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", content, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def is_there(file: Path) -> bool:
+    """Tell whether a file exists, or is one that the build of the docs draws."""
+    if file.parent.name == "made":
+        return (file.parents[1] / f"make_{file.stem}.py").is_file()
+    return file.exists()
+
+
+@pytest.mark.parametrize("name", [*NAMES, *OTHERS])
+def test_links_lead_somewhere(name: str) -> None:
+    page = ROOT / name
+    for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+        if "://" in target:
+            continue
+        path, _, place = target.strip().partition("#")
+        file = page if not path else (page.parent / path).resolve()
+        assert is_there(file), target
+        assert not place or place in anchors(file), target
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = {"docs/index.md"}
+    for name in NAMES:
+        page = ROOT / name
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            entries = [line for line in tree.split() if not line.startswith(":")]
+            files = [file for entry in entries for file in page.parent.glob(f"{entry}.md")]
+            listed |= {file.relative_to(ROOT).as_posix() for file in files}
+    assert {name for name in NAMES if name.startswith("docs/")} == listed
+
+
+def test_the_table_of_methods_is_the_registry() -> None:
+    page = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[`(.*)`\]\((.*)\) \| (.*) \|$", page, flags=re.MULTILINE)
+    assert [name for name, _, _ in rows] == list(METHODS)
+    for name, file, summary in rows:
+        assert file == f"{name}.md"
+        assert (ROOT / "docs" / "methods" / file).is_file()
+        assert summary == method_class(name).summary
