@@ -10,14 +10,9 @@ import pytest
 import mhpc
 from mhpc.consolidate.registry import METHODS, make_method
 from mhpc.core.memory import within_memory
+from mhpc.core.size import Size, size_of
 from mhpc.engine import foresee
-from mhpc.engine.foresee import (
-    Size,
-    foreseen,
-    refuse_what_cannot_be_read,
-    refuse_what_will_not_fit,
-    size_of,
-)
+from mhpc.engine.foresee import foreseen, refuse_what_cannot_be_read, refuse_what_will_not_fit
 from mhpc.errors import TooLargeError
 from tests.build import panel_of, small_panel
 

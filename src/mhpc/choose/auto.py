@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from mhpc.choose.calibrate import Calibration
-from mhpc.choose.candidates import candidates_in, one_truth_in, unjudged
+from mhpc.choose.candidates import candidates_for, candidates_in, one_truth_in, unjudged
 from mhpc.choose.gold import calibrated
-from mhpc.choose.judge import VIEWS, Court, Trial, mean_of, summon, verdict
+from mhpc.choose.judge import JUDGED, VIEWS, Court, Trial, mean_of, summon, verdict
 from mhpc.choose.trials import tried
-from mhpc.consolidate.fitted import Fitted
+from mhpc.consolidate.fitted import AT_HAND, Fitted
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.silence import scope_in
 from mhpc.consolidate.smoothing import MOST
@@ -25,8 +25,12 @@ from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts, Scoped, Whole
 from mhpc.core.progress import Progress, silent
 from mhpc.core.scorecard import View
+from mhpc.core.size import Size
 from mhpc.core.stages import finished_in_steps
 from mhpc.core.views import Views
+
+_TRIALS = 45
+"""Matrices of so many numbers as are judged, which trials keep meanwhile."""
 
 
 class Auto(MethodParameters):
@@ -74,6 +78,11 @@ class Auto(MethodParameters):
             learnt=partial(self._learnt, verdict, found),
             **_facts(verdict, found),
         )
+
+    def foreseen(self, size: Size) -> int:
+        """Return what trials on a sample take together, and what the largest candidate takes."""
+        largest = max(method.foreseen(size) for method in candidates_for(one_truth=False).values())
+        return 8 * _TRIALS * min(size.cells, JUDGED) + largest + min(2 * 8 * size.cells, AT_HAND)
 
     def needs_all(self, instances: int) -> bool:
         """Tell whether candidates could do better with all instances at once: if they are few."""

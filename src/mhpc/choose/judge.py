@@ -26,7 +26,7 @@ from mhpc.errors import MhpcWarning
 
 VIEWS: tuple[View, ...] = ("specific", "closed")
 
-_CELLS = 4_000_000
+JUDGED = 4_000_000
 """Instances x labels that are judged on at most; more instances would tell little more."""
 
 
@@ -64,7 +64,7 @@ class Trial:
 
 def summon(parts: Parts, *, count: int, seed: int) -> Court:
     """Return the folds to judge on; of many instances a sample."""
-    panel = parts.sample(max(100, _CELLS // max(len(parts.taxonomy), 1)))
+    panel = parts.sample(max(100, JUDGED // max(len(parts.taxonomy), 1)))
     kin = kinship_of(panel)
     weighted = heard(panel, kin)
     found = folds(weighted, kin, count=count, seed=seed)

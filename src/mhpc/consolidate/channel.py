@@ -27,6 +27,7 @@ from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.size import Size
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.core.views import Views
 from mhpc.errors import TooLargeError
@@ -96,6 +97,10 @@ class Channel(MethodParameters):
             around = _surroundings(sample, read, inverse, self.steps, self.neighbours)
             progress("landmarks", 1, 1)
         return Inversion(read=read, inverse=inverse, around=around, probable=True)
+
+    def foreseen(self, size: Size) -> int:
+        """Return what is kept of landmarks, step by step."""
+        return 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
 
     def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
         """Refuse very many labels, or siblings: each may be said for each of the others."""

@@ -17,6 +17,7 @@ from mhpc.core.memory import as_text, memory_budget
 from mhpc.core.panel import Panel, VotesKind
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.size import Size
 from mhpc.core.views import Views
 from mhpc.errors import TooLargeError
 
@@ -50,6 +51,10 @@ class CrossSource(MethodParameters):
     fill: Annotated[float, Field(ge=0)] = 0.3
     """How many answers it is worth that labels below one that was said are as popular as
     elsewhere, in `score`."""
+
+    def foreseen(self, size: Size) -> int:
+        """Return what the system between labels takes."""
+        return _needed(size.labels, size.answers)
 
     def fit(self, parts: Parts, *, progress: Progress = silent) -> "Predictions":
         """Learn which labels go with which."""
@@ -134,8 +139,12 @@ def _counted(panel: Panel, *, heard: Hearing | None) -> tuple[FloatArray, float,
     return panel.popularity, float(panel.evidence.sum()), len(panel.instance)
 
 
+def _needed(labels: int, answers: int) -> int:
+    return 8 * 5 * min(labels, answers) * labels
+
+
 def _refuse_what_does_not_fit(labels: int, answers: int) -> None:
-    needed, budget = 8 * 5 * min(labels, answers) * labels, memory_budget()
+    needed, budget = _needed(labels, answers), memory_budget()
     if needed > budget:
         raise TooLargeError(
             f"regression between {labels:,} labels needs about {as_text(needed)}, and "

@@ -56,6 +56,7 @@ class DawidSkene(MethodParameters):
     reference: ClassVar[str] = (
         "Dawid, Skene: Maximum Likelihood Estimation of Observer Error-Rates, Appl. Stat. 1979"
     )
+    sparse: ClassVar[bool] = True
 
     smooth: Annotated[float, Field(gt=0)] = 1.0
     """Answers that the mean of a level counts for in the skill of each source."""

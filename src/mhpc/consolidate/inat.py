@@ -40,6 +40,7 @@ class INat(MethodParameters):
         "iNaturalist, community taxon: "
         "https://help.inaturalist.org/en/support/solutions/articles/151000173076"
     )
+    sparse: ClassVar[bool] = True
 
     least: Annotated[int, Field(ge=1)] = 2
     """Answers that must be for a label."""

@@ -24,6 +24,7 @@ class Majority(MethodParameters):
     reference: ClassVar[str] = (
         "find_majority_vote of taxopy, https://github.com/apcamargo/taxopy, for sets of labels"
     )
+    sparse: ClassVar[bool] = True
 
     sources: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""

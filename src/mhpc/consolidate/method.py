@@ -9,6 +9,7 @@ from mhpc.core.panel import Panel
 from mhpc.core.parameters import Parameters
 from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
+from mhpc.core.size import Size
 from mhpc.core.stages import finished
 from mhpc.core.taxonomy import Taxonomy
 
@@ -45,9 +46,16 @@ class MethodParameters(Parameters):
     learns: ClassVar[bool] = True
     """Whether what is learnt is enough to conclude on other instances."""
 
+    sparse: ClassVar[bool] = False
+    """Whether scores are as sparse as the votes."""
+
     def needs_all(self, instances: int) -> bool:
         """Tell whether so many instances are to be consolidated at once, by `consolidate`."""
         return not self.learns
+
+    def foreseen(self, size: Size) -> int:
+        """Return the bytes that learning takes beyond the votes, at its highest."""
+        return 0
 
     def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
         """Refuse a taxonomy whose labels alone need more memory than may be used."""

@@ -14,9 +14,11 @@ from mhpc.consolidate.groups import Groups, groups_in, votes_for
 from mhpc.consolidate.method import MethodParameters
 from mhpc.core.arrays import FloatArray, IntArray, dense
 from mhpc.core.consolidation import Step
+from mhpc.core.memory import memory_budget
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.size import Size
 from mhpc.core.views import Views
 from mhpc.errors import ConvergenceWarning
 
@@ -55,6 +57,12 @@ class MLCM(MethodParameters):
 
     max_iter: Annotated[int, Field(ge=1)] = 500
     """Iterations at most."""
+
+    def foreseen(self, size: Size) -> int:
+        """Return what vectors of groups take, and their factor where there is one."""
+        factor = 8 * size.groups**2
+        vectors = 8 * 4 * size.groups * size.labels
+        return vectors + (factor if 3 * factor <= memory_budget() else 0)
 
     def fit(self, parts: Parts, *, progress: Progress = silent) -> "Meanings":
         """Learn what each source means by each label."""

@@ -10,6 +10,7 @@ from scipy import sparse
 from mhpc.consolidate.fitted import Fitted
 from mhpc.consolidate.inference import infer
 from mhpc.consolidate.method import MethodParameters
+from mhpc.consolidate.testimony import BYTES
 from mhpc.consolidate.voices import Sources, kinship_of
 from mhpc.core.arrays import Sparse, dense
 from mhpc.core.consolidation import Consolidation
@@ -17,6 +18,7 @@ from mhpc.core.hierarchy import deepest
 from mhpc.core.panel import Panel
 from mhpc.core.parts import Parts
 from mhpc.core.progress import Progress, silent
+from mhpc.core.size import Size
 from mhpc.errors import ConvergenceWarning, ParameterError
 
 
@@ -45,7 +47,7 @@ class OneTruth(MethodParameters):
     reference: ClassVar[str] = (
         "own, after Dawid, Skene (Applied Statistics 1979) and Jung, Kim, Shim (EDBT 2019)"
     )
-
+    sparse: ClassVar[bool] = True
     learns: ClassVar[bool] = False
 
     jeffreys: Annotated[float, Field(gt=0)] = 0.5
@@ -74,6 +76,10 @@ class OneTruth(MethodParameters):
             "from: its rounds remember what every answer counted for; run it on all instances on "
             "one machine, or use --method dawid-skene"
         )
+
+    def foreseen(self, size: Size) -> int:
+        """Return what all statements take beside what they may mean."""
+        return BYTES * size.pairs
 
     def consolidate(
         self,

@@ -21,6 +21,7 @@ class SA(MethodParameters):
     name: ClassVar[str] = "sa"
     summary: ClassVar[str] = "simple averaging"
     reference: ClassVar[str] = PAPER
+    sparse: ClassVar[bool] = True
 
     votes: VotesKind = "raw"
     """Average the labels as said, or with all their ancestors."""

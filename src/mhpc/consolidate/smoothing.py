@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from mhpc.consolidate.fitted import concluded
+from mhpc.consolidate.graph_memory import exact_memory, landmark_memory, too_large
 from mhpc.consolidate.method import MethodParameters
 from mhpc.consolidate.smoothed import (
     Reading,
@@ -26,7 +27,8 @@ from mhpc.core.memory import as_text, memory_budget
 from mhpc.core.panel import Average, Panel, VotesKind
 from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
-from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
+from mhpc.core.size import Size
+from mhpc.errors import ConvergenceWarning, ParameterError
 from mhpc.graph.alternate import Anchor, Iterate, Smoother, alternate
 from mhpc.graph.local import REACH
 
@@ -95,6 +97,13 @@ class Smoothing(MethodParameters):
     def needs_all(self, instances: int) -> bool:
         """Tell whether the solver is exact, as far as the number of instances says."""
         return self.solver == "exact" or (self.solver == "auto" and instances <= MOST)
+
+    def foreseen(self, size: Size) -> int:
+        """Return what a graph of all instances takes or, where there are too many, of landmarks."""
+        exact = self._exact_memory(size.instances, size.labels, size.instances)
+        if self.solver == "exact" or (self.needs_all(size.instances) and exact <= memory_budget()):
+            return exact
+        return landmark_memory(size, self.landmarks, views=2 if self.votes == "each" else 1)
 
     def weights(self, parts: Parts) -> FloatArray:
         """Return the weight of every label in the distance of eq. 7, (K,)."""
@@ -239,14 +248,11 @@ class Smoothing(MethodParameters):
         needed, budget = self._needed(panel, self._distinct(panel)), memory_budget()
         if needed > budget:
             instances = int((panel.answers_per_instance > 0).sum())
-            graph = "a dense graph" if self.neighbours is None else "an exact graph"
-            raise TooLargeError(
-                f"{graph} of {instances:,} instances and {len(panel.taxonomy):,} labels needs "
-                f"about {as_text(needed)}, and {as_text(budget)} may be used; give "
-                "--set solver=graph, raise --memory, or use --method sa"
-            )
+            raise too_large(instances, len(panel.taxonomy), needed, dense=self.neighbours is None)
 
     def _needed(self, panel: Panel, distinct: int) -> int:
         answered = int((panel.answers_per_instance > 0).sum())
-        graph = distinct**2 if self.neighbours is None else 0
-        return 8 * (6 * answered * len(panel.taxonomy) + graph)
+        return self._exact_memory(answered, len(panel.taxonomy), distinct)
+
+    def _exact_memory(self, instances: int, labels: int, distinct: int) -> int:
+        return exact_memory(instances, labels, distinct, dense=self.neighbours is None)

@@ -18,7 +18,7 @@ ENOUGH_OTHERS = 1.5
 UNSEEN = 0.5
 """What every label is taken to have been said beyond what was said."""
 
-_BYTES = 200
+BYTES = 200
 """Memory that a pair of a statement and a candidate takes while it is learnt from."""
 
 
@@ -122,7 +122,7 @@ def hear(panel: Panel, kinship: FloatArray | None, known: Sparse | None) -> Test
 
 
 def _refuse_what_does_not_fit(pairs: int) -> None:
-    needed, budget = _BYTES * pairs, memory_budget()
+    needed, budget = BYTES * pairs, memory_budget()
     if needed > budget:
         raise TooLargeError(
             f"one-truth looks at {pairs:,} statements beside what they may mean at once, which "

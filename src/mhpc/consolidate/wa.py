@@ -26,6 +26,7 @@ class WA(MethodParameters):
     name: ClassVar[str] = "wa"
     summary: ClassVar[str] = "averaging, each label weighted by its support"
     reference: ClassVar[str] = PAPER
+    sparse: ClassVar[bool] = True
 
     votes: VotesKind = "raw"
     """Average the labels as said, or with all their ancestors."""

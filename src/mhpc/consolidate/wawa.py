@@ -31,6 +31,7 @@ class Wawa(MethodParameters):
         "Worker Agreement With Aggregate, as in Ustalov, Pavlichenko, Tseitlin: Learning from "
         "Crowds with Crowd-Kit, JOSS 2024, for sets of labels in a hierarchy"
     )
+    sparse: ClassVar[bool] = True
 
     smooth: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     """Answers that agree, and as many that do not, which every source is taken to have given: of a
