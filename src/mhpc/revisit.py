@@ -19,7 +19,8 @@ from mhpc.engine.local import with_known
 from mhpc.errors import DataError, MhpcWarning, UnreadableError
 from mhpc.read.decision import read_decision
 from mhpc.read.model import read_model
-from mhpc.read.run import read_run, read_run_document
+from mhpc.read.run import read_run
+from mhpc.read.run_document import read_run_document
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.report.document import fingerprint, lasts
@@ -67,11 +68,7 @@ def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = Non
 
 def read_conflicts(folder: Path) -> Conflicts:
     """Return what a run found contested and confused; the votes are not needed for it."""
-    found = read_run_document(folder).get("conflicts")
-    if found is None:
-        raise UnreadableError(
-            f"{folder} is of an earlier version, which kept no conflicts; consolidate again"
-        )
+    found = read_run_document(folder)["conflicts"]
     instances = (
         Conflict(**{**each, "disputed": tuple(Dispute(**one) for one in each["disputed"])})
         for each in found["instances"]

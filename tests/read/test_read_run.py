@@ -8,7 +8,8 @@ import pytest
 
 from mhpc.core.arrays import dense
 from mhpc.errors import MissingColumnError, UnreadableError
-from mhpc.read.run import read_run, read_run_document
+from mhpc.read.run import read_run
+from mhpc.read.run_document import read_run_document
 from mhpc.run import run
 from mhpc.settings import RunSettings
 
@@ -61,7 +62,9 @@ def test_another_run_json_is_refused(folder: Path, content: str) -> None:
 
 def test_a_broken_run_json_is_refused(folder: Path) -> None:
     (folder / "run.json").write_text("{")
-    with pytest.raises(UnreadableError, match="run.json: Expecting property name"):
+    with pytest.raises(
+        UnreadableError, match="run.json, line 1: not JSON, at character 2: Expecting property"
+    ):
         read_run(folder)
 
 

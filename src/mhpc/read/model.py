@@ -3,6 +3,7 @@
 import json
 import sys
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -22,9 +23,16 @@ _DAMAGE = (
     KeyError,
     TypeError,
     AttributeError,
+    IndexError,
     ImportError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    OverflowError,
     OSError,
+    RecursionError,
     zipfile.BadZipFile,
+    zlib.error,
 )
 """What comes of a file that is not what it should be."""
 

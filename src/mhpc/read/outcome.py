@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-import numpy as np
 from scipy import sparse
 
 from mhpc.core.index import UNKNOWN
 from mhpc.core.outcome import Outcome
 from mhpc.errors import UnreadableError
-from mhpc.read.cells import read_cells
+from mhpc.read.cells import read_cells, refuse_empty
 from mhpc.read.columns import find_columns
-from mhpc.read.run import read_run, read_run_document
+from mhpc.read.run import read_numbers, read_run
+from mhpc.read.run_document import read_run_document
 from mhpc.read.table import open_table
 
 _COLUMNS = ("instance", "label", "score")
@@ -28,7 +28,9 @@ def read_outcome(folder: Path) -> Outcome:
             required=_COLUMNS, origin=table.origin, cure="consolidate again",
         )  # fmt: skip
         cells = read_cells(table, columns, ("instance", "label"))
-        scores = table.connection.execute("SELECT score::DOUBLE AS score FROM cells").fetchnumpy()
+        refuse_empty(cells, "instance", table.origin)
+        refuse_empty(cells, "label", table.origin)
+        score = read_numbers(table, "score")
     axes = {"instance": found.instances, "label": found.taxonomy.labels}
     at = {}
     for role, axis in axes.items():
@@ -40,7 +42,6 @@ def read_outcome(folder: Path) -> Outcome:
                 "consolidate again"
             )
         at[role] = position[cells.position[role]]
-    score = np.asarray(scores["score"], dtype=np.float64)
     chosen = sparse.csr_array((score, (at["instance"], at["label"])), shape=shape)
     chosen.sort_indices()
     return Outcome(found, chosen, contested=_contested(folder))
