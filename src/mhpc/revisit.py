@@ -51,7 +51,7 @@ def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = Non
     consolidation = replace(
         read_run(folder),
         choice=_choice(document.get("choice")),
-        learnt=partial(_learnt, folder) if (folder / "model.npz").is_file() else None,
+        learnt=cache(partial(_learnt, folder)) if (folder / "model.npz").is_file() else None,
     )
     if panel is None:
         found = _votes_file(document, folder, votes)
@@ -118,7 +118,6 @@ def _panel(settings: Mapping[str, Any], votes: str, taxonomy: Taxonomy) -> Panel
     return panel
 
 
-@cache
 def _learnt(folder: Path) -> Any:
     return read_model(folder).fitted
 

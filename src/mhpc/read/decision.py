@@ -32,7 +32,7 @@ def read_decision(
     shape = (len(instances), len(taxonomy))
     reason = sparse.csr_array(shape, dtype=np.int8)
     path = folder / "labels.csv"
-    if _has_rows(path):
+    if has_rows(path):
         with open_table(path) as table:
             columns = find_columns(
                 table.columns, {name: (name,) for name in _COLUMNS},
@@ -53,7 +53,7 @@ def read_decision(
     return Decision(taxonomy, instances, reason, decided["rule"], parameters)
 
 
-def _has_rows(path: Path) -> bool:
+def has_rows(path: Path) -> bool:
     """Tell whether anything follows the header: a run may find no label at all."""
     try:
         with path.open("rb") as file:

@@ -9,6 +9,7 @@ from mhpc.core.outcome import Outcome
 from mhpc.errors import UnreadableError
 from mhpc.read.cells import read_cells, refuse_empty
 from mhpc.read.columns import find_columns
+from mhpc.read.decision import has_rows
 from mhpc.read.run import read_numbers, read_run
 from mhpc.read.run_document import read_run_document
 from mhpc.read.table import open_table
@@ -20,7 +21,7 @@ def read_outcome(folder: Path) -> Outcome:
     """Return the scores and the label sets that ``mhpc consolidate`` wrote."""
     found = read_run(folder)
     shape = (len(found.instances), len(found.taxonomy))
-    if _rows(folder / "labels.csv") == 0:
+    if not has_rows(folder / "labels.csv"):
         return Outcome(found, sparse.csr_array(shape), contested=_contested(folder))
     with open_table(folder / "labels.csv") as table:
         columns = find_columns(
@@ -50,12 +51,3 @@ def read_outcome(folder: Path) -> Outcome:
 def _contested(folder: Path) -> tuple[str, ...]:
     conflicts = read_run_document(folder)["conflicts"]
     return tuple(each["instance"] for each in conflicts["instances"])
-
-
-def _rows(path: Path) -> int:
-    """Return 0 where a table has a header alone, which is no error here: nothing was decided."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            return sum(1 for _, _ in zip(file, range(2), strict=False)) - 1
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from None

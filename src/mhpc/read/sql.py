@@ -65,4 +65,6 @@ def reason(error: duckdb.Error) -> str:
         if found := re.search(pattern, text):
             return f"{where}: {said.format(row=row, **found.groupdict())}"
     lines = [line for line in text.splitlines() if not re.search(r"(on|Original) Line: ", line)]
-    return f"{where}: {' '.join(lines[:1])[:200]}"
+    # Of what kind DuckDB calls it is of no use to who gave the file.
+    said = re.sub(r"^([A-Za-z][\w ]* )?Error: ", "", " ".join(lines[:1]))
+    return f"{where}: {said[:200]}"
