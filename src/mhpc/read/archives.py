@@ -7,13 +7,11 @@ from pathlib import Path, PurePosixPath
 
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import UnreadableError
+from mhpc.read.bombs import MAX_RATIO
 from mhpc.read.files import LocalFile, identify
 
 MAX_MEMBERS = 10_000
 """Files in an archive."""
-
-MAX_RATIO = 200
-"""How many times larger than the archive its content may be; tables seldom pack tenfold."""
 
 MAX_BYTES = 16 << 30
 """What an archive may unpack to: 16 GiB."""

@@ -16,6 +16,7 @@ from scipy import sparse
 from mhpc.core.model import Model
 from mhpc.core.parameters import Parameters
 from mhpc.errors import UnreadableError
+from mhpc.read.bombs import refuse_bomb
 
 FORMAT = 1
 _DAMAGE = (
@@ -49,6 +50,7 @@ def read_model(folder: Path) -> Model:
             "by a method that learns; one that needs all instances at once, as one-truth, has none"
         )
     try:
+        refuse_bomb(path, "zip", str(path))
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             described = json.loads(arrays["description"].tobytes())
             if described["format"] != FORMAT:

@@ -1,0 +1,94 @@
+"""Small inputs that once ended in a traceback, each as small as it could be made."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mhpc.errors import DataError, MhpcError, MissingColumnError, UnreadableError
+from mhpc.read.tasks import read_tasks
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_row_too_short_for_a_matrix_is_told_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.csv", "id,user,a,b\n1,ann,0,1\n2,bob,0\n3,bob,0,1\n")
+    with pytest.raises(UnreadableError, match="line 3: '2,bob,0' has 3 cells where the header"):
+        read_votes(path, format="wide")
+
+
+def test_edges_may_end_their_lines_with_carriage_returns(tmp_path: Path) -> None:
+    path = written(tmp_path / "t", "plant flower\rplant tree\r")
+    assert read_taxonomy(path, format="edges").labels.ids == ("plant", "flower", "tree")
+
+
+def test_a_number_of_many_digits_in_the_first_record_is_no_matter(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "v.jsonl",
+        f'{{"item": 1, "judge": "a", "label": "x", "more": {"9" * 5000}}}\n',
+    )
+    assert read_votes(path).labels.ids == ("x",)
+
+
+def test_a_number_of_many_digits_in_a_tree_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.json", f"[{'9' * 5000}]")
+    with pytest.raises(UnreadableError, match="t.json: not JSON"):
+        read_taxonomy(path)
+
+
+def tasks(*controls: str | None) -> str:
+    results = [
+        {"type": "choices", **({"from_name": name} if name else {}), "value": {"choices": ["a"]}}
+        for name in controls
+    ]
+    annotations = [{"completed_by": 1, "result": results}]
+    return json.dumps([{"id": 1, "data": {}, "annotations": annotations}])
+
+
+def test_one_control_without_a_name_is_the_one(tmp_path: Path) -> None:
+    votes = read_votes(written(tmp_path / "e.json", tasks(None)))
+    assert votes.labels.ids == ("a",)
+
+
+def test_a_control_without_a_name_beside_another_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "e.json", tasks(None, "topic"))
+    with pytest.raises(DataError, match="labels come from 2 controls, '', 'topic'"):
+        read_votes(path)
+
+
+def test_a_classification_whose_task_has_no_name_is_read(tmp_path: Path) -> None:
+    said = '"[{""value"": ""bee""}]"'
+    path = written(
+        tmp_path / "c.csv",
+        f"classification_id,user_name,annotations,subject_ids\n1,ann,{said},7\n",
+    )
+    assert read_votes(path).labels.ids == ("bee",)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"annotations": 3},
+        {"annotations": [3]},
+        {"annotations": [{"result": 3}]},
+        {"annotations": [{"result": [3]}]},
+        {"annotations": [{"result": [{"type": []}]}]},
+    ],
+)
+def test_tasks_with_odd_annotations_have_no_control(tmp_path: Path, task: object) -> None:
+    assert isinstance(task, dict)
+    path = written(tmp_path / "tasks.json", json.dumps([{"id": 1, "data": {}, **task}]))
+    assert read_tasks(path).control == {}
+
+
+def test_what_is_only_a_byte_order_mark_is_empty(tmp_path: Path) -> None:
+    path = written(tmp_path / "v.csv", b"\xef\xbb\xbf\n")
+    with pytest.raises(MhpcError, match="v.csv is empty"):
+        read_votes(path)
+    with pytest.raises(MissingColumnError):
+        read_votes(written(tmp_path / "w.csv", b"\xef\xbb\xbfx\n1\n"))
