@@ -2,7 +2,7 @@
 # make test   the tests
 # make lint   style and types
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
-# make hard   runs that are killed at random moments
+# make hard   killed runs, damaged files, odd tables; ten minutes, the figures at the end
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
 
 PYTHON ?= python3
@@ -44,8 +44,8 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.decisions
 
-hard: $(VENV)/installed-dev
-	$(BIN)/python -m hard.kills
+hard: $(VENV)/installed-fuzz
+	$(BIN)/python -m hard
 
 clean:
 	rm -rf $(VENV) mhpc-demo web/node_modules web/dist
@@ -65,6 +65,10 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .[dev,bench]
+	touch $@ $(VENV)/installed-dev $(VENV)/installed
+
+$(VENV)/installed-fuzz: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .[dev,fuzz]
 	touch $@ $(VENV)/installed-dev $(VENV)/installed
 
 WEB := $(shell find web/src -type f) $(wildcard web/*.html web/*.js web/*.json)

@@ -17,8 +17,10 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
 from hard.found import kept
@@ -44,8 +46,10 @@ class Figures:
     """What was seen so far."""
 
     codes: Counter[int] = field(default_factory=Counter)
-    commands: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
+
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(self.codes + other.codes, self.broken + other.broken)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -53,17 +57,20 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args(words)
-    figures = tried(given.seconds, given.seed)
-    told = ", ".join(f"{count:,} with {code}" for code, count in sorted(figures.codes.items()))
-    print(f"{sum(figures.codes.values()):,} commands: {told}; {len(figures.broken)} broke a rule")
+    seeds = [f"{given.seed}-{at}" for at in range(given.jobs)]
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        figures = sum(pool.map(tried, [given.seconds] * given.jobs, seeds), Figures())
     for each in figures.broken:
         print(f"  {each}")
+    told = ", ".join(f"{count:,} with {code}" for code, count in sorted(figures.codes.items()))
+    print(f"{sum(figures.codes.values()):,} commands: {told}; {len(figures.broken)} broke a rule")
     if figures.broken:
         raise SystemExit(1)
 
 
-def tried(seconds: float, seed: int) -> Figures:
+def tried(seconds: float, seed: str) -> Figures:
     """Go round after round until the time is over."""
     figures, end, number = Figures(), time.monotonic() + seconds, 0
     while time.monotonic() < end:
@@ -138,7 +145,6 @@ def _run(words: list[str], figures: Figures) -> Iterator[str]:
         last = traceback.extract_tb(error.__traceback__)[-1]
         yield f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}, {words}"
     figures.codes[code] += 1
-    figures.commands[words[0]] += 1
     if code not in CODES and code != -1:
         yield f"exit code {code}, {words}"
     if (seconds := time.monotonic() - began) > SLOW:

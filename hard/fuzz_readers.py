@@ -9,21 +9,23 @@ takes seconds, is left in ``hard/found/``, and the exit code is 1. Needs ``pip i
 
 import argparse
 import json
+import os
 import pickle
-import subprocess
-import sys
+import signal
 import tempfile
+import time
 import warnings
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from hard.found import kept
-from tests.samples import Sample, all_samples
+from hard.fuzz_target import Sample, search
 
-STARTING = 60.0
-"""Seconds that a process may take beyond its time before it is called a hang."""
+HANGING = 30.0
+"""Seconds beyond its time after which a process hangs."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=180, help="in all")
     parser.add_argument("--jobs", type=int, default=2, help="readers at a time")
-    parser.add_argument("--only", nargs="*", default=[], help="samples, by the end of their names")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="samples, by what is in their names"
+    )
     given = parser.parse_args(words)
     found = tried(given.seconds, given.jobs, given.only)
     for each in found:
-        if given.only or each.broken:
-            print(f"  {each.name}: {each.read:,} read, {each.refused:,} refused")
+        print(f"  {each.name}: {each.read:,} read, {each.refused:,} refused")
         for problem in each.broken:
             print(f"    {problem}")
     broken = sum(len(each.broken) for each in found)
@@ -59,22 +62,45 @@ def main(words: Sequence[str] | None = None) -> None:
         raise SystemExit(1)
 
 
-def tried(seconds: float, jobs: int, only: Sequence[str] = ()) -> list[Figures]:
-    """Give every file of every sample its share of the time."""
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+def tried(seconds: float, jobs: int, only: Sequence[str]) -> list[Figures]:
+    """Give every reader its share of the time, some at once."""
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         pairs = [
             (sample, which)
-            for sample in all_samples(work / "samples")
+            for sample in _samples(work / "samples")
             for which in _damaged(sample)
-            if not only or sample.name.endswith(tuple(only))
+            if any(word in f"{sample.name}/{which}" for word in only)
         ]
-        share = seconds * jobs / len(pairs)
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(
-                pool.map(lambda at: _one(*pairs[at], work / str(at), share), range(len(pairs)))
-            )
+        share = (end - time.monotonic()) * jobs / len(pairs)
+        found, waiting = [], [*enumerate(pairs)]
+        running: dict[int, tuple[int, float]] = {}
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                at, (sample, which) = waiting.pop(0)
+                running[_forked(sample, which, work / str(at), share)] = at, time.monotonic()
+            for process, at in _ended(running, share):
+                found.append(_figures(*pairs[at], work / str(at)))
+                running.pop(process)
+        return found
+
+
+def _samples(folder: Path) -> list[Sample]:
+    """Make the samples in another process: this one must have no threads, to be forked."""
+    folder.mkdir()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(_make, folder).result()
+    # Written a moment ago by the process that this one started.
+    made: list[Sample] = pickle.loads((folder / "samples").read_bytes())  # noqa: S301
+    return made
+
+
+def _make(folder: Path) -> None:
+    from tests.sampling import all_samples
+
+    warnings.simplefilter("ignore")
+    (folder / "samples").write_bytes(pickle.dumps(all_samples(folder / "made")))
 
 
 def _damaged(sample: Sample) -> list[str]:
@@ -84,27 +110,42 @@ def _damaged(sample: Sample) -> list[str]:
     return list(sample.files)[:1]
 
 
-def _one(sample: Sample, which: str, folder: Path, seconds: float) -> Figures:
-    """Run one reader in a process of its own."""
-    name = f"{sample.name}/{which}" if sample.reader == "run" else sample.name
+def _forked(sample: Sample, which: str, folder: Path, seconds: float) -> int:
+    """Begin to search in a fork, which has imported all it needs; return its number."""
     for each in ("corpus", "work", "kept"):
         (folder / each).mkdir(parents=True)
-    (folder / "sample").write_bytes(pickle.dumps(sample))
     (folder / "corpus" / "whole").write_bytes(sample.files[which])
-    figures = folder / "kept" / "figures.json"
-    command = [
-        sys.executable, "-m", "hard.fuzz_target", str(folder / "sample"), which,
-        "--folder", str(folder / "work"), "--corpus", str(folder / "corpus"),
-        "--figures", str(figures), "--seconds", str(seconds),
-    ]  # fmt: skip
+    process = os.fork()
+    if process:
+        return process
+    said = os.open(folder / "said", os.O_WRONLY | os.O_CREAT)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
     try:
-        done = subprocess.run(command, capture_output=True, timeout=seconds + STARTING, check=False)
-        said = done.stderr.decode(errors="replace")[-500:]
-        problem = "" if figures.exists() else f"the process died ({done.returncode}): {said}"
-    except subprocess.TimeoutExpired:
-        problem = "the process hung"
-    if problem:
-        return Figures(name, broken=(f"{problem}; {kept(folder / 'work', sample.name)}",))
+        search(sample, which, folder, time.monotonic() + seconds)
+    finally:
+        os._exit(1)
+
+
+def _ended(running: dict[int, tuple[int, float]], share: float) -> Iterator[tuple[int, int]]:
+    """Give the processes that have ended by now, after a moment; what hangs is ended."""
+    time.sleep(0.05)
+    for process, (at, began) in list(running.items()):
+        if time.monotonic() - began > share + HANGING:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            yield process, at
+        elif os.waitpid(process, os.WNOHANG)[0]:
+            yield process, at
+
+
+def _figures(sample: Sample, which: str, folder: Path) -> Figures:
+    """Return what a process wrote down; if nothing, what it was at is what broke it."""
+    name = f"{sample.name}/{which}" if sample.reader == "run" else sample.name
+    figures = folder / "kept" / "figures.json"
+    if not figures.exists():
+        place = kept(folder, sample.name)
+        return Figures(name, broken=(f"the process hung or died; see {place}",))
     told = json.loads(figures.read_text(encoding="utf-8"))
     broken = tuple(told["broken"])
     if broken:

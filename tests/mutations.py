@@ -1,8 +1,10 @@
 """Files damaged on purpose: bytes flipped, cut, repeated, spliced, or swapped for odd ones."""
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 ODD = (
     b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff", b"\xed\xa0\x80", b"\xc3", b"\r",
@@ -16,6 +18,13 @@ ODD = (
     b"[" * 300, b"{\"a\":" * 300, b"<a>" * 300, b"\"children\":", b"parent", b"label", b"id",
 )  # fmt: skip
 """What has broken readers before: marks of encodings, quotes, brackets, numbers that are none."""
+
+ODD_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2, 0.5, 10**30, 1e308, "", "x", "0", "\x00", "\ud800", "[", [],
+    [[]], [None], ["x"], [["x"]], [["x", None]], {}, [{}], {"x": {}}, {"": []}, {"id": None},
+    {"value": "x"}, [0, 1], [[[["x"]]]], {"choices": "x"}, {"taxonomy": ["x"]}, {"choices": [{}]},
+)  # fmt: skip
+"""What may stand in JSON where something else should."""
 
 MAX_LENGTH = 1 << 16
 """Repeating what was repeated must not grow without end."""
@@ -101,6 +110,35 @@ def _other_line_ends(content: bytes, rng: random.Random) -> bytes:
     return content.replace(b"\n", rng.choice((b"\r\n", b"\r", b"\n\n", b"\n\r")))
 
 
+def _json_changed(content: bytes, rng: random.Random) -> bytes:
+    """Put something else in one place of a JSON document, or of one of its lines."""
+    lines = content.split(b"\n")
+    at = rng.randrange(len(lines))
+    for whole, where in ((content, None), (lines[at], at)):
+        try:
+            document = json.loads(whole)
+        except ValueError:
+            continue
+        changed = json.dumps(tree_changed(document, rng)).encode()
+        return changed if where is None else b"\n".join([*lines[:at], changed, *lines[at + 1 :]])
+    return content
+
+
+def tree_changed(document: Any, rng: random.Random) -> Any:
+    """Return a document of mappings and lists with one place in it removed or made odd."""
+    if not isinstance(document, dict | list) or not document or rng.random() < 0.05:
+        return rng.choice(ODD_VALUES)
+    key: Any = rng.choice([*document] if isinstance(document, dict) else range(len(document)))
+    changed = document.copy()
+    if rng.random() < 0.1:
+        del changed[key]
+    elif rng.random() < 0.1 and isinstance(changed, dict):
+        changed[rng.choice(["", "id", "label", "\x00", "a.b", "~1/"])] = changed.pop(key)
+    else:
+        changed[key] = tree_changed(document[key], rng)
+    return changed
+
+
 def _spliced(content: bytes, rng: random.Random, *, others: Sequence[bytes]) -> bytes:
     other = rng.choice(others)
     begin, end = _span(other, rng, 400)
@@ -110,6 +148,6 @@ def _spliced(content: bytes, rng: random.Random, *, others: Sequence[bytes]) -> 
 
 _WAYS = (
     _flipped, _cut, _without, _repeated, _inserted, _inserted, _replaced, _replaced,
-    _swapped_everywhere, _word_swapped, _word_swapped, _lines_shuffled, _recoded,
-    _other_line_ends,
+    _json_changed, _json_changed, _swapped_everywhere, _word_swapped, _word_swapped,
+    _lines_shuffled, _recoded, _other_line_ends,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Damaged files of every format: read, or refused in words of our own; never anything else."""
 
+import json
 import random
 import tempfile
 import warnings
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from mhpc.read.formats.registry import FORMATS
 from mhpc.read.hierarchies.registry import HIERARCHIES
-from tests.mutations import mutated
-from tests.samples import Sample, all_samples, complaints, outcome_of
+from tests.mutations import ODD_VALUES, mutated
+from tests.samples import Sample, complaints, outcome_of
+from tests.sampling import all_samples
 
 with tempfile.TemporaryDirectory() as _folder, warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -73,17 +75,15 @@ def test_damaged_files_are_read_or_refused(name: str, rng: random.Random, insist
     check(sample, which, mutated(sample.files[which], rng, others=PIECES), insist=insist)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda below: (
-        st.lists(below, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["id", "name", "children", "label", "data", "annotations", "result", "x"]
-            ),
-            below,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
+contents = (
+    st.binary(max_size=60)
+    | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    | st.sampled_from(ODD_VALUES).map(lambda value: json.dumps(value).encode())
 )
+
+
+@settings(few, max_examples=150)
+@given(name=st.sampled_from(list(SAMPLES)), content=contents, insist=st.booleans())
+def test_files_of_anything_are_read_or_refused(name: str, content: bytes, insist: bool) -> None:
+    sample = SAMPLES[name]
+    check(sample, next(iter(sample.files)), content, insist=insist)
