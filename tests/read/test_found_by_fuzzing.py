@@ -5,10 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.errors import DataError, MhpcError, MissingColumnError, UnreadableError
+from mhpc.errors import (
+    DataError,
+    MhpcError,
+    MissingColumnError,
+    TaxonomyError,
+    UnreadableError,
+    nearest,
+)
 from mhpc.read.tasks import read_tasks
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
+from mhpc.settings import read_settings
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -92,3 +100,37 @@ def test_what_is_only_a_byte_order_mark_is_empty(tmp_path: Path) -> None:
         read_votes(path)
     with pytest.raises(MissingColumnError):
         read_votes(written(tmp_path / "w.csv", b"\xef\xbb\xbfx\n1\n"))
+
+
+def test_edges_without_an_edge_are_no_taxonomy(tmp_path: Path) -> None:
+    with pytest.raises(TaxonomyError, match="t has no label: there is nothing to choose between"):
+        read_taxonomy(written(tmp_path / "t", '" "'), format="edges")
+
+
+def test_a_label_longer_than_any_id_is_refused_in_a_short_message(tmp_path: Path) -> None:
+    path = written(tmp_path / "t", f"a/{'x' * 20_000}\na/b\n")
+    with pytest.raises(TaxonomyError, match="a label of 20,002 characters") as told:
+        read_taxonomy(path)
+    assert len(str(told.value)) < 400
+
+
+def test_long_words_are_not_compared_letter_by_letter() -> None:
+    assert nearest("x" * 300, ["x" * 300, "y"]) == ""
+    assert nearest("flowre", ["flower", "z" * 10_000]) == " (nearest: 'flower')"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("s.json", '{"settings": {"\\ud800": 3}}', "half a character"),
+        ("s.json", "[" * 100_000, "nested deeper"),
+        ("s.json", "[]", "not the run.json of a run"),
+        ("s.toml", f"a = {'[' * 100_000}", "recursion"),
+        ("s.toml", "\xff".encode("latin-1"), "not UTF-8"),
+    ],
+)
+def test_odd_settings_are_refused(
+    tmp_path: Path, name: str, content: str | bytes, says: str
+) -> None:
+    with pytest.raises(UnreadableError, match=f"settings .*{name}.*{says}"):
+        read_settings(written(tmp_path / name, content))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import TaxonomyError
+from mhpc.errors import TaxonomyError, quoted
 
 SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
 """Tried in this order; the one in most labels wins, the earlier one in a tie."""
@@ -29,7 +29,7 @@ def taxonomy_from_paths(
         steps = label.split(between)
         if not all(step.strip() for step in steps):
             raise TaxonomyError(
-                f"{origin}: path {label!r} has an empty step between two {between!r}; "
+                f"{origin}: path {quoted([label])} has an empty step between two {between!r}; "
                 "give another separator if that is not what separates"
             )
         for length in range(1, len(steps) + 1):

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mhpc.core.taxonomy import Taxonomy
-from mhpc.errors import TaxonomyError
+from mhpc.errors import TaxonomyError, quoted
 from mhpc.read.files import local_file
 from mhpc.read.hierarchies import icd, tables
 from mhpc.read.hierarchies.registry import hierarchy_of
 from mhpc.read.hierarchies.shape import Told
-from mhpc.read.table import TableSource
+from mhpc.read.table import MAX_CELL, TableSource
 
 
 def read_taxonomy(
@@ -72,8 +72,14 @@ def _is_named(source: str | Path) -> bool:
 
 def _of_several(taxonomy: Taxonomy, origin: str) -> Taxonomy:
     if len(taxonomy) < 2:
+        held = f"one label, {quoted(taxonomy.labels.ids)}" if len(taxonomy) else "no label"
         raise TaxonomyError(
-            f"{origin} has one label, {taxonomy.labels[0]!r}: there is nothing to choose between; "
-            "give at least two"
+            f"{origin} has {held}: there is nothing to choose between; give at least two"
+        )
+    longest = max(taxonomy.labels, key=len)
+    if len(longest) > MAX_CELL:
+        raise TaxonomyError(
+            f"{origin} has a label of {len(longest):,} characters, {quoted([longest])}; the most "
+            f"is {MAX_CELL:,}"
         )
     return taxonomy

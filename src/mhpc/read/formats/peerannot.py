@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mhpc.errors import DataError
+from mhpc.errors import DataError, quoted
 from mhpc.read.formats import long
 from mhpc.read.formats.given import Flat, Given
 from mhpc.read.hierarchies.shape import Told, whole_file
@@ -42,5 +42,7 @@ def _answers(given: Given) -> dict[str, dict[str, Any]]:
         raise DataError(f"{given.origin}: not one object of tasks")
     for task, said in found.items():
         if not isinstance(said, dict):
-            raise DataError(f"{given.origin}, task {task!r}: {said!r} is no object of workers")
+            raise DataError(
+                f"{given.origin}, task {quoted([task, str(said)])}: no object of workers"
+            )
     return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mhpc.core.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
-from mhpc.errors import TaxonomyError
+from mhpc.errors import TaxonomyError, quoted
 from mhpc.read.hierarchies.shape import Told, whole_file
 from mhpc.read.json_text import MAX_DEPTH, load_json, too_deep
 
@@ -125,7 +125,9 @@ def _described(
     id_, name = _first(node, _IDS), _first(node, _NAMES)
     if id_ is None and name is None:
         where = PATH_SEPARATOR.join(path) or "the top"
-        raise TaxonomyError(f"{origin}: a node below {where!r} has neither a name nor an id")
+        raise TaxonomyError(
+            f"{origin}: a node below {quoted([where])} has neither a name nor an id"
+        )
     shown = str(name if name is not None else id_)
     return None if id_ is None else str(id_), shown, _first(node, _CHILDREN)
 
