@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PARTS = {
-    "kills": ("--kills", "100", "--seconds", "150"),
+    "kills": ("--kills", "100", "--seconds", "240"),
     "fuzz_readers": ("--seconds", "150"),
     "fuzz_cli": ("--seconds", "120"),
 }

@@ -116,10 +116,9 @@ def _json_changed(content: bytes, rng: random.Random) -> bytes:
     at = rng.randrange(len(lines))
     for whole, where in ((content, None), (lines[at], at)):
         try:
-            document = json.loads(whole)
-        except ValueError:
+            changed = json.dumps(tree_changed(json.loads(whole), rng)).encode()
+        except (ValueError, RecursionError):
             continue
-        changed = json.dumps(tree_changed(document, rng)).encode()
         return changed if where is None else b"\n".join([*lines[:at], changed, *lines[at + 1 :]])
     return content
 

@@ -1,6 +1,7 @@
 """Small inputs that once ended in a traceback, each as small as it could be made."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,21 @@ def test_a_label_longer_than_any_id_is_refused_in_a_short_message(tmp_path: Path
     path = written(tmp_path / "t", f"a/{'x' * 20_000}\na/b\n")
     with pytest.raises(TaxonomyError, match="a label of 20,002 characters") as told:
         read_taxonomy(path)
+    assert len(str(told.value)) < 400
+
+
+def test_a_zip_whose_names_are_not_utf8_is_told(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.writestr("é.jsonl", "{}")
+    content = (tmp_path / "v.zip").read_bytes().replace("é".encode(), b"\xff\xff")
+    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not unpack"):
+        read_votes(written(tmp_path / "v.zip", content))
+
+
+def test_a_column_with_an_endless_name_is_told_in_short(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.csv", f"id,user,{'x' * 9000}\n1,ann,1\n2,ann,1\n3,ann,yes\n")
+    with pytest.raises(UnreadableError, match="column 'x+…' has 'yes', which is no number") as told:
+        read_votes(path, format="wide")
     assert len(str(told.value)) < 400
 
 
