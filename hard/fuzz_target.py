@@ -24,6 +24,8 @@ with (
     from tests.samples import Sample, complaints, outcome_of
 from tests.mutations import MAX_LENGTH, mutated
 
+__all__ = ["Sample", "search"]
+
 SLOW = 5.0
 """Seconds of processor time after which the reading of a small file is called a hang."""
 
@@ -71,7 +73,7 @@ def search(sample: Sample, which: str, folder: Path, end: float) -> None:
     warnings.simplefilter("ignore")
     # A connection of its own to one database: making one takes longer than all else.
     base = duckdb.connect(config={"threads": 1})
-    duckdb.connect = lambda *_, **__: base.cursor()  # type: ignore[assignment]
+    duckdb.connect = lambda *_, **__: base.cursor()
     pieces = list(sample.files.values())
 
     def vary(content: bytes, most: int, seed: int) -> bytes:

@@ -130,6 +130,32 @@ def test_a_column_with_an_endless_name_is_told_in_short(tmp_path: Path) -> None:
     assert len(str(told.value)) < 400
 
 
+def test_a_chain_of_thousands_of_levels_is_no_hierarchy() -> None:
+    labels = [str(number) for number in range(2_000)]
+    with pytest.raises(TaxonomyError, match="has 2,000 levels; the most is 1,000"):
+        read_taxonomy({"label": labels, "parent": [None, *labels[:-1]]})
+    chain = read_taxonomy({"label": labels[:1000], "parent": [None, *labels[:999]]})
+    assert len(chain.levels) == 1000
+
+
+def test_a_path_of_a_million_steps_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TaxonomyError, match="t has a label of 2,000,001 characters"):
+        read_taxonomy(written(tmp_path / "t", "a/" * 1_000_000 + "b\n"), format="paths")
+
+
+def test_a_zip_whose_directory_is_damaged_is_told(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.writestr("a.jsonl", "{}")
+    content = bytearray((tmp_path / "v.zip").read_bytes())
+    at = content.index(b"PK\x01\x02")
+    # A size to be looked up in a field that is too short for it.
+    content[at + 24 : at + 28] = b"\xff\xff\xff\xff"
+    content[at + 30] = 4
+    content[at + 46 + 7 : at + 46 + 7] = b"\x01\x00\x00\x00"
+    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not unpack"):
+        read_votes(written(tmp_path / "v.zip", bytes(content)))
+
+
 def test_long_words_are_not_compared_letter_by_letter() -> None:
     assert nearest("x" * 300, ["x" * 300, "y"]) == ""
     assert nearest("flowre", ["flower", "z" * 10_000]) == " (nearest: 'flower')"

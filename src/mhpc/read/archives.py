@@ -25,7 +25,8 @@ _SLACK = 1 << 20
 _BLOCK = 1 << 20
 
 _DAMAGE = (
-    zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError,
+    zipfile.BadZipFile, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
+    RuntimeError, ValueError,
     struct.error, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 """What comes of an archive that is not what it should be; names that are not UTF-8 among it."""

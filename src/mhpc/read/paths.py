@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError, quoted
+from mhpc.read.table import MAX_CELL
 
 SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
 """Tried in this order; the one in most labels wins, the earlier one in a tie."""
@@ -26,6 +27,12 @@ def taxonomy_from_paths(
     given = names or {}
     edges: dict[tuple[str, str], None] = {}
     for label in labels:
+        if len(label) > MAX_CELL:
+            # Before it is taken apart: a path of a million steps has a million prefixes.
+            raise TaxonomyError(
+                f"{origin} has a label of {len(label):,} characters, {quoted([label])}; the most "
+                f"is {MAX_CELL:,}"
+            )
         steps = label.split(between)
         if not all(step.strip() for step in steps):
             raise TaxonomyError(
