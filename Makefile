@@ -3,7 +3,7 @@
 # make lint   style and types
 # make docs   the docs as pages, docs/_build/index.html; what does not resolve fails
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
-# make hard   runs that are killed at random moments
+# make hard   killed runs, dead workers, full disks, damaged files, odd tables; ten minutes, figures at the end
 # make wheel  the package built, installed bare, every command run from it
 # make lowest the tests with the lowest versions of all requirements that are stated
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
@@ -58,8 +58,8 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.decisions
 
-hard: $(VENV)/installed-dev
-	$(BIN)/python -m hard.kills
+hard: $(VENV)/installed-fuzz
+	$(BIN)/python -m hard
 
 wheel: $(VENV)/installed-package
 	$(BIN)/python -m hard.wheel
@@ -100,6 +100,10 @@ $(VENV)-lowest/installed: pyproject.toml hard/lowest.py
 	$(PYTHON) hard/lowest.py > $(VENV)-lowest/lowest.txt
 	$(VENV)-lowest/bin/pip install --quiet -c $(VENV)-lowest/lowest.txt -e .[dev]
 	touch $@
+
+$(VENV)/installed-fuzz: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e .[dev,fuzz]
+	touch $@ $(VENV)/installed-dev $(VENV)/installed
 
 WEB := $(shell find web/src -type f) $(wildcard web/*.html web/*.js web/*.json)
 

@@ -84,9 +84,17 @@ class ConvergenceWarning(MhpcWarning):
     """An iteration stopped before it had settled."""
 
 
+_COMPARED = 200
+"""Characters of the longest word that others are compared with."""
+
+
 def nearest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:
     """Return the clause `` (nearest: 'a', 'b')`` for a message, or nothing if none is near."""
-    near = get_close_matches(wrong, list(valid), n=most, cutoff=0.6)
+    # To compare two texts takes the product of their lengths: long ones are not mistyped words.
+    near: list[str] = []
+    if len(wrong) <= _COMPARED:
+        words = [word for word in valid if len(word) <= _COMPARED]
+        near = get_close_matches(wrong, words, n=most, cutoff=0.6)
     return f" (nearest: {quoted(near)})" if near else ""
 
 

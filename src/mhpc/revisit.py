@@ -20,7 +20,8 @@ from mhpc.engine.local import with_known
 from mhpc.errors import DataError, MhpcWarning, UnreadableError
 from mhpc.read.decision import read_decision
 from mhpc.read.model import read_model
-from mhpc.read.run import read_run, read_run_document
+from mhpc.read.run import read_run
+from mhpc.read.run_document import read_run_document
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
@@ -50,7 +51,7 @@ def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = Non
     consolidation = replace(
         read_run(folder),
         choice=_choice(document.get("choice")),
-        learnt=partial(_learnt, folder) if (folder / "model.npz").is_file() else None,
+        learnt=cache(partial(_learnt, folder)) if (folder / "model.npz").is_file() else None,
     )
     if panel is None:
         found = _votes_file(document, folder, votes)
@@ -67,11 +68,7 @@ def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = Non
 
 def read_conflicts(folder: Path) -> Conflicts:
     """Return what a run found contested and confused; the votes are not needed for it."""
-    found = read_run_document(folder).get("conflicts")
-    if found is None:
-        raise UnreadableError(
-            f"{folder} is of an earlier version, which kept no conflicts; consolidate again"
-        )
+    found = read_run_document(folder)["conflicts"]
     instances = (
         Conflict(**{**each, "disputed": tuple(Dispute(**one) for one in each["disputed"])})
         for each in found["instances"]
@@ -121,7 +118,6 @@ def _panel(settings: Mapping[str, Any], votes: str, taxonomy: Taxonomy) -> Panel
     return panel
 
 
-@cache
 def _learnt(folder: Path) -> Any:
     return read_model(folder).fitted
 

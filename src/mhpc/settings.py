@@ -3,7 +3,6 @@
 The command line's options, the settings file and ``run.json`` all come from `RunSettings`.
 """
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from mhpc.core.parameters import Parameters
 from mhpc.errors import ParameterError, UnreadableError
+from mhpc.read.json_text import load_json
 
 NAMED = ("icd-10-cm",)
 """Taxonomies that have a name instead of a file."""
@@ -105,21 +105,27 @@ class RunSettings(Parameters):
 def read_settings(path: Path) -> dict[str, Any]:
     """Read settings from a TOML file or from the ``run.json`` of an earlier run."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except OSError as error:
         raise UnreadableError(f"settings {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UnreadableError(f"settings {path} are not UTF-8 text") from None
-    try:
-        found = json.loads(text)["settings"] if path.suffix == ".json" else tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise UnreadableError(f"settings {path}: {error}") from None
-    except (KeyError, TypeError):
-        found = None
+    if path.suffix == ".json":
+        run = load_json(content, f"settings {path}")
+        found = run.get("settings") if isinstance(run, dict) else None
+    else:
+        found = _toml(content, path)
     if not isinstance(found, dict):
         raise UnreadableError(f"settings {path}: not the run.json of a run")
     _refuse_wrong(found, path)
     return found
+
+
+def _toml(content: bytes, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise UnreadableError(f"settings {path} are not UTF-8 text") from None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"settings {path}: {error}") from None
 
 
 def _refuse_wrong(found: dict[str, Any], path: Path) -> None:

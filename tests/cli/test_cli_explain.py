@@ -64,3 +64,18 @@ def test_a_run_without_any_label_is_explained(mhpc: Run, garden: Path) -> None:
     )  # fmt: skip
     found = json.loads(mhpc("explain", "out", "1", "flower", "--json").stdout)
     assert found["labels"][0]["chosen"] is False
+
+
+def test_a_run_made_anew_is_explained_by_what_it_learnt_itself(mhpc: Run, garden: Path) -> None:
+    """In one process, as in a notebook."""
+    words = ("votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--method", "dawid-skene")
+    assert mhpc("consolidate", *words).returncode == 0
+    assert mhpc("explain", "OUT", "1").returncode == 0
+    votes = "instance,source,label\n" + "".join(
+        f"{number},{source},bee\n" for number in range(9) for source in ("cid", "dan", "eve")
+    )
+    (garden / "votes.csv").write_text(votes)
+    assert mhpc("consolidate", *words, "--force").returncode == 0
+    explained = mhpc("explain", "OUT", "1")
+    assert explained.returncode == 0
+    assert "3 say it" in explained.stdout

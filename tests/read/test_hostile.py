@@ -1,13 +1,15 @@
 """Files made to harm: refused in one line, within stated limits, with nothing left behind."""
 
 import io
+import os
+import stat
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from mhpc.errors import UnreadableError
-from mhpc.read import archives
+from mhpc.errors import MissingColumnError, UnreadableError
+from mhpc.read import archives, records
 from mhpc.read.hierarchies import shape
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
@@ -144,3 +146,72 @@ def test_an_archive_in_an_archive_is_not_unpacked(tmp_path: Path) -> None:
     path = zipped(tmp_path / "v.zip", **{"inner.zip": inner.getvalue()})
     with pytest.raises(UnreadableError, match="v.zip/inner.zip is a zip archive, not a table"):
         read_votes(path)
+
+
+def test_a_link_in_a_zip_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("instance,source,label\n1,ann,secret\n")
+    link = zipfile.ZipInfo("votes.csv")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    path = tmp_path / "v.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(link, str(tmp_path / "secret"))
+    # What it would point to is all that the file holds.
+    with pytest.raises(MissingColumnError, match="v.zip/votes.csv: no column"):
+        read_votes(path, format="long")
+
+
+def test_one_endless_line_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(f"instance,source,label\n1,ann,{'x' * 3_000_000}\n")
+    with pytest.raises(UnreadableError, match="votes.csv.*longer than can be read"):
+        read_votes(path)
+
+
+def test_a_line_longer_than_an_object_may_be_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MAX_RECORD", 1 << 16)
+    path = tmp_path / "votes.jsonl"
+    text = "x" * 3_000_000
+    path.write_text(f'{{"item": 1, "judge": "a", "label": "x", "more": "{text}"}}\n')
+    with pytest.raises(UnreadableError, match="votes.jsonl.*longer than can be read"):
+        read_votes(path, format="long")
+
+
+HALF = {
+    "nested": '{"plant": {"\\ud800": {}}}',
+    "peerannot": '{"1": {"ann": "\\ud800"}, "2": {"ann": "x"}}',
+}
+
+
+@pytest.mark.parametrize("format_", HALF)
+def test_half_a_character_is_refused(tmp_path: Path, format_: str) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(HALF[format_])
+    read = read_taxonomy if format_ == "nested" else read_votes
+    with pytest.raises(UnreadableError, match="file.json: a text in it has half a character"):
+        read(path, format=format_)
+
+
+def test_both_halves_of_a_character_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text('{"plant": {"\\ud83e\\udd8b": {}}}')
+    assert read_taxonomy(path).labels.ids == ("plant", "🦋")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are Unicode there")
+def test_a_file_whose_name_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"votes\xff.csv")
+    path.write_text("instance,source,label\n1,ann,bee\n")
+    with pytest.raises(UnreadableError, match="the name is not UTF-8"):
+        read_votes(path)
+
+
+def test_rdf_prints_nothing_that_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "t.ttl"
+    path.write_text(
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+        "<urn:a b> a skos:Concept .\n<urn:c> a skos:Concept ; skos:broader <urn:a b> .\n"
+    )
+    assert read_taxonomy(path).labels.ids == ("urn:a b", "urn:c")
+    assert not caplog.records

@@ -1,8 +1,13 @@
 import json
+import random
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 from mhpc.core.arrays import dense
@@ -12,6 +17,7 @@ from mhpc.decide.level import Level
 from mhpc.errors import UnreadableError
 from mhpc.read.model import read_model
 from mhpc.write.model import write_model
+from tests.mutations import tree_changed
 
 
 def model(learnt: object) -> Model:
@@ -91,4 +97,30 @@ def test_a_file_that_holds_no_model_is_told(tmp_path: Path) -> None:
     write_model(tmp_path / "model.npz", model(None))
     rewritten(tmp_path, {"format": 1, "model": None})
     with pytest.raises(UnreadableError, match="holds no model"):
+        read_model(tmp_path)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+@given(rng=st.randoms(use_true_random=False))
+def test_a_model_that_describes_anything_is_read_or_refused(rng: random.Random) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_model(folder / "model.npz", model({"a": np.ones(2), "b": sparse.eye_array(2)}))
+        with np.load(folder / "model.npz") as arrays:
+            described = json.loads(arrays["description"].tobytes())
+        rewritten(folder, tree_changed(described, rng))
+        with suppress(UnreadableError):
+            assert isinstance(read_model(folder), Model)
+
+
+def test_objects_of_python_in_a_model_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", description=np.array([print], dtype=object))
+    with pytest.raises(UnreadableError, match="is damaged: Object arrays cannot be loaded"):
+        read_model(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x80\x04N.", b"\x93NUMPY"])
+def test_what_is_no_archive_is_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "model.npz").write_bytes(content)
+    with pytest.raises(UnreadableError, match="model.npz is damaged"):
         read_model(tmp_path)

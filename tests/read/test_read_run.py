@@ -7,8 +7,10 @@ import duckdb
 import pytest
 
 from mhpc.core.arrays import dense
-from mhpc.errors import MissingColumnError, UnreadableError
-from mhpc.read.run import read_run, read_run_document
+from mhpc.errors import DataError, MissingColumnError, UnreadableError
+from mhpc.read.outcome import read_outcome
+from mhpc.read.run import read_run
+from mhpc.read.run_document import read_run_document
 from mhpc.run import run
 from mhpc.settings import RunSettings
 
@@ -61,7 +63,9 @@ def test_another_run_json_is_refused(folder: Path, content: str) -> None:
 
 def test_a_broken_run_json_is_refused(folder: Path) -> None:
     (folder / "run.json").write_text("{")
-    with pytest.raises(UnreadableError, match="run.json: Expecting property name"):
+    with pytest.raises(
+        UnreadableError, match="run.json, line 1: not JSON, at character 2: Expecting property"
+    ):
         read_run(folder)
 
 
@@ -89,3 +93,80 @@ def test_scores_of_another_taxonomy_are_refused(folder: Path) -> None:
 def test_the_document_is_what_was_written(folder: Path) -> None:
     document: dict[str, Any] = json.loads((folder / "run.json").read_text())
     assert read_run_document(folder) == document
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (["method"], 3, "'method': input should be a valid string"),
+        (["trace"], {}, "'trace': input should be a valid"),
+        (["conflicts"], None, "'conflicts': input should be"),
+        (["conflicts", "disputed"], None, "'conflicts > disputed': input should be a valid int"),
+        (["sources", 0, "answers"], "many", "'sources > 0 > answers': input should be a valid int"),
+        (["settings", "top"], [], "'settings > top"),
+        (["inputs", "votes"], "x", "'inputs > votes': input should be an object"),
+        (["counts"], {}, "'counts > instances': field required"),
+        (["decision", "rule"], None, "'decision > rule': input should be a valid string"),
+    ],
+)
+def test_what_is_wrong_in_run_json_is_told_by_its_place(
+    folder: Path, place: list[Any], value: object, says: str
+) -> None:
+    document = json.loads((folder / "run.json").read_text())
+    inside = document
+    for step in place[:-1]:
+        inside = inside[step]
+    inside[place[-1]] = value
+    (folder / "run.json").write_text(json.dumps(document))
+    with pytest.raises(
+        UnreadableError, match=f"run.json is damaged, or of another version: {says}"
+    ):
+        read_run_document(folder)
+
+
+def test_a_share_of_nothing_is_null_in_run_json(folder: Path) -> None:
+    document = json.loads((folder / "run.json").read_text())
+    document["sources"][0] |= {"mean_depth": None, "wrong": [None, None, None]}
+    (folder / "run.json").write_text(json.dumps(document))
+    assert read_run_document(folder) == document
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_what_is_no_number_in_json_is_refused(folder: Path, number: str) -> None:
+    text = (folder / "run.json").read_text().replace('"seed": 0', f'"seed": {number}', 1)
+    (folder / "run.json").write_text(text)
+    with pytest.raises(UnreadableError, match="run.json: not JSON: "):
+        read_run_document(folder)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("'007', 'animal', NULL, 1.0", "row 1 has no number in column 'score'"),
+        ("'007', 'animal', 1.0, 'nan'::DOUBLE", "row 1 has no number in column 'specific'"),
+        ("'007', 'animal', 'high', 1.0", "row 1 has no number in column 'score'"),
+        ("'007', '', 1.0, 1.0", "row 1 has an empty label"),
+        ("NULL, 'animal', 1.0, 1.0", "row 1 has an empty instance"),
+    ],
+)
+def test_damaged_scores_are_refused(folder: Path, row: str, says: str) -> None:
+    duckdb.execute(
+        f"COPY (SELECT * FROM (VALUES ({row})) AS v(instance, label, score, specific)) "
+        f"TO '{folder}/scores.parquet'"
+    )
+    with pytest.raises((DataError, UnreadableError), match=f"scores.parquet: {says}"):
+        read_run(folder)
+
+
+def test_damaged_labels_are_refused(folder: Path) -> None:
+    for content, says in (
+        (b"instance,label,score\n007,,1\n", "row 1 has an empty label"),
+        (b"instance,label,score\n007,animal,high\n", "row 1 has no number"),
+        (b"instance,label,score\n\xff,animal,1\n", "byte 0xff is not UTF-8"),
+    ):
+        (folder / "labels.csv").write_bytes(content)
+        with pytest.raises((DataError, UnreadableError), match=f"labels.csv.*{says}"):
+            read_outcome(folder)
+    (folder / "labels.csv").unlink()
+    with pytest.raises(UnreadableError, match="labels.csv cannot be read"):
+        read_outcome(folder)

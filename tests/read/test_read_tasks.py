@@ -38,8 +38,8 @@ def test_argilla_tells_the_fields(tmp_path: Path) -> None:
         ({"id": 1}, DataError, "not a JSON array of tasks"),
         ([{"id": 1}], DataError, "task 1 has no 'id' with 'data'"),
         ([{"data": {}}], DataError, "task 1 has no 'id'"),
-        ("[{", UnreadableError, "is not JSON"),
-        ("[" * 100_000, UnreadableError, "nested too deeply"),
+        ("[{", UnreadableError, "line 1: not JSON"),
+        ("[" * 100_000, UnreadableError, "nested deeper than"),
     ],
 )
 def test_what_is_no_export_is_refused(

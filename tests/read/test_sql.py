@@ -59,4 +59,4 @@ def test_reasons_are_those_of_the_file(tmp_path: Path, content: str, says: str) 
 
 def test_other_reasons_are_duckdbs_first_line() -> None:
     error = duckdb.IOException("IO Error: the disk is on fire\nPossible solution: water")
-    assert reason(error) == ": IO Error: the disk is on fire"
+    assert reason(error) == ": the disk is on fire"

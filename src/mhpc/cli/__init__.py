@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from mhpc.cli.interrupt import end_soon_when_told, leave_if_told
+from mhpc.core.visible import visible
 from mhpc.errors import MhpcError, MhpcWarning
 
 COMMANDS = {
@@ -131,9 +132,14 @@ def _called(given: list[str]) -> Any:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return _plain(error) or type(error).__name__
+
+
+def _plain(message: object) -> str:
+    """Return a message in one line; ids and names of files in it may hold anything."""
+    return visible(" ".join(str(message).split()))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, MhpcWarning):
-        click.echo(f"mhpc: warning: {' '.join(str(message).split())}", err=True)
+        click.echo(f"mhpc: warning: {_plain(message)}", err=True)

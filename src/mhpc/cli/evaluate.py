@@ -29,7 +29,8 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     from rich.console import Group
 
     from mhpc.pipeline import evaluate as measure
-    from mhpc.read.run import read_labels, read_run, read_run_document
+    from mhpc.read.run import read_labels, read_run
+    from mhpc.read.run_document import read_run_document
     from mhpc.read.truth import read_truth
     from mhpc.report.sets import render_sets
     from mhpc.report.terminal import render_scorecards

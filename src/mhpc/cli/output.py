@@ -26,4 +26,5 @@ def print_rich(renderable: Any) -> None:
 
     # A pipe or a log file has no width of its own; tables should not be squeezed for it.
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    Console(file=sys.stdout, highlight=False, width=width).print(renderable)
+    # Ids are data: what is between two colons is no name of a picture.
+    Console(file=sys.stdout, highlight=False, emoji=False, width=width).print(renderable)

@@ -77,4 +77,4 @@ def _explain(error: ValidationError, owner: type[Parameters]) -> str:
     if first["type"] == "missing":
         return f"{called} needs {name!r}"
     allowed = next(entry["range"] for entry in owner.describe() if entry["name"] == name)
-    return f"{called}: {name} = {first['input']!r} is not allowed; give {allowed}"
+    return f"{called}: {name} = {repr(first['input'])[:200]} is not allowed; give {allowed}"

@@ -201,10 +201,12 @@ def build_taxonomy(
         at = wrong[0]
         label, above = pairs[at]
         if child[at] == parent[at]:
-            raise TaxonomyError(f"{origin}: label {label!r} is its own parent; leave that row out")
+            raise TaxonomyError(
+                f"{origin}: label {quoted([label])} is its own parent; leave that row out"
+            )
         lost = label if child[at] == UNKNOWN else above
         raise TaxonomyError(
-            f"{origin}: {lost!r}, named as parent of {label!r}, is not a label"
+            f"{origin}: {quoted([lost])}, named as parent of {quoted([label])}, is not a label"
             f"{nearest(lost, index)}; add a row for it with an empty parent if it is a root"
         )
     shape = (len(index), len(index))
@@ -222,6 +224,8 @@ def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:
     """Say why a label was not found and which are near: ambiguous, or simply not there."""
     same = taxonomy.homonyms(label)
     if len(same) > 1:
-        return f"label {label!r} is the name of {len(same)} labels: {quoted(same)}; give an id"
+        return (
+            f"label {quoted([label])} is the name of {len(same)} labels: {quoted(same)}; give an id"
+        )
     known = {*taxonomy.labels, *taxonomy.names}
-    return f"label {label!r} is not in the taxonomy{nearest(label, known)}"
+    return f"label {quoted([label])} is not in the taxonomy{nearest(label, known)}"

@@ -1,19 +1,20 @@
 """Zip archives: unpacked within limits, into names of our own."""
 
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from mhpc.core.temporary import temporary_folder
-from mhpc.errors import UnreadableError
+from mhpc.errors import MhpcError, UnreadableError
+from mhpc.read.bombs import MAX_RATIO
 from mhpc.read.files import LocalFile, identify
 
 MAX_MEMBERS = 10_000
 """Files in an archive."""
-
-MAX_RATIO = 200
-"""How many times larger than the archive its content may be; tables seldom pack tenfold."""
 
 MAX_BYTES = 16 << 30
 """What an archive may unpack to: 16 GiB."""
@@ -23,6 +24,13 @@ _SLACK = 1 << 20
 
 _BLOCK = 1 << 20
 
+_DAMAGE = (
+    zipfile.BadZipFile, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
+    RuntimeError, ValueError,
+    struct.error, zlib.error, lzma.LZMAError,
+)  # fmt: skip
+"""What comes of an archive that is not what it should be; names that are not UTF-8 among it."""
+
 
 @contextmanager
 def unpacked(path: Path, name: str) -> Iterator[tuple[LocalFile, ...]]:
@@ -31,20 +39,25 @@ def unpacked(path: Path, name: str) -> Iterator[tuple[LocalFile, ...]]:
     No member is written where its own name says: a name that would leave the folder is refused
     all the same, since only a hostile archive has one.
     """
-    try:
-        with zipfile.ZipFile(path) as archive, temporary_folder("mhpc-zip-") as folder:
-            members = _members(archive, name)
-            left = min(MAX_BYTES, max(_SLACK, path.stat().st_size * MAX_RATIO))
-            files = []
-            for at, member in enumerate(members):
-                copy = folder / str(at)
-                left -= _copied(archive, member, copy, left, name)
-                files.append(identify(copy, name=f"{name}/{member.filename}"))
-            yield tuple(files)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError) as error:
-        if isinstance(error, UnreadableError):
+    with temporary_folder("mhpc-zip-") as folder:
+        try:
+            files = _unpacked(path, name, folder)
+        except MhpcError:
             raise
-        raise UnreadableError(f"{name} starts like zip but does not unpack: {error}") from None
+        except _DAMAGE as error:
+            raise UnreadableError(f"{name} starts like zip but does not unpack: {error}") from None
+        yield files
+
+
+def _unpacked(path: Path, name: str, folder: Path) -> tuple[LocalFile, ...]:
+    files = []
+    with zipfile.ZipFile(path) as archive:
+        left = min(MAX_BYTES, max(_SLACK, path.stat().st_size * MAX_RATIO))
+        for at, member in enumerate(_members(archive, name)):
+            copy = folder / str(at)
+            left -= _copied(archive, member, copy, left, name)
+            files.append(identify(copy, name=f"{name}/{member.filename}"))
+    return tuple(files)
 
 
 def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:

@@ -14,7 +14,7 @@ import numpy as np
 from mhpc.core.index import Index
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.core.truth import Truth
-from mhpc.errors import DataError, UnreadableError, nearest
+from mhpc.errors import DataError, UnreadableError, nearest, quoted
 from mhpc.read.files import GZIP_ERRORS, LocalFile
 from mhpc.read.paths import taxonomy_from_paths
 
@@ -42,8 +42,8 @@ def read_arff(file: LocalFile) -> HierarchicalArff:
         for text in named:
             if text not in taxonomy:
                 raise DataError(
-                    f"{file.name}, line {number}: label {text!r} is not declared in the header"
-                    f"{nearest(text, taxonomy)}"
+                    f"{file.name}, line {number}: label {quoted([text])} is not declared in the "
+                    f"header{nearest(text, taxonomy)}"
                 )
             label.append(taxonomy.labels.positions[text])
         if not named:
@@ -102,7 +102,7 @@ def _hierarchy(entries: list[str], name: str) -> Taxonomy:
     for entry in entries:
         parent, slash, child = entry.partition("/")
         if not slash:
-            raise DataError(f"{name}: {entry!r} is not a parent/child edge")
+            raise DataError(f"{name}: {quoted([entry])} is not a parent/child edge")
         edges.append((child, parent))
     labels = dict.fromkeys(child for child, _ in edges)
     above = [(child, parent) for child, parent in edges if parent != _ROOT]

@@ -11,7 +11,7 @@ from mhpc.core.decision import Decision
 from mhpc.core.index import UNKNOWN, Index
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.errors import UnreadableError
-from mhpc.read.cells import read_cells
+from mhpc.read.cells import read_cells, refuse_empty
 from mhpc.read.columns import find_columns
 from mhpc.read.table import open_table
 
@@ -32,13 +32,15 @@ def read_decision(
     shape = (len(instances), len(taxonomy))
     reason = sparse.csr_array(shape, dtype=np.int8)
     path = folder / "labels.csv"
-    if _has_rows(path):
+    if has_rows(path):
         with open_table(path) as table:
             columns = find_columns(
                 table.columns, {name: (name,) for name in _COLUMNS},
                 required=_COLUMNS, origin=table.origin, cure="consolidate again",
             )  # fmt: skip
             cells = read_cells(table, columns, _COLUMNS)
+            refuse_empty(cells, "instance", table.origin)
+            refuse_empty(cells, "label", table.origin)
         row, label = (
             index.locate(cells.index[name])[cells.position[name]]
             for name, index in (("instance", instances), ("label", taxonomy.labels))
@@ -51,8 +53,11 @@ def read_decision(
     return Decision(taxonomy, instances, reason, decided["rule"], parameters)
 
 
-def _has_rows(path: Path) -> bool:
+def has_rows(path: Path) -> bool:
     """Tell whether anything follows the header: a run may find no label at all."""
-    with path.open("rb") as file:
-        file.readline()
-        return bool(file.readline())
+    try:
+        with path.open("rb") as file:
+            file.readline()
+            return bool(file.readline())
+    except OSError as error:
+        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from None

@@ -16,6 +16,7 @@ import duckdb
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import UnreadableError, nearest
 from mhpc.read import zstd
+from mhpc.read.bombs import refuse_bomb
 from mhpc.read.sql import reason, text_lines
 
 Format = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
@@ -64,6 +65,8 @@ def local_file(source: str | Path) -> Iterator[LocalFile]:
         with path.open("rb") as pipe, _kept_aside(pipe) as copy:
             yield identify(copy, name=str(source))
     elif parts := _parquet_in(path):
+        for part in parts:
+            _refuse_odd_name(part)
         yield LocalFile(path, "parquet", "none", "", str(source), parts)
     else:
         yield identify(path, name=str(source))
@@ -87,6 +90,7 @@ def _parquet_in(path: Path) -> tuple[Path, ...]:
 
 def identify(path: Path, *, name: str) -> LocalFile:
     """Tell what a file is; `name` is what messages call it."""
+    _refuse_odd_name(path)
     head = _head(path, name)
     if magic := _magic(head):
         return LocalFile(path, magic, "none", "", name)
@@ -95,12 +99,22 @@ def identify(path: Path, *, name: str) -> LocalFile:
         compression, head = "gzip", _unzipped_head(path, name)
     elif head.startswith(zstd.MAGIC):
         compression, head = "zstd", _zstd_head(path, name)
+    if compression != "none":
+        refuse_bomb(path, compression, name)
     if magic := _magic(head):
         raise UnreadableError(f"{name} is {magic.title()} packed with {compression}; unpack it")
     text = _decoded(head, name)
     if not text.strip():
         raise UnreadableError(f"{name} is empty; give a table with a header and rows")
     return LocalFile(path, _text_format(text), compression, text, name)
+
+
+def _refuse_odd_name(path: Path) -> None:
+    """Refuse a name that is not UTF-8, which neither DuckDB nor run.json can hold."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UnreadableError(f"{str(path)!r}: the name is not UTF-8; rename the file") from None
 
 
 def _head(path: Path, name: str) -> bytes:

@@ -3,6 +3,7 @@
 import json
 import sys
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -15,6 +16,7 @@ from scipy import sparse
 from mhpc.core.model import Model
 from mhpc.core.parameters import Parameters
 from mhpc.errors import UnreadableError
+from mhpc.read.bombs import refuse_bomb
 
 FORMAT = 1
 _DAMAGE = (
@@ -22,9 +24,16 @@ _DAMAGE = (
     KeyError,
     TypeError,
     AttributeError,
+    IndexError,
     ImportError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    OverflowError,
     OSError,
+    RecursionError,
     zipfile.BadZipFile,
+    zlib.error,
 )
 """What comes of a file that is not what it should be."""
 
@@ -49,6 +58,7 @@ def read_model(folder: Path) -> Model:
 def read_frozen(path: Path) -> Any:
     """Read frozen data of this package, whatever they are, as `write_frozen` wrote them."""
     try:
+        refuse_bomb(path, "zip", str(path))
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             described = json.loads(arrays["description"].tobytes())
             if described["format"] != FORMAT:

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-import numpy as np
 from scipy import sparse
 
 from mhpc.core.index import UNKNOWN
 from mhpc.core.outcome import Outcome
 from mhpc.errors import UnreadableError
-from mhpc.read.cells import read_cells
+from mhpc.read.cells import read_cells, refuse_empty
 from mhpc.read.columns import find_columns
-from mhpc.read.run import read_run, read_run_document
+from mhpc.read.decision import has_rows
+from mhpc.read.run import read_numbers, read_run
+from mhpc.read.run_document import read_run_document
 from mhpc.read.table import open_table
 
 _COLUMNS = ("instance", "label", "score")
@@ -20,7 +21,7 @@ def read_outcome(folder: Path) -> Outcome:
     """Return the scores and the label sets that ``mhpc consolidate`` wrote."""
     found = read_run(folder)
     shape = (len(found.instances), len(found.taxonomy))
-    if _rows(folder / "labels.csv") == 0:
+    if not has_rows(folder / "labels.csv"):
         return Outcome(found, sparse.csr_array(shape), contested=_contested(folder))
     with open_table(folder / "labels.csv") as table:
         columns = find_columns(
@@ -28,7 +29,9 @@ def read_outcome(folder: Path) -> Outcome:
             required=_COLUMNS, origin=table.origin, cure="consolidate again",
         )  # fmt: skip
         cells = read_cells(table, columns, ("instance", "label"))
-        scores = table.connection.execute("SELECT score::DOUBLE AS score FROM cells").fetchnumpy()
+        refuse_empty(cells, "instance", table.origin)
+        refuse_empty(cells, "label", table.origin)
+        score = read_numbers(table, "score")
     axes = {"instance": found.instances, "label": found.taxonomy.labels}
     at = {}
     for role, axis in axes.items():
@@ -40,7 +43,6 @@ def read_outcome(folder: Path) -> Outcome:
                 "consolidate again"
             )
         at[role] = position[cells.position[role]]
-    score = np.asarray(scores["score"], dtype=np.float64)
     chosen = sparse.csr_array((score, (at["instance"], at["label"])), shape=shape)
     chosen.sort_indices()
     return Outcome(found, chosen, contested=_contested(folder))
@@ -49,12 +51,3 @@ def read_outcome(folder: Path) -> Outcome:
 def _contested(folder: Path) -> tuple[str, ...]:
     conflicts = read_run_document(folder)["conflicts"]
     return tuple(each["instance"] for each in conflicts["instances"])
-
-
-def _rows(path: Path) -> int:
-    """Return 0 where a table has a header alone, which is no error here: nothing was decided."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            return sum(1 for _, _ in zip(file, range(2), strict=False)) - 1
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from None

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import TaxonomyError
+from mhpc.errors import TaxonomyError, quoted
+from mhpc.read.table import MAX_CELL
 
 SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
 """Tried in this order; the one in most labels wins, the earlier one in a tie."""
@@ -26,10 +27,16 @@ def taxonomy_from_paths(
     given = names or {}
     edges: dict[tuple[str, str], None] = {}
     for label in labels:
+        if len(label) > MAX_CELL:
+            # Before it is taken apart: a path of a million steps has a million prefixes.
+            raise TaxonomyError(
+                f"{origin} has a label of {len(label):,} characters, {quoted([label])}; the most "
+                f"is {MAX_CELL:,}"
+            )
         steps = label.split(between)
         if not all(step.strip() for step in steps):
             raise TaxonomyError(
-                f"{origin}: path {label!r} has an empty step between two {between!r}; "
+                f"{origin}: path {quoted([label])} has an empty step between two {between!r}; "
                 "give another separator if that is not what separates"
             )
         for length in range(1, len(steps) + 1):

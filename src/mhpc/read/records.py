@@ -107,8 +107,8 @@ def first_record(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     found = connection.execute("SELECT json FROM records LIMIT 1").fetchall()
     try:
         record = json.loads(found[0][0]) if found else {}
-    except RecursionError:
-        # What nests so deep that Python gives up is none of the shapes that are known.
+    except (RecursionError, ValueError):
+        # What nests so deep, or has so long a number, that Python gives up is no shape we know.
         return {}
     return record if isinstance(record, dict) else {}
 

@@ -1,43 +1,23 @@
 """Reading a run folder back."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mhpc.core.arrays import IntArray
+from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.core.consolidation import Consolidation, Step
 from mhpc.core.index import UNKNOWN
 from mhpc.core.taxonomy import Taxonomy
 from mhpc.errors import UnreadableError
-from mhpc.read.cells import Cells, read_cells
+from mhpc.read.cells import Cells, read_cells, refuse_empty
 from mhpc.read.columns import find_columns
-from mhpc.read.table import open_table
+from mhpc.read.run_document import read_run_document
+from mhpc.read.sql import identifier
+from mhpc.read.table import Table, open_table
 from mhpc.read.taxonomy import read_taxonomy
 
-_KEYS = {"settings", "method", "parameters", "trace", "converged"}
 _COLUMNS = ("instance", "label", "score", "specific")
-
-
-def read_run_document(folder: Path) -> dict[str, Any]:
-    """Return the ``run.json`` of a run folder."""
-    path = folder / "run.json"
-    try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise UnreadableError(
-            f"{folder} is not the output of a run: it has no run.json; "
-            "make one with mhpc consolidate"
-        ) from None
-    except ValueError as error:
-        raise UnreadableError(f"{path}: {error}") from None
-    if not isinstance(document, dict) or not document.keys() >= _KEYS:
-        raise UnreadableError(
-            f"{path} is not the run.json of a run; make one with mhpc consolidate"
-        )
-    return document
 
 
 def read_run(folder: Path) -> Consolidation:
@@ -45,19 +25,21 @@ def read_run(folder: Path) -> Consolidation:
     document = read_run_document(folder)
     taxonomy = read_taxonomy(folder / "taxonomy.csv")
     with open_table(folder / "scores.parquet") as table:
+        origin = table.origin
         columns = find_columns(
             table.columns, {name: (name,) for name in _COLUMNS},
             required=_COLUMNS, origin=table.origin, cure="consolidate again",
         )  # fmt: skip
         cells = read_cells(table, columns, ("instance", "label"))
-        found = table.connection.execute("SELECT score, specific FROM cells").fetchnumpy()
+        refuse_empty(cells, "instance", origin)
+        refuse_empty(cells, "label", origin)
+        found = {name: read_numbers(table, name) for name in ("score", "specific")}
     row = cells.position["instance"]
     column = _located(cells, taxonomy, folder)
     shape = (len(cells.index["instance"]), len(taxonomy))
 
     def matrix(name: str) -> sparse.csr_array:
-        values = np.asarray(found[name], dtype=np.float64)
-        return sparse.csr_array((values, (row, column)), shape=shape)
+        return sparse.csr_array((found[name], (row, column)), shape=shape)
 
     return Consolidation(
         taxonomy=taxonomy,
@@ -69,6 +51,21 @@ def read_run(folder: Path) -> Consolidation:
         trace=tuple(Step(**step) for step in document["trace"]),
         converged=document["converged"],
     )
+
+
+def read_numbers(table: Table, column: str) -> FloatArray:
+    """Return a column of numbers, none of which is missing or infinite."""
+    found = table.connection.execute(
+        f"SELECT coalesce(TRY_CAST({identifier(column)} AS DOUBLE), 'nan') AS number FROM cells"
+    ).fetchnumpy()
+    numbers = np.asarray(found["number"], dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise UnreadableError(
+            f"{table.origin}: row {wrong[0] + 1:,} has no number in column {column!r}; consolidate "
+            "again"
+        )
+    return numbers
 
 
 def read_labels(folder: Path, found: Consolidation) -> sparse.csr_array:

@@ -24,6 +24,9 @@ _REASONS = (
 )
 """What DuckDB says, and how a person would."""
 
+_SHORT = 60
+"""Characters of a cell or of a column's name that a message shows."""
+
 
 def identifier(name: str) -> str:
     """Return SQL for a name."""
@@ -76,6 +79,13 @@ def reason(error: duckdb.Error) -> str:
     row = quoted([place[2].strip()]) if place else "a row"
     for pattern, said in _REASONS:
         if found := re.search(pattern, text):
-            return f"{where}: {said.format(row=row, **found.groupdict())}"
+            words = {name: _short(each) for name, each in found.groupdict().items()}
+            return f"{where}: {said.format(row=row, **words)}"
     lines = [line for line in text.splitlines() if not re.search(r"(on|Original) Line: ", line)]
-    return f"{where}: {' '.join(lines[:1])[:200]}"
+    # Of what kind DuckDB calls it is of no use to who gave the file.
+    said = re.sub(r"^([A-Za-z][\w ]* )?Error: ", "", " ".join(lines[:1]))
+    return f"{where}: {said[:200]}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"

@@ -1,12 +1,12 @@
 """Reading what another tool holds of instances: its tasks, to be given back with labels."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mhpc.errors import DataError, UnreadableError
+from mhpc.read.json_text import load_json
 
 MOST_BYTES = 1 << 30
 """An export is read whole; one larger than this is refused."""
@@ -43,28 +43,29 @@ def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise UnreadableError(f"{path} is larger than {MOST_BYTES >> 20:,} MB; split it")
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
     except UnreadableError:
         raise
     except OSError as error:
         raise UnreadableError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UnreadableError(f"{path} is not UTF-8 text; save it as UTF-8") from None
-    except RecursionError:
-        raise UnreadableError(f"{path} is nested too deeply to be a tool's export") from None
-    except ValueError as error:
-        raise UnreadableError(f"{path} is not JSON: {error}") from None
+    return load_json(content, str(path))
 
 
 def _control(tasks: list[dict[str, Any]]) -> dict[str, str]:
     """Return the names of the first control that holds labels in somebody's answer."""
-    for task in tasks:
-        for annotation in task.get("annotations") or []:
-            for region in annotation.get("result") or []:
-                if region.get("type") in _CONTROLS:
-                    return {
-                        "control": str(region["type"]),
-                        "from_name": str(region.get("from_name")),
-                        "to_name": str(region.get("to_name")),
-                    }
+    for region in _listed(_listed(tasks, "annotations"), "result"):
+        if region.get("type") in _CONTROLS:
+            return {
+                "control": str(region["type"]),
+                "from_name": str(region.get("from_name")),
+                "to_name": str(region.get("to_name")),
+            }
     return {}
+
+
+def _listed(objects: Iterable[dict[str, Any]], key: str) -> Iterator[dict[str, Any]]:
+    """Give the objects that are listed under a key; what is no list of objects has none."""
+    for each in objects:
+        below = each.get(key)
+        if isinstance(below, list):
+            yield from (one for one in below if isinstance(one, dict))

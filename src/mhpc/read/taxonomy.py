@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mhpc.core.taxonomy import Taxonomy
-from mhpc.errors import TaxonomyError
+from mhpc.errors import TaxonomyError, quoted
 from mhpc.read.files import local_file
 from mhpc.read.hierarchies import icd, tables
 from mhpc.read.hierarchies.registry import hierarchy_of
 from mhpc.read.hierarchies.shape import Told
-from mhpc.read.table import TableSource
+from mhpc.read.table import MAX_CELL, TableSource
+
+MAX_LEVELS = 1_000
+"""Levels of the deepest hierarchy that is believed: work grows with the third power of a chain."""
 
 
 def read_taxonomy(
@@ -48,11 +51,11 @@ def read_taxonomy(
     if isinstance(source, str | Path) and not (_is_named(source) or name == icd.NAME):
         with local_file(source) as file:
             told = Told(file, file.name, argument or separator)
-            return _of_several(_read(told, name, columns, separator), file.name)
+            return _checked(_read(told, name, columns, separator), file.name)
     told = Told(
         str(source) if isinstance(source, Path) else source, "the taxonomy", argument or None
     )
-    return _of_several(_read(told, name, columns, separator), told.origin)
+    return _checked(_read(told, name, columns, separator), told.origin)
 
 
 def _read(
@@ -70,10 +73,21 @@ def _is_named(source: str | Path) -> bool:
     return str(source).lower() == icd.NAME and not Path(source).exists()
 
 
-def _of_several(taxonomy: Taxonomy, origin: str) -> Taxonomy:
+def _checked(taxonomy: Taxonomy, origin: str) -> Taxonomy:
     if len(taxonomy) < 2:
+        held = f"one label, {quoted(taxonomy.labels.ids)}" if len(taxonomy) else "no label"
         raise TaxonomyError(
-            f"{origin} has one label, {taxonomy.labels[0]!r}: there is nothing to choose between; "
-            "give at least two"
+            f"{origin} has {held}: there is nothing to choose between; give at least two"
+        )
+    if len(taxonomy.levels) > MAX_LEVELS:
+        raise TaxonomyError(
+            f"{origin} has {len(taxonomy.levels):,} levels; the most is {MAX_LEVELS:,}: is a child "
+            "taken for its parent?"
+        )
+    longest = max(taxonomy.labels, key=len)
+    if len(longest) > MAX_CELL:
+        raise TaxonomyError(
+            f"{origin} has a label of {len(longest):,} characters, {quoted([longest])}; the most "
+            f"is {MAX_CELL:,}"
         )
     return taxonomy

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 
 from mhpc.core.choice import Choice
 from mhpc.core.conflicts import Conflict, Conflicts
 from mhpc.core.sources import Share, SourceFacts
 from mhpc.core.summary import Summary
+from mhpc.report.markup import shown
 from mhpc.report.sets import render_sets
 from mhpc.report.terminal import render_scorecards
 
@@ -21,7 +21,7 @@ _MOST_DISPUTES = 3
 
 def render_summary(summary: Summary) -> RenderableType:
     """Return what was done and why, what to look at first, and how sources fare."""
-    parts: list[RenderableType] = [escape(line) for line in _lines(summary)]
+    parts: list[RenderableType] = [shown(line) for line in _lines(summary)]
     parts += ["", _sources(summary)]
     if summary.scorecards:
         rows = [(f"{card.view} view", card) for card in summary.scorecards]
@@ -120,7 +120,7 @@ def _sources(summary: Summary) -> RenderableType:
         depth = "" if facts.mean_depth != facts.mean_depth else f"{facts.mean_depth:.2f}"
         shares = (_share(share) for share in (facts.accurate, facts.vague, facts.wrong))
         table.add_row(
-            escape(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth, *shares,
+            shown(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth, *shares,
             f"{facts.voice:.2f}",
         )  # fmt: skip
     if len(by_answers) > _MOST_SOURCES:

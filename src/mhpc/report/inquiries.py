@@ -1,11 +1,11 @@
 """Explanations and conflicts as a person reads them in a terminal."""
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 
 from mhpc.core.conflicts import Conflict, Conflicts, Dispute
 from mhpc.core.explanation import Explanation, LabelExplanation, Stance, Voice
+from mhpc.report.markup import shown
 
 _MOST_LABELS = 4
 """Labels in dispute that are shown of an instance."""
@@ -24,12 +24,12 @@ def render_explanation(found: Explanation) -> RenderableType:
     if found.agreed is not None:
         agreed = f"all answers agree on {found.agreed}"
     parts: list[RenderableType] = [
-        escape(f"{found.instance}: {agreed}; one more opinion is worth {found.gain:.3f}"),
+        shown(f"{found.instance}: {agreed}; one more opinion is worth {found.gain:.3f}"),
         _answers(found),
     ]
     for label in found.labels:
-        parts += ["", escape(_headline(label)), _voices(label)]
-    parts += ["", escape(f"effect: score less score without the answer, {found.effects}")]
+        parts += ["", shown(_headline(label)), _voices(label)]
+    parts += ["", shown(f"effect: score less score without the answer, {found.effects}")]
     return Group(*parts)
 
 
@@ -50,7 +50,7 @@ def _answers(found: Explanation) -> Table:
         said = ", ".join(
             label if score == 1 else f"{label} ({score:.2f})" for label, score in answer.said
         )
-        table.add_row(escape(f"  {answer.source}"), escape(said or "none of these"))
+        table.add_row(shown(f"  {answer.source}"), shown(said or "none of these"))
     return table
 
 
@@ -68,7 +68,7 @@ def _voices(label: LabelExplanation) -> Table:
     for stance, words in _STANCES:
         voices = [voice for voice in label.voices if voice.stance == stance]
         if voices:
-            table.add_row(f"  {len(voices)} {words}", escape(", ".join(map(_voice, voices))))
+            table.add_row(f"  {len(voices)} {words}", shown(", ".join(map(_voice, voices))))
     return table
 
 
@@ -89,9 +89,9 @@ def _instances(conflicts: tuple[Conflict, ...]) -> Table:
         disputed = ", ".join(map(_dispute, each.disputed[:_MOST_LABELS]))
         more = len(each.disputed) - _MOST_LABELS
         table.add_row(
-            escape(each.instance), f"{each.gain:.3f}", str(each.answers),
-            escape(each.agreed or "-"),
-            escape(disputed) + (f" and {more} more" if more > 0 else ""),
+            shown(each.instance), f"{each.gain:.3f}", str(each.answers),
+            shown(each.agreed or "-"),
+            shown(disputed) + (f" and {more} more" if more > 0 else ""),
         )  # fmt: skip
     return table
 
@@ -106,6 +106,6 @@ def _confusions(found: Conflicts) -> Table:
         table.add_column(head, justify="right" if head == "times" else "left")
     for each in found.confusions:
         table.add_row(
-            escape(each.one), escape(each.other), f"{each.count:,}", escape(each.under or "-")
+            shown(each.one), shown(each.other), f"{each.count:,}", shown(each.under or "-")
         )
     return table

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 
 from mhpc.core.choice import Compared, Judged
 from mhpc.core.inspection import Inspection
 from mhpc.core.scorecard import Score, Scorecard, View
+from mhpc.report.markup import shown
 
 
 def render_scorecards(
@@ -30,7 +30,7 @@ def render_scorecards(
             best = pick(other[score.metric] for other in cards)
             text = f"{score.value:.4f}"
             cells.append(f"[bold]{text}[/]" if comparable and score.value == best else text)
-        table.add_row(escape(name), *cells, f"{card.instances:,}")
+        table.add_row(shown(name), *cells, f"{card.instances:,}")
     return table
 
 
@@ -61,21 +61,21 @@ def render_inspection(facts: Inspection) -> RenderableType:
         ]
     else:
         lines.append("unknown labels: none")
-    return Group(*(escape(line) for line in lines))
+    return Group(*(shown(line) for line in lines))
 
 
 def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
     """Return the registry: every method with its parameters, defaults and ranges."""
     parts: list[RenderableType] = []
     for method in methods:
-        parts.append(f"[bold]{escape(method['name'])}[/]  {escape(method['summary'])}")
-        parts.append(f"  [dim]{escape(method['reference'])}[/]")
+        parts.append(f"[bold]{shown(method['name'])}[/]  {shown(method['summary'])}")
+        parts.append(f"  [dim]{shown(method['reference'])}[/]")
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
         for column in ({"no_wrap": True}, {"no_wrap": True}, {}):
             table.add_column(**column)  # type: ignore[arg-type]
         for entry in method["parameters"]:
             default = f"{entry['name']} = {entry['default']}"
-            table.add_row(escape(default), escape(entry["range"]), escape(entry["meaning"]))
+            table.add_row(shown(default), shown(entry["range"]), shown(entry["meaning"]))
         parts += [table, ""]
     return Group(*parts[:-1])
 
@@ -108,7 +108,7 @@ def _compared(methods: Sequence[Compared], view: View) -> Table:
     for each, scores in zip(methods, measured, strict=True):
         values = [f"{score.value:.4f}" for score in scores]
         judged, seconds = _judged(each.judged, view), f"{each.seconds:.2f}"
-        table.add_row(escape(each.name), judged, *values, seconds)
+        table.add_row(shown(each.name), judged, *values, seconds)
     return table
 
 

@@ -36,6 +36,8 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
     look like an output: a mistyped ``-o`` must not cost someone their files.
     """
     refuse_existing(target, force=force)
+    # What a link points to is replaced, not the link.
+    target = target.resolve() if target.is_symlink() else target
     _refuse_two_at_once(target)
     with ExitStack() as stack:
         try:
@@ -81,6 +83,10 @@ def _refuse_losing(target: Path) -> None:
 
 def refuse_unwritable(target: Path) -> None:
     """Refuse a target whose folder is none or may not be written to."""
+    try:
+        str(target.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UnwritableError(f"{str(target)!r}: the name is not UTF-8; choose another") from None
     above = next(folder for folder in target.absolute().parents if folder.exists())
     if not above.is_dir():
         raise UnwritableError(f"{target} cannot be made: {above} is a file; choose another")

@@ -31,7 +31,11 @@ def indicator_columns(
         return []
     if file is not None and file.format == "csv":
         header, rows = csv_columns(file), csv_sample(file)
-        return [name for name in columns if _mostly(row[header.index(name)] for row in rows)]
+        places = {name: header.index(name) for name in columns}
+        # A row may be too short, which is told when all are read.
+        return [
+            name for name, at in places.items() if _mostly(row[at] for row in rows if at < len(row))
+        ]
     counts = ", ".join(
         f"count(*) FILTER ({_is_indicator(_score(name))}) > count({_score(name)}) / 2"
         for name in columns

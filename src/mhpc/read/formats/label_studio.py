@@ -129,8 +129,8 @@ def _predictions(foretold: str, listed_as: str) -> str:
 
 def _parts(answers: str) -> str:
     return (
-        "SELECT number, instance, answer, source, gold, model, part.type AS type, part.from_name "
-        f"AS from_name, part.id AS region, {_REGION} AS regional, coalesce(part.score, graded, 1) "
-        f"AS score, {_LABELS} AS labels FROM (SELECT *, {rows_of('result')} AS part "
-        f"FROM ({answers}))"
+        "SELECT number, instance, answer, source, gold, model, part.type AS type, "
+        f"coalesce(part.from_name, '') AS from_name, part.id AS region, {_REGION} AS regional, "
+        f"coalesce(part.score, graded, 1) AS score, {_LABELS} AS labels FROM (SELECT *, "
+        f"{rows_of('result')} AS part FROM ({answers}))"
     )

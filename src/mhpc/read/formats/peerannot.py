@@ -1,14 +1,14 @@
 """peerannot's ``answers.json``: one object, a task to its workers to their labels."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from mhpc.errors import DataError, UnreadableError
+from mhpc.errors import DataError, quoted
 from mhpc.read.formats import long
 from mhpc.read.formats.given import Flat, Given
 from mhpc.read.hierarchies.shape import Told, whole_file
+from mhpc.read.json_text import load_json
 
 _SCALAR = r'("[^"]*"|-?\d+(\.\d+)?|\[[^\[\]{}]*\])'
 _BEGINS = re.compile(rf'\s*\{{\s*"[^"]*"\s*:\s*\{{\s*"[^"]*"\s*:\s*{_SCALAR}\s*[,}}]')
@@ -37,18 +37,12 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
 
 def _answers(given: Given) -> dict[str, dict[str, Any]]:
     # One object holds all, and its keys are data: to DuckDB each would be a column.
-    try:
-        found = json.loads(whole_file(Told(given.files[0], given.origin)))
-    except json.JSONDecodeError as error:
-        raise UnreadableError(
-            f"{given.origin}, line {error.lineno:,}: not JSON, at character {error.colno:,}: "
-            f"{error.msg}"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"{given.origin}: not JSON: {error}") from None
+    found = load_json(whole_file(Told(given.files[0], given.origin)), given.origin)
     if not isinstance(found, dict):
         raise DataError(f"{given.origin}: not one object of tasks")
     for task, said in found.items():
         if not isinstance(said, dict):
-            raise DataError(f"{given.origin}, task {task!r}: {said!r} is no object of workers")
+            raise DataError(
+                f"{given.origin}, task {quoted([task, str(said)])}: no object of workers"
+            )
     return found

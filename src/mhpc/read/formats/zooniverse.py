@@ -78,7 +78,7 @@ def _answers(given: Given, columns: Mapping[str, str]) -> None:
         given, "classifications", "steps IS NULL",
         "'its annotations are no JSON list: ' || coalesce(annotations[:60], '')",
     )  # fmt: skip
-    told = "number, instance, source, gold, step.task AS task, step.value AS value"
+    told = "number, instance, source, gold, coalesce(step.task, '') AS task, step.value AS value"
     steps = (
         f"SELECT {told} FROM (SELECT * EXCLUDE steps, unnest(steps) AS step FROM classifications)"
     )

@@ -7,6 +7,7 @@ labels has the children, the first in a tie.
 import csv
 import io
 import re
+from collections.abc import Iterator
 
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import UnreadableError
@@ -34,7 +35,7 @@ def read(told: Told) -> Taxonomy:
     text = whole_file(told).decode("utf-8-sig", errors="replace")
     between = _delimiter([line for line in text.splitlines()[:50] if line.strip()]) or "\t"
     pairs = []
-    for number, cells in enumerate(csv.reader(io.StringIO(text), delimiter=between), start=1):
+    for number, cells in _rows(text, between, told.origin):
         row = [cell.strip() for cell in cells if cell.strip()]
         if len(row) not in (0, 2):
             raise UnreadableError(
@@ -46,6 +47,15 @@ def read(told: Told) -> Taxonomy:
         pairs = [(second, first) for first, second in pairs]
     labels = dict.fromkeys(label for pair in pairs for label in reversed(pair))
     return build_taxonomy(list(labels), pairs, origin=told.origin)
+
+
+def _rows(text: str, delimiter: str, origin: str) -> Iterator[tuple[int, list[str]]]:
+    # The reader takes no carriage return alone, which ended lines once.
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
+    try:
+        yield from enumerate(reader, start=1)
+    except csv.Error as error:
+        raise UnreadableError(f"{origin}, line {reader.line_num:,}: not edges: {error}") from None
 
 
 def _delimiter(lines: list[str]) -> str | None:

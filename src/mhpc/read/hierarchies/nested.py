@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mhpc.core.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
-from mhpc.errors import TaxonomyError, UnreadableError
-from mhpc.read.hierarchies.shape import MAX_DEPTH, Told, whole_file
+from mhpc.errors import TaxonomyError, quoted
+from mhpc.read.hierarchies.shape import Told, whole_file
+from mhpc.read.json_text import MAX_DEPTH, load_json, too_deep
 
 _IDS = ("id", "code", "key", "uri")
 _NAMES = ("name", "label", "title", "text", "value")
@@ -48,7 +49,7 @@ def read(told: Told) -> Taxonomy:
     try:
         nodes = list(_nodes(_document(told), told.origin))
     except RecursionError:
-        raise _too_deep(told.origin) from None
+        raise too_deep(told.origin) from None
     if not nodes:
         raise TaxonomyError(f"{told.origin}: no label in it")
     ids = _ids(nodes)
@@ -67,7 +68,7 @@ def _is_table(head: str) -> bool:
     begins = start[1:].lstrip() if start.startswith("[") else start
     try:
         row, _ = json.JSONDecoder().raw_decode(begins)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return False
     return isinstance(row, dict) and bool({key.lower() for key in row}.intersection(_PARENTS))
 
@@ -75,21 +76,7 @@ def _is_table(head: str) -> bool:
 def _document(told: Told) -> Any:
     if told.file is None:
         return told.source
-    try:
-        return json.loads(whole_file(told))
-    except json.JSONDecodeError as error:
-        raise UnreadableError(
-            f"{told.origin}, line {error.lineno:,}: not JSON, at character {error.colno:,}: "
-            f"{error.msg}"
-        ) from None
-    except ValueError as error:
-        raise UnreadableError(f"{told.origin}: not JSON: {error}") from None
-
-
-def _too_deep(origin: str) -> UnreadableError:
-    return UnreadableError(
-        f"{origin}: nested deeper than {MAX_DEPTH} levels, the most there may be"
-    )
+    return load_json(whole_file(told), told.origin)
 
 
 def _nodes(document: Any, origin: str) -> Iterator[_Node]:
@@ -100,7 +87,7 @@ def _nodes(document: Any, origin: str) -> Iterator[_Node]:
         content, path, above = waiting.pop()
         found = list(_below(content, path, origin))
         if found and len(path) >= MAX_DEPTH:
-            raise _too_deep(origin)
+            raise too_deep(origin)
         places = range(count, count + len(found))
         for id_, name, _ in found:
             yield _Node(id_, (*path, name), above)
@@ -138,7 +125,9 @@ def _described(
     id_, name = _first(node, _IDS), _first(node, _NAMES)
     if id_ is None and name is None:
         where = PATH_SEPARATOR.join(path) or "the top"
-        raise TaxonomyError(f"{origin}: a node below {where!r} has neither a name nor an id")
+        raise TaxonomyError(
+            f"{origin}: a node below {quoted([where])} has neither a name nor an id"
+        )
     shown = str(name if name is not None else id_)
     return None if id_ is None else str(id_), shown, _first(node, _CHILDREN)
 

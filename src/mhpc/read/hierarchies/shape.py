@@ -12,9 +12,6 @@ from mhpc.read.files import GZIP_ERRORS, LocalFile
 MAX_DOCUMENT = 1 << 28
 """Bytes of a document that is read whole: 256 MiB; ontologies of a million terms are smaller."""
 
-MAX_DEPTH = 200
-"""Levels that a nested document may have; the deepest taxonomies known have 40."""
-
 
 @dataclass(frozen=True, eq=False)
 class Told:

@@ -4,6 +4,7 @@ Labels are the URIs of concepts, named by their preferred label; ``skos:broader`
 ``skos:narrower`` and ``rdfs:subClassOf`` say who is above. What is deprecated is left out.
 """
 
+import logging
 from typing import Any
 
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
@@ -52,11 +53,17 @@ def _graph(told: Told) -> Any:
         raise MissingExtraError(
             f"{told.origin} is RDF; pip install 'mhpc[rdf]' to read it"
         ) from None
+    logger = logging.getLogger("rdflib.term")
+    said_before = logger.disabled
+    # It prints what it doubts, as it stands in the file.
+    logger.disabled = True
     try:
         return Graph().parse(data=content, format="xml" if xml else "turtle")
     except Exception as error:  # noqa: BLE001 - every parser of rdflib has errors of its own
         said = " ".join(str(error).split())[:200]
         raise UnreadableError(f"{told.origin} is damaged RDF: {said}") from None
+    finally:
+        logger.disabled = said_before
 
 
 def _labels(graph: Any) -> dict[Any, str]:

@@ -1,0 +1,143 @@
+"""Odd tables through every command: an answer, or one line that says what is wrong."""
+
+import random
+import tempfile
+from collections.abc import Callable
+from contextlib import chdir
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mhpc.consolidate.registry import METHODS
+from mhpc.decide.registry import RULES
+from mhpc.read.outcome import read_outcome
+from mhpc.read.votes import read_votes
+from tests.mutations import mutated
+from tests.oddities import IDS, Tables, odd_options, odd_tables
+
+Run = Callable[..., CompletedProcess[str]]
+
+BOTH = ("votes.csv", "--taxonomy", "taxonomy.csv")
+FAST = tuple(name for name in METHODS if name != "auto")
+
+few = settings(
+    max_examples=12, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+
+
+def check(done: CompletedProcess[str]) -> None:
+    assert done.returncode in (0, 1, 2), done
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    if done.returncode:
+        assert "rror: " in done.stderr, done.stderr
+
+
+def ask(mhpc: Run, tables: Tables, rng: random.Random) -> None:
+    """Ask an output by every command that takes one."""
+    instance, label = rng.choice(tables.instances), rng.choice(tables.labels)
+    check(mhpc("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop"))
+    check(mhpc("explain", "OUT", "--", instance, label))
+    check(mhpc("conflicts", "OUT"))
+    check(mhpc("report", "OUT", "--progress", "none"))
+    check(mhpc("convert", "OUT", "made", "--to", "spreadsheet", "--force"))
+    check(mhpc("consolidate", "votes.csv", "--apply", "OUT", "-o", "APPLIED", "--force"))
+
+
+@few
+@given(rng=st.randoms(use_true_random=False))
+def test_odd_tables_are_consolidated_or_refused(mhpc: Run, rng: random.Random) -> None:
+    with tempfile.TemporaryDirectory() as name, chdir(name):
+        odd_tables(rng).write(Path(name))
+        check(mhpc("inspect", *BOTH))
+        done = mhpc("consolidate", *BOTH, "-o", "OUT", *odd_options(rng, FAST, list(RULES)))
+        check(done)
+        made = {path.name for path in Path().iterdir()} - {"votes.csv", "taxonomy.csv", "truth.csv"}
+        assert made == ({"OUT"} if done.returncode == 0 else set())
+        if done.returncode == 0:
+            read_outcome(Path("OUT"))
+
+
+@settings(few, max_examples=4)
+@given(rng=st.randoms(use_true_random=False))
+def test_a_damaged_output_is_read_or_refused(mhpc: Run, rng: random.Random) -> None:
+    tables = Tables(
+        [["instance", "source", "label"], ["1", "ann", "bee"], ["1", "bob", "plant"],
+         ["2", "ann", "animal"]],
+        [["label", "parent"], ["plant", ""], ["animal", ""], ["bee", "animal"]],
+        [["instance", "label"], ["1", "bee"]],
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as name, chdir(name):
+        tables.write(Path(name))
+        assert mhpc("consolidate", *BOTH, "-o", "OUT", "--method", "majority").returncode == 0
+        which = rng.choice(sorted(Path("OUT").iterdir()))
+        which.write_bytes(mutated(which.read_bytes(), rng))
+        ask(mhpc, tables, rng)
+
+
+@pytest.mark.parametrize("method", ["majority", "auto"])
+def test_ids_that_mean_something_elsewhere_come_through(
+    mhpc: Run, garden: Path, method: str
+) -> None:
+    ids = [id_ for id_ in IDS if id_.strip() == id_ and id_.isprintable()]
+    sources = ["[red]ann", ":bee:", "=bob"]
+    rows = [
+        [instance, source, ids[(at + step) % len(ids)]]
+        for at, instance in enumerate(ids)
+        for step, source in enumerate(sources)
+    ]
+    votes = [["instance", "source", "label"], *rows]
+    tables = Tables(votes, [["label", "parent"], *([id_, ""] for id_ in ids)], [["instance"]])
+    tables.write(garden)
+    done = mhpc("consolidate", *BOTH, "-o", "OUT", "--method", method)
+    assert done.returncode == 0, done.stderr
+    for source in sources:
+        assert source in done.stdout
+    found = read_outcome(garden / "OUT").consolidation
+    assert found.instances.ids == tuple(ids)
+    assert found.taxonomy.labels.ids == tuple(ids)
+    ask(mhpc, tables, random.Random(0))
+
+
+def test_commands_to_a_terminal_are_spelt_out(mhpc: Run, garden: Path) -> None:
+    odd = "\x1b[2J\u202ebee"
+    votes = f"instance,source,label\n{odd},{odd},{odd}\n{odd},bob,plant\n2,bob,{odd}\n"
+    (garden / "votes.csv").write_text(votes, encoding="utf-8")
+    (garden / "taxonomy.csv").write_text(f"label,parent\nplant,\n{odd},\n", encoding="utf-8")
+    (garden / "other.csv").write_text("label,parent\nplant,\nbee,\n", encoding="utf-8")
+    for words in (
+        ("consolidate", *BOTH, "-o", "OUT", "--method", "sa"),
+        ("inspect", "votes.csv", "--taxonomy", "other.csv"),
+        ("conflicts", "OUT"),
+        ("explain", "OUT", odd),
+        ("explain", "OUT", odd, odd + "x"),
+        ("inspect", odd, "--taxonomy", "taxonomy.csv"),
+    ):
+        done = mhpc(*words)
+        assert r"\x1b[2J\u202ebee" in done.stdout + done.stderr, done
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\u202e" not in done.stdout + done.stderr
+
+
+def test_an_output_that_is_a_link_is_written_to_where_it_points(mhpc: Run, garden: Path) -> None:
+    assert mhpc("consolidate", *BOTH, "-o", "REAL", "--method", "sa").returncode == 0
+    (garden / "LINK").symlink_to("REAL")
+    assert mhpc("consolidate", *BOTH, "-o", "LINK", "--method", "wa", "--force").returncode == 0
+    assert (garden / "LINK").is_symlink()
+    assert read_outcome(garden / "REAL").consolidation.method == "wa"
+    assert not [path.name for path in garden.iterdir() if path.name.startswith(".")]
+
+
+def test_what_is_converted_is_read_back_as_it_was(mhpc: Run, garden: Path) -> None:
+    ids = [id_ for id_ in IDS if id_.strip() == id_]
+    rows = [[i, s, label] for i, s, label in zip(ids, ids[1:], ids[2:], strict=False)]
+    Tables([["instance", "source", "label"], *rows], [], []).write(garden)
+    for name in ("made.csv", "made.tsv", "made.jsonl", "made.parquet"):
+        assert mhpc("convert", "votes.csv", name).returncode == 0
+        votes = read_votes(garden / name)
+        assert votes.instances.ids == tuple(row[0] for row in rows)
+        assert votes.labels.ids == tuple(row[2] for row in rows)

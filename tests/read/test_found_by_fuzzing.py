@@ -1,0 +1,178 @@
+"""Small inputs that once ended in a traceback, each as small as it could be made."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mhpc.errors import (
+    DataError,
+    MhpcError,
+    MissingColumnError,
+    TaxonomyError,
+    UnreadableError,
+    nearest,
+)
+from mhpc.read.tasks import read_tasks
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+from mhpc.settings import read_settings
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_row_too_short_for_a_matrix_is_told_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.csv", "id,user,a,b\n1,ann,0,1\n2,bob,0\n3,bob,0,1\n")
+    with pytest.raises(UnreadableError, match="line 3: '2,bob,0' has 3 cells where the header"):
+        read_votes(path, format="wide")
+
+
+def test_edges_may_end_their_lines_with_carriage_returns(tmp_path: Path) -> None:
+    path = written(tmp_path / "t", "plant flower\rplant tree\r")
+    assert read_taxonomy(path, format="edges").labels.ids == ("plant", "flower", "tree")
+
+
+def test_a_number_of_many_digits_in_the_first_record_is_no_matter(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "v.jsonl",
+        f'{{"item": 1, "judge": "a", "label": "x", "more": {"9" * 5000}}}\n',
+    )
+    assert read_votes(path).labels.ids == ("x",)
+
+
+def test_a_number_of_many_digits_in_a_tree_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.json", f"[{'9' * 5000}]")
+    with pytest.raises(UnreadableError, match="t.json: not JSON"):
+        read_taxonomy(path)
+
+
+def tasks(*controls: str | None) -> str:
+    results = [
+        {"type": "choices", **({"from_name": name} if name else {}), "value": {"choices": ["a"]}}
+        for name in controls
+    ]
+    annotations = [{"completed_by": 1, "result": results}]
+    return json.dumps([{"id": 1, "data": {}, "annotations": annotations}])
+
+
+def test_one_control_without_a_name_is_the_one(tmp_path: Path) -> None:
+    votes = read_votes(written(tmp_path / "e.json", tasks(None)))
+    assert votes.labels.ids == ("a",)
+
+
+def test_a_control_without_a_name_beside_another_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "e.json", tasks(None, "topic"))
+    with pytest.raises(DataError, match="labels come from 2 controls, '', 'topic'"):
+        read_votes(path)
+
+
+def test_a_classification_whose_task_has_no_name_is_read(tmp_path: Path) -> None:
+    said = '"[{""value"": ""bee""}]"'
+    path = written(
+        tmp_path / "c.csv",
+        f"classification_id,user_name,annotations,subject_ids\n1,ann,{said},7\n",
+    )
+    assert read_votes(path).labels.ids == ("bee",)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"annotations": 3},
+        {"annotations": [3]},
+        {"annotations": [{"result": 3}]},
+        {"annotations": [{"result": [3]}]},
+        {"annotations": [{"result": [{"type": []}]}]},
+    ],
+)
+def test_tasks_with_odd_annotations_have_no_control(tmp_path: Path, task: object) -> None:
+    assert isinstance(task, dict)
+    path = written(tmp_path / "tasks.json", json.dumps([{"id": 1, "data": {}, **task}]))
+    assert read_tasks(path).control == {}
+
+
+def test_what_is_only_a_byte_order_mark_is_empty(tmp_path: Path) -> None:
+    path = written(tmp_path / "v.csv", b"\xef\xbb\xbf\n")
+    with pytest.raises(MhpcError, match="v.csv is empty"):
+        read_votes(path)
+    with pytest.raises(MissingColumnError):
+        read_votes(written(tmp_path / "w.csv", b"\xef\xbb\xbfx\n1\n"))
+
+
+def test_edges_without_an_edge_are_no_taxonomy(tmp_path: Path) -> None:
+    with pytest.raises(TaxonomyError, match="t has no label: there is nothing to choose between"):
+        read_taxonomy(written(tmp_path / "t", '" "'), format="edges")
+
+
+def test_a_label_longer_than_any_id_is_refused_in_a_short_message(tmp_path: Path) -> None:
+    path = written(tmp_path / "t", f"a/{'x' * 20_000}\na/b\n")
+    with pytest.raises(TaxonomyError, match="a label of 20,002 characters") as told:
+        read_taxonomy(path)
+    assert len(str(told.value)) < 400
+
+
+def test_a_zip_whose_names_are_not_utf8_is_told(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.writestr("é.jsonl", "{}")
+    content = (tmp_path / "v.zip").read_bytes().replace("é".encode(), b"\xff\xff")
+    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not unpack"):
+        read_votes(written(tmp_path / "v.zip", content))
+
+
+def test_a_column_with_an_endless_name_is_told_in_short(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.csv", f"id,user,{'x' * 9000}\n1,ann,1\n2,ann,1\n3,ann,yes\n")
+    with pytest.raises(UnreadableError, match="column 'x+…' has 'yes', which is no number") as told:
+        read_votes(path, format="wide")
+    assert len(str(told.value)) < 400
+
+
+def test_a_chain_of_thousands_of_levels_is_no_hierarchy() -> None:
+    labels = [str(number) for number in range(2_000)]
+    with pytest.raises(TaxonomyError, match="has 2,000 levels; the most is 1,000"):
+        read_taxonomy({"label": labels, "parent": [None, *labels[:-1]]})
+    chain = read_taxonomy({"label": labels[:1000], "parent": [None, *labels[:999]]})
+    assert len(chain.levels) == 1000
+
+
+def test_a_path_of_a_million_steps_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TaxonomyError, match="t has a label of 2,000,001 characters"):
+        read_taxonomy(written(tmp_path / "t", "a/" * 1_000_000 + "b\n"), format="paths")
+
+
+def test_a_zip_whose_directory_is_damaged_is_told(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.writestr("a.jsonl", "{}")
+    content = bytearray((tmp_path / "v.zip").read_bytes())
+    at = content.index(b"PK\x01\x02")
+    # A size to be looked up in a field that is too short for it.
+    content[at + 24 : at + 28] = b"\xff\xff\xff\xff"
+    content[at + 30] = 4
+    content[at + 46 + 7 : at + 46 + 7] = b"\x01\x00\x00\x00"
+    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not unpack"):
+        read_votes(written(tmp_path / "v.zip", bytes(content)))
+
+
+def test_long_words_are_not_compared_letter_by_letter() -> None:
+    assert nearest("x" * 300, ["x" * 300, "y"]) == ""
+    assert nearest("flowre", ["flower", "z" * 10_000]) == " (nearest: 'flower')"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("s.json", '{"settings": {"\\ud800": 3}}', "half a character"),
+        ("s.json", "[" * 100_000, "nested deeper"),
+        ("s.json", "[]", "not the run.json of a run"),
+        ("s.toml", f"a = {'[' * 100_000}", "recursion"),
+        ("s.toml", "\xff".encode("latin-1"), "not UTF-8"),
+    ],
+)
+def test_odd_settings_are_refused(
+    tmp_path: Path, name: str, content: str | bytes, says: str
+) -> None:
+    with pytest.raises(UnreadableError, match=f"settings .*{name}.*{says}"):
+        read_settings(written(tmp_path / name, content))
