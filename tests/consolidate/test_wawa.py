@@ -99,9 +99,9 @@ def worker_agreement_with_aggregate(
     for source in {s for _, s in answers}:
         own = {i: k for (i, s), k in answers.items() if s == source}
         skill[source] = sum(k == winner[i] for i, k in own.items()) / len(own)
-    votes: Counter[tuple[int, str]] = Counter()
+    votes: dict[tuple[int, str], float] = {}
     for (i, s), k in answers.items():
-        votes[i, k] += skill[s]
+        votes[i, k] = votes.get((i, k), 0.0) + skill[s]
     total = {i: sum(v for (j, _), v in votes.items() if j == i) or 1.0 for i in instances}
     return {(f"i{i}", k): v / total[i] for (i, k), v in votes.items()}
 

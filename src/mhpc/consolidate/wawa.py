@@ -58,7 +58,6 @@ class Skilled:
 
 def _agreement(panel: Panel) -> tuple[FloatArray, FloatArray]:
     """Return how far the answers of every source agreed in all, and how many there are, (M,)."""
-    M = len(panel.sources)
     majority = panel.mean("augmented", "answers") > 0.5
     chosen = majority[panel.instance].astype(float)
     if panel.scope is not None:
@@ -67,4 +66,6 @@ def _agreement(panel: Panel) -> tuple[FloatArray, FloatArray]:
     either = np.asarray(panel.augmented.maximum(chosen).sum(axis=1)).ravel()
     # Who chose nothing where nothing has a majority agrees.
     agreement = np.divide(both, either, out=np.ones(len(both)), where=either > 0)
-    return np.bincount(panel.source, agreement, minlength=M), panel.answers_per_source.astype(float)
+    agreed = np.zeros(len(panel.sources))
+    np.add.at(agreed, panel.source, agreement)
+    return agreed, panel.answers_per_source.astype(float)
