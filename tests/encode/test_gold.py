@@ -92,3 +92,13 @@ def test_a_run_with_gold_says_what_it_was_worth() -> None:
     assert choice.gold.after < choice.gold.before
     assert [facts.source for facts in result.sources] == list(data.votes.sources)
     assert mhpc.evaluate(result, gold)["ranking_loss"] == 0.0
+
+
+def test_one_truth_believes_what_is_known_against_everybody() -> None:
+    rows = [(f"x{n}", who, "oak") for n in range(4) for who in ("ann", "bob", "cid")]
+    panel = gold_of(panel_of(rows), x0="finch")
+    found = dense(mhpc.OneTruth().consolidate(panel).specific)
+    labels = GARDEN.labels.positions
+    assert found[0, labels["finch"]] > 0.99
+    assert found[0, labels["oak"]] < 0.01
+    assert found[1, labels["oak"]] > found[1, labels["finch"]]
