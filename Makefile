@@ -4,6 +4,7 @@
 # make docs   the docs as pages, docs/_build/index.html; what does not resolve fails
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
 # make hard   killed runs, dead workers, full disks, damaged files, odd tables; ten minutes, figures at the end
+# make mutate small faults put into the numerics: do the tests notice?
 # make wheel  the package built, installed bare, every command run from it
 # make lowest the tests with the lowest versions of all requirements that are stated
 # make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
@@ -12,7 +13,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint audit docs hard wheel lowest page page-check bench clean
+.PHONY: demo test lint audit docs hard mutate wheel lowest page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -61,6 +62,9 @@ bench: $(VENV)/installed-bench
 hard: $(VENV)/installed-fuzz
 	$(BIN)/python -m hard
 
+mutate: $(VENV)-mutate/installed
+	$(VENV)-mutate/bin/python -m hard.mutate $(MUTATE_ARGS)
+
 wheel: $(VENV)/installed-package
 	$(BIN)/python -m hard.wheel
 
@@ -68,7 +72,7 @@ lowest: $(VENV)-lowest/installed
 	$(VENV)-lowest/bin/pytest -n 2 --ignore tests/browser $(PYTEST_ARGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutate mutants mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:
@@ -93,6 +97,12 @@ $(VENV)/installed-bench: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-package: $(VENV)/installed-dev
 	$(BIN)/pip install --quiet -c constraints.txt -e .[package]
+	touch $@
+
+$(VENV)-mutate/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-mutate
+	grep -v '^pytest==' constraints.txt > $(VENV)-mutate/constraints.txt
+	$(VENV)-mutate/bin/pip install --quiet -c $(VENV)-mutate/constraints.txt -e .[dev,mutate]
 	touch $@
 
 $(VENV)-lowest/installed: pyproject.toml hard/lowest.py
