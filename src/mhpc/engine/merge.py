@@ -6,6 +6,7 @@ import duckdb
 import numpy as np
 
 from mhpc.core.arrays import IntArray
+from mhpc.core.database import database
 from mhpc.core.index import Index
 from mhpc.core.memory import memory_budget
 from mhpc.read.sql import literal, some_files
@@ -16,7 +17,7 @@ ORDER = "order.parquet"
 
 def write_order(folder: Path, instances: Index, first: IntArray) -> None:
     """Write where each instance of a partition appears first."""
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with database(threads=1) as connection:
         connection.register("part", {"instance": np.array(instances.ids, object), "first": first})
         connection.execute(f"COPY part TO {literal(str(folder / ORDER))} (FORMAT parquet)")
 
@@ -27,9 +28,8 @@ def merge(parts: Path, folder: Path) -> None:
     Rows are sorted where they do not fit into memory too.
     """
     found = sorted(path for path in parts.iterdir() if not path.name.startswith("."))
-    with writing(folder), duckdb.connect() as connection:
+    with writing(folder), database() as connection:
         # It would be drawn over our own, and in files that take standard error.
-        connection.execute("SET enable_progress_bar = false")
         connection.execute(f"SET memory_limit = '{memory_budget() // 1_000_000}MB'")
         connection.execute(f"SET temp_directory = {literal(str(parts / '.sorting'))}")
         orders = some_files(path / ORDER for path in found)

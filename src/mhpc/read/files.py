@@ -13,6 +13,7 @@ from typing import BinaryIO, Literal
 
 import duckdb
 
+from mhpc.core.database import database
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import UnreadableError, nearest
 from mhpc.read import zstd
@@ -155,7 +156,7 @@ def _zstd_head(path: Path, name: str) -> bytes:
         raise UnreadableError(f"{name} starts like zstd but is cut short; pack it again")
     query = f"SELECT coalesce(line, '') FROM {text_lines(path, 'zstd')} LIMIT 20"
     try:
-        with duckdb.connect() as connection:
+        with database() as connection:
             lines = connection.execute(query).fetchall()
     except duckdb.Error as error:
         raise UnreadableError(f"{name}, packed with zstd{reason(error)}") from None

@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 
 from mhpc.core.arrays import IntArray
+from mhpc.core.database import database
 from mhpc.core.index import Index
 from mhpc.core.truth import Truth
 from mhpc.core.votes import Scope
@@ -115,8 +116,7 @@ def opened(survey: Survey, *, threads: int | None = None) -> Iterator[Table]:
     """Give a connection with ``texts``: row, from 1, and the roles as text, None if empty."""
     chosen = ", ".join(f"{identifier(name)} AS {role}" for role, name in survey.columns.items())
     begins = f"[{', '.join(map(str, survey.begins))}][file_index::BIGINT + 1]"
-    with duckdb.connect(config={} if threads is None else {"threads": threads}) as connection:
-        connection.execute("SET enable_progress_bar = false")
+    with database(threads=threads) as connection:
         try:
             connection.execute(
                 f"CREATE TEMP VIEW cells AS SELECT {begins} + file_row_number + 1 AS row, {chosen} "

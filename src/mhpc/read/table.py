@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
+from mhpc.core.database import database
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import DataError, UnreadableError
 from mhpc.read.datasets import plain_frame
@@ -53,7 +54,7 @@ def open_table(source: TableSource, *, name: str = "the table") -> Iterator[Tabl
             yield table
         return
     origin = source.name if isinstance(source, LocalFile) else name
-    with duckdb.connect() as connection:
+    with database() as connection:
         try:
             yield Table(connection, tuple(load_table(connection, source, origin)), origin)
         except duckdb.Error as error:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.core.consolidation import ScoredCells
+from mhpc.core.database import database
 from mhpc.core.index import Index
 from mhpc.core.memory import memory_budget
 from mhpc.errors import UnwritableError
@@ -37,9 +38,8 @@ def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddSc
     The best of each instance come first. The file is there once the stream is closed, and not
     at all if something goes wrong meanwhile.
     """
-    with writing(path), _hidden_folder(path) as folder, duckdb.connect() as connection:
+    with writing(path), _hidden_folder(path) as folder, database() as connection:
         connection.execute(f"SET memory_limit = '{max(LEAST, memory_budget() // 4)}B'")
-        connection.execute("SET enable_progress_bar = false")
         connection.execute(f"SET temp_directory = {_literal(folder)}")
         connection.execute(f"CREATE TABLE cells ({_CELLS})")
         instance_ids, label_ids = (np.array(each.ids, dtype=object) for each in (instances, labels))
@@ -72,7 +72,7 @@ def labels_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddLa
     are quoted here, once each.
     """
     instance_ids, label_ids = _quoted(instances.ids), _quoted(labels.ids)
-    with writing(path), _hidden_folder(path) as folder, duckdb.connect() as connection:
+    with writing(path), _hidden_folder(path) as folder, database() as connection:
         part, beside = folder / "part", folder / path.name
         with beside.open("wb") as file:
             file.write(b"instance,label,score\n")

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import duckdb
 
+from mhpc.core.database import database
 from mhpc.core.votes import Scope
 from mhpc.errors import UnreadableError
 from mhpc.read.files import LocalFile
@@ -148,8 +149,7 @@ class VoteFormat(Protocol):
 @contextmanager
 def opened(source: Any, *, name: str) -> Iterator[Given]:
     """Open what is given; `name` is what messages call it if it is no file."""
-    with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+    with database() as connection:
         if isinstance(source, LocalFile):
             with _said_plainly(source.name):
                 yield Given(connection, source.name, (source,))

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
-import duckdb
-
+from mhpc.core.database import database
 from mhpc.core.memory import memory_budget
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import DataError
@@ -37,9 +36,8 @@ def _copy(table: Table, folder: Path) -> None:
     place = str(folder).replace("'", "''")
     columns = ", ".join(f"{_name(name)} {_TYPES[kind]}" for name, kind in table.columns.items())
     numbered = [f"c{at}" for at in range(len(table.columns))]
-    with duckdb.connect() as connection:
+    with database() as connection:
         connection.execute(f"SET memory_limit = '{max(LEAST, memory_budget() // 4)}B'")
-        connection.execute("SET enable_progress_bar = false")
         connection.execute(f"SET temp_directory = '{place}'")
         connection.execute(f"CREATE TABLE whole ({columns})")
         for block in table.blocks():
