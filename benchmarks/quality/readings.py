@@ -17,10 +17,10 @@ from scipy.spatial.distance import cdist
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.consolidate.support import label_support
+from mhpc.consolidate.support import support_in
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Panel
-from mhpc.core.parts import Parts
+from mhpc.core.parts import Parts, Whole
 from mhpc.core.truth import EncodedTruth
 from mhpc.datasets.garden import Dataset
 from mhpc.encode.truth import encode_truth
@@ -118,7 +118,7 @@ def _mean_and_graph(
     """Return Y_bar and W of the instances that have a vertex, and how to give others 0."""
     rows = np.flatnonzero((panel.answers_per_instance > 0) | silent_too)
     Y_bar = dense(panel.mean("raw", "answers"))[rows]
-    S = label_support(panel, alpha=mhpc.MHPC().alpha)
+    S = support_in(Whole(panel), alpha=mhpc.MHPC().alpha)
 
     def over_all(found: FloatArray) -> FloatArray:
         scores = np.zeros((len(panel.instances), found.shape[1]))

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import mhpc
-from mhpc.consolidate.support import label_support
+from mhpc.consolidate.support import support_in
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Panel
+from mhpc.core.parts import Whole
 from mhpc.encode.truth import encode_truth
 from mhpc.evaluate.ranking import ranking_loss
 from mhpc.paper.figures import as_svg, drawing, new_figure
@@ -63,7 +64,7 @@ def solved(panel: Panel, *, lam: float = LAM, sigma: float = SIGMA) -> FloatArra
 def limits(panel: Panel) -> dict[str, FloatArray]:
     """Return where equation 6 goes: for either at 0, for lambda and for sigma without end."""
     Y_bar = dense(panel.mean("raw", "answers"))
-    S = label_support(panel, alpha=mhpc.MHPC().alpha)
+    S = support_in(Whole(panel), alpha=mhpc.MHPC().alpha)
     d = np.exp(-cdist(Y_bar, Y_bar, "euclidean", w=S) / SIGMA).sum(axis=1)
     root = np.sqrt(d)
     return {

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 import mhpc
-from mhpc.consolidate.support import label_support
+from mhpc.consolidate.support import support_in
 from mhpc.core.arrays import dense
+from mhpc.core.parts import Whole
 from tests.build import GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -35,9 +36,9 @@ def test_wa_is_sa_times_the_support_of_each_label() -> None:
     panel = panel_of(ROWS)
     averaged = dense(mhpc.SA().consolidate(panel).score)
     weighted = dense(mhpc.WA(alpha=0.1).consolidate(panel).score)
-    np.testing.assert_allclose(weighted, averaged * label_support(panel, alpha=0.1))
+    np.testing.assert_allclose(weighted, averaged * support_in(Whole(panel), alpha=0.1))
 
 
 def test_support_counts_ancestors_so_that_they_weigh_more() -> None:
-    support = dict(zip(GARDEN, label_support(panel_of(ROWS), alpha=0.05), strict=True))
+    support = dict(zip(GARDEN, support_in(Whole(panel_of(ROWS)), alpha=0.05), strict=True))
     assert support["plant"] > support["flower"] > support["monarda"] > support["finch"] == 0

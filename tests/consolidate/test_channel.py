@@ -28,7 +28,7 @@ from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encode.truth import encode_truth
 from mhpc.errors import TooLargeError
 from mhpc.evaluate.ranking import ranking_loss
-from mhpc.graph.local import local_means, reach
+from mhpc.graph.local import reach
 from tests.build import DAG, GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -176,6 +176,18 @@ def step_by_loops(
     return result
 
 
+def means_of_others(X: FloatArray, neighbours: int) -> FloatArray:
+    """Weights by which rows average their nearest others; each row sums to 1, or to 0."""
+    V = len(X)
+    far = np.array([[np.sqrt(np.sum((one - other) ** 2)) for other in X] for one in X])
+    found = np.zeros((V, V))
+    sigma = reach(X)
+    for i in range(V):
+        others = sorted((j for j in range(V) if j != i), key=lambda j: (far[i, j], j))[:neighbours]
+        found[i, others] = np.exp(-far[i, others] / sigma)
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+
+
 @both_shapes
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_steps_are_bayes_rule_for_every_vote_in_turn(taxonomy: Taxonomy, steps: int) -> None:
@@ -187,7 +199,7 @@ def test_steps_are_bayes_rule_for_every_vote_in_turn(taxonomy: Taxonomy, steps: 
     habits = learn(Whole(panel), hops).habits
     often = popular(tally(panel, panel.raw), habits, hops)
     C = channel_by_loops(taxonomy, habits)
-    means = dense(local_means(dense(panel.mean("augmented", "answers")), neighbours=2))
+    means = means_of_others(dense(panel.mean("augmented", "answers")), neighbours=2)
     claimed = dense(panel.raw)
     x = guess_by_loops(panel, claimed, C, often)
     for _ in range(steps):

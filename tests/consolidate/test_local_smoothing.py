@@ -9,10 +9,11 @@ from scipy.spatial.distance import cdist
 
 import mhpc
 from mhpc.consolidate.descent import descended
-from mhpc.consolidate.support import label_support
+from mhpc.consolidate.support import support_in
 from mhpc.consolidate.voices import heard
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.panel import Average
+from mhpc.core.parts import Whole
 from mhpc.errors import ParameterError
 from tests.build import DAG, Row, panel_of, small_panel
 
@@ -52,7 +53,7 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
     raw, closed = (dense(panel.mean(kind, "answers"))[:-1] for kind in ("raw", "augmented"))
     n = panel.evidence[:-1] if shrink == "answers" else np.ones(len(raw))
     # Vertices are distinct in both votes and in what they hold on to.
-    far = np.hstack([closed * np.sqrt(label_support(panel, alpha=0.05)), 1e-13 * raw])
+    far = np.hstack([closed * np.sqrt(support_in(Whole(panel), alpha=0.05)), 1e-13 * raw])
     far = np.hstack([far, 1e-13 * n[:, None]])
     W = graph_by_loops(far, neighbours, sigma)
     np.testing.assert_allclose(dense(found.score)[:-1], smoothed(W, n, closed, 3), atol=1e-4)
@@ -175,7 +176,7 @@ def test_the_objective_counts_answers_where_evidence_does() -> None:
     # Every answer counts once: an instance's share of eq. 1 times its answers.
     fit = sum(np.sum((Y[i] - said[a]) ** 2) for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))[:-1]
-    W = np.exp(-cdist(mean, mean, "euclidean", w=label_support(panel, alpha=0.05)) / 0.5)
+    W = np.exp(-cdist(mean, mean, "euclidean", w=support_in(Whole(panel), alpha=0.05)) / 0.5)
     d = W.sum(axis=1)
     L = np.eye(len(d)) - W / np.sqrt(np.outer(d, d))
     assert found.trace[0].objective == pytest.approx(fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.graph import local
 from mhpc.graph.alternate import Smoother
-from mhpc.graph.local import local_means, local_similarity, nearest, reach, solve_local
+from mhpc.graph.local import local_similarity, nearest, reach, solve_local
 
 
 def vectors(rows: int, *, seed: int = 0) -> FloatArray:
@@ -65,7 +65,6 @@ def test_who_is_alone_has_no_neighbours(rows: int) -> None:
     assert dense(local_similarity(vectors(rows), neighbours=3, sigma=None)).tolist() == (
         np.eye(rows).tolist()
     )
-    assert not dense(local_means(vectors(rows), neighbours=3)).any()
 
 
 def test_the_reach_is_the_mean_distance_to_the_15_nearest() -> None:
@@ -90,21 +89,6 @@ def test_without_sigma_similarity_falls_with_the_reach_of_the_data() -> None:
     X = vectors(30)
     found = dense(local_similarity(X, neighbours=3, sigma=None))
     np.testing.assert_allclose(found, similarity_by_loops(X, 3, reach(X)), atol=1e-9)
-
-
-def test_means_of_neighbours_are_weighted_by_similarity_and_sum_to_one() -> None:
-    X = vectors(20)
-    found = dense(local_means(X, neighbours=4, sigma=0.2))
-    for i, near in enumerate(nearest_by_loops(X, 4)):
-        weight = np.array([np.exp(-distance(X, i, j) / 0.2) for j in near])
-        np.testing.assert_allclose(found[i, near], weight / weight.sum(), atol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-
-
-def test_neighbours_far_beyond_sigma_still_have_a_mean() -> None:
-    # exp(-1000) is 0: there is nothing to weigh by.
-    found = dense(local_means(np.array([[0.0], [1.0]]), neighbours=1, sigma=1e-3))
-    assert found.tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("lam", [0.0, 1.0, 30.0])

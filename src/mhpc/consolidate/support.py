@@ -2,17 +2,12 @@
 
 from mhpc.core.arrays import FloatArray
 from mhpc.core.panel import Panel
-from mhpc.core.parts import Parts, Whole
+from mhpc.core.parts import Parts
 from mhpc.graph.support import clopper_pearson_lower
 
 
-def label_support(panel: Panel, *, alpha: float) -> FloatArray:
-    """Return S, (K,): occurrences among augmented answers, trials one an answer in scope."""
-    return support_in(Whole(panel), alpha=alpha)
-
-
 def support_in(parts: Parts, *, alpha: float) -> FloatArray:
-    """Return S of all parts."""
+    """Return S, (K,): occurrences among augmented answers, trials one an answer in scope."""
     return clopper_pearson_lower(*parts.total(_counts), alpha=alpha)
 
 

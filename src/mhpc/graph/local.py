@@ -70,12 +70,6 @@ def joined(near: IntArray, weight: FloatArray) -> Sparse:
     return (one_way.maximum(one_way.T) + sparse.eye_array(len(near))).tocsr()
 
 
-def local_means(X: FloatArray, *, neighbours: int, sigma: float | None = None) -> Sparse:
-    """Return weights by which rows average their nearest others; each row sums to 1, or to 0."""
-    near, weight = _weighed(X, neighbours, sigma)
-    return _rows(near, weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300))
-
-
 def _weighed(X: FloatArray, neighbours: int, sigma: float | None) -> tuple[IntArray, FloatArray]:
     near, far = nearest(X, max(neighbours, REACH if sigma is None else 1))
     sigma = mean_distance(far[:, :REACH]) if sigma is None else sigma
