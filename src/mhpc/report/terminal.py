@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 
 from mhpc.core.choice import Compared, Judged
@@ -69,7 +70,7 @@ def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
     parts: list[RenderableType] = []
     for method in methods:
         parts.append(f"[bold]{shown(method['name'])}[/]  {shown(method['summary'])}")
-        parts.append(f"  [dim]{shown(method['reference'])}[/]")
+        parts.append(Padding(f"[dim]{shown(method['reference'])}[/]", (0, 0, 0, 2)))
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
         for column in ({"no_wrap": True}, {"no_wrap": True}, {}):
             table.add_column(**column)  # type: ignore[arg-type]
