@@ -42,3 +42,15 @@ def test_wa_is_sa_times_the_support_of_each_label() -> None:
 def test_support_counts_ancestors_so_that_they_weigh_more() -> None:
     support = dict(zip(GARDEN, support_in(Whole(panel_of(ROWS)), alpha=0.05), strict=True))
     assert support["plant"] > support["flower"] > support["monarda"] > support["finch"] == 0
+
+
+@pytest.mark.parametrize("method", [mhpc.SA, mhpc.WA])
+def test_dividing_by_all_sources_takes_silence_for_no(
+    method: type[mhpc.SA] | type[mhpc.WA],
+) -> None:
+    rows: list[Row] = [("p", "ann", "oak"), ("q", "ann", "oak"), ("q", "bob", "oak")]
+    oak = GARDEN.labels.positions["oak"]
+    by_answers = dense(method(average="answers").consolidate(panel_of(rows)).score)[:, oak]
+    by_all = dense(method(average="all-sources").consolidate(panel_of(rows)).score)[:, oak]
+    assert by_answers[0] == by_answers[1] == by_all[1]
+    assert by_all[0] == by_all[1] / 2

@@ -19,6 +19,7 @@ from mhpc.consolidate.learn_channel import (
     popular,
 )
 from mhpc.consolidate.tally import claims, tally
+from mhpc.consolidate.voices import heard
 from mhpc.core import parts
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.core.memory import within_memory
@@ -492,3 +493,11 @@ def test_among_hundreds_of_siblings_products_are_dense_and_the_same(
     found = dense(mhpc.Channel().consolidate(panel).score)
     monkeypatch.setattr(learn_channel, "_FULL", 0)
     np.testing.assert_allclose(dense(mhpc.Channel().consolidate(panel).score), found, rtol=1e-9)
+
+
+def test_habits_of_independent_sources_are_those_of_the_panel_as_it_is_heard() -> None:
+    panel = panel_of(many_rows())
+    alone = mhpc.Channel(sources="independent").habits(panel)
+    for name, habits in mhpc.Channel().habits(heard(panel)).items():
+        assert habits.noise == alone[name].noise
+    assert alone != mhpc.Channel().habits(panel)

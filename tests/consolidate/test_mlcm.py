@@ -75,6 +75,7 @@ def test_the_trace_tells_change_and_spread_of_every_round() -> None:
     rounds = [alternation(panel, 2.0, n) for n in range(4)]
     centred = [u - u.mean(axis=0) for u in rounds]
     for n, step in enumerate(found.trace):
+        assert step.iteration == n
         change = np.linalg.norm(rounds[n + 1] - rounds[n]) / np.linalg.norm(rounds[n])
         assert step.change == pytest.approx(change)
         spread = np.linalg.norm(centred[n + 1]) / np.linalg.norm(centred[0])

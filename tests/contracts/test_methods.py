@@ -17,7 +17,7 @@ from mhpc.core.panel import Panel
 from mhpc.core.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encode.gold import clamped, with_gold
 from mhpc.encode.truth import encode_truth
-from mhpc.errors import ConvergenceWarning
+from mhpc.errors import ConvergenceWarning, UnknownMethodError
 from mhpc.read.truth import read_truth
 from tests.build import DAG, GARDEN, Row, panel_of
 
@@ -276,3 +276,8 @@ def test_what_was_learnt_concludes_as_the_method_did(method: Method) -> None:
         alone = learnt.views(panel.part(np.array([at])))
         np.testing.assert_allclose(dense(alone.score)[0], dense(found.score)[at], atol=1e-9)
         np.testing.assert_allclose(dense(alone.specific)[0], dense(found.specific)[at], atol=1e-9)
+
+
+def test_a_method_that_there_is_not_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownMethodError, match="no method 'majorty' .nearest: 'majority'.*'sa'"):
+        make_method("majorty")

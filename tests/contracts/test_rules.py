@@ -22,7 +22,7 @@ from mhpc.decide.rule import Rule
 from mhpc.errors import ParameterError
 from mhpc.read.model import read_model
 from mhpc.write.model import write_model
-from tests.build import GARDEN
+from tests.build import DAG, GARDEN
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "expected-f": [{}, {"over": "each"}],
@@ -95,6 +95,14 @@ def test_every_rule_is_tried_here() -> None:
         kind = rule_class(name)
         assert issubclass(kind, Rule)
         assert kind.name == name
+
+
+@pytest.mark.parametrize(("name", "parameters"), ALL)
+def test_a_decision_says_by_which_rule_it_is(name: str, parameters: dict[str, Any]) -> None:
+    found = scored(np.eye(len(DAG)), np.eye(len(DAG)), DAG)
+    decision = make_rule(name, **parameters).decide(found, labels_per_answer=WANTED)
+    assert decision.rule == name
+    assert decision.reason.shape == (len(DAG), len(DAG))
 
 
 @pytest.mark.parametrize(("name", "parameters"), ALL)

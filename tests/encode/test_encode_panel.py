@@ -111,3 +111,16 @@ def test_votes_that_64_bits_cannot_number_are_encoded_all_the_same() -> None:
     assert panel.instance.tolist() == expected.instance.tolist()
     assert panel.source.tolist() == expected.source.tolist()
     np.testing.assert_array_equal(dense(panel.raw), dense(expected.raw))
+
+
+def test_several_paths_are_grafted_each_below_its_own_prefix() -> None:
+    codes = build_taxonomy(["20", "30"], [])
+    said = ["20/01", "new", "30/07/01", "20/02"]
+    votes = read_votes({"instance": ["x"] * 4, "source": ["s"] * 4, "label": said})
+    with pytest.warns(MhpcWarning):
+        grown = encode(votes, codes, unknown="graft").taxonomy
+    above = {
+        label: [grown.labels[k] for k in grown.parents_of(grown.labels.positions[label])]
+        for label in said
+    }
+    assert above == {"20/01": ["20"], "new": [], "30/07/01": ["30"], "20/02": ["20"]}
