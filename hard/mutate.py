@@ -16,8 +16,9 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 MUTANTS = Path("mutants")
 REASONS = Path(__file__).with_name("survivors.json")
@@ -69,7 +70,7 @@ def results() -> dict[str, int | None]:
     return found
 
 
-def told(ends: Mapping[str, int | None], reasons: Sequence[Mapping[str, str]]) -> int:
+def told(ends: Mapping[str, int | None], reasons: Sequence[Mapping[str, Any]]) -> int:
     """Print the figures and the survivors; return 1 if too many live."""
     counts = Counter((KILLED | SURVIVED).get(end, "not run") for end in ends.values())
     tried = sum(counts.values()) - counts["not run"]
@@ -85,12 +86,12 @@ def told(ends: Mapping[str, int | None], reasons: Sequence[Mapping[str, str]]) -
     return int(share < WANTED)
 
 
-def why(name: str, change: str, reasons: Sequence[Mapping[str, str]]) -> str:
+def why(name: str, change: str, reasons: Sequence[Mapping[str, Any]]) -> str:
     """Return why no test notices a change: the first reason whose place and change are in it."""
-    fitting = (
+    fitting: Iterator[str] = (
         each["reason"]
         for each in reasons
-        if each["where"] in function(name) and each["change"] in change
+        if each["where"] in function(name) and all(part in change for part in each["change"])
     )
     return next(fitting, "NO REASON KNOWN")
 
