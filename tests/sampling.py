@@ -51,7 +51,7 @@ def _packed(folder: Path) -> Iterator[Sample]:
     arrow = pyarrow.Table.from_pandas(frame)
     with ipc.new_file(str(folder / "v.arrow"), arrow.schema) as file:
         file.write_table(arrow)
-    duckdb.from_df(frame).to_parquet(str(folder / "v.parquet"))
+    duckdb.connect().from_df(frame).to_parquet(str(folder / "v.parquet"))
     zstd = bytes(pyarrow.Codec("zstd").compress(text, asbytes=True))
     for name, content in {
         "v.arrow": (folder / "v.arrow").read_bytes(),

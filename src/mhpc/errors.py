@@ -7,11 +7,23 @@ line prints it and exits with ``exit_code``: 1 when the data are wrong, 2 when t
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+_LONGEST = 1600
+"""Characters of a message that is shown whole."""
+
 
 class MhpcError(Exception):
-    """Anything that mhpc refuses, with a message fit for the person who can mend it."""
+    """Anything that mhpc refuses, with a message fit for the person who can mend it.
+
+    What a file holds may be in it, and is as long as it likes; beginning and end are shown.
+    """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        if len(message) <= _LONGEST:
+            return message
+        return f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 4 :]}"
 
 
 class DataError(MhpcError, ValueError):

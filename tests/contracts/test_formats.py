@@ -284,8 +284,11 @@ WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "crowd-kit": ("long", lambda folder: pandas.DataFrame(rows_of_frame())),
     "polars-lists": ("long", lambda folder: polars.from_pandas(crowd_kit(folder))),
     "arrow-lists": ("long", lambda folder: pyarrow.Table.from_pandas(crowd_kit(folder))),
-    "relation-lists": ("long", lambda folder: duckdb.from_df(crowd_kit(folder))),
-    "relation": ("long", lambda folder: duckdb.from_df(pandas.DataFrame(rows_of_frame()))),
+    "relation-lists": ("long", lambda folder: duckdb.connect().from_df(crowd_kit(folder))),
+    "relation": (
+        "long",
+        lambda folder: duckdb.connect().from_df(pandas.DataFrame(rows_of_frame())),
+    ),
     "judges": ("long", judge_lines),
     "judges-lists": ("long", judge_lists),
     "wide": ("wide", wide),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mhpc.core.index import Index
 from mhpc.errors import (
     DataError,
     MhpcError,
@@ -16,7 +17,7 @@ from mhpc.errors import (
 )
 from mhpc.read.tasks import read_tasks
 from mhpc.read.taxonomy import read_taxonomy
-from mhpc.read.votes import read_votes
+from mhpc.read.votes import read_votes, scope_of
 from mhpc.settings import read_settings
 
 
@@ -176,3 +177,25 @@ def test_odd_settings_are_refused(
 ) -> None:
     with pytest.raises(UnreadableError, match=f"settings .*{name}.*{says}"):
         read_settings(written(tmp_path / name, content))
+
+
+def test_a_matrix_without_an_answer_has_no_scope() -> None:
+    found = scope_of("all", {"ann": ("oak",), "bob": ("oak", "finch")}, Index(("bob",)))
+    assert found == {"bob": ("oak", "finch")}
+
+
+def test_blank_lines_before_anything_are_no_paths(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.json", "\n" * 60 + '{"plant": ["oak"]')
+    with pytest.raises(MhpcError, match="t.json"):
+        read_taxonomy(path)
+
+
+def test_messages_are_short_whatever_a_file_holds(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.toml", f"{'parent' * 5000} = 1\n")
+    with pytest.raises(MhpcError) as refused:
+        read_settings(path)
+    assert len(str(refused.value)) < 2000
+    assert str(refused.value).startswith(f"settings {path}: ")
+    long = DataError("a" * 1000 + "b" * 8000 + "c" * 1000)
+    assert str(long) == f"{'a' * 800} … {'c' * 400}"
+    assert str(DataError("a" * 1600)) == "a" * 1600

@@ -106,7 +106,7 @@ def survey_votes(
             sources=sources,
             labels=Index(tuple(label for label, _, _ in labels)),
             said_first=tuple((source, instance) for _, source, instance in labels),
-            scope=scope_of(told if scope == "all" else scope, sources),
+            scope=scope_of(scope, told, sources),
         )
         return survey if survey.scope == "all" else replace(survey, said=_said(table, survey))
 

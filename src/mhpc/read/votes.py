@@ -67,7 +67,7 @@ def read_votes(
         source=cells.position["source"][keep],
         label=cells.position["label"][keep],
         score=score[keep],
-        scope=scope_of(told if scope == "all" else scope, cells.index["source"]),
+        scope=scope_of(scope, told, cells.index["source"]),
         origin=origin,
         gold=gold,
     )
@@ -120,12 +120,15 @@ def read_gold(opened: VoteTable, instances: Index) -> Truth | None:
     return truth_of(rows, opened.table.origin) if rows else None
 
 
-def scope_of(scope: Scope | str | Path, sources: Index) -> Scope:
-    """Return what sources can speak about, read from a file if one is named."""
-    if scope == "all":
-        return "all"
+def scope_of(scope: Scope | str | Path, told: Scope, sources: Index) -> Scope:
+    """Return what sources can speak about: by a file if one is named, else as the votes tell."""
     if scope == "used":
         return "used"
+    if scope == "all":
+        if isinstance(told, Mapping):
+            # A table of a source's own may say what it was asked, and hold no answer.
+            return {source: labels for source, labels in told.items() if source in sources}
+        return told
     if isinstance(scope, Mapping):
         listed, origin = dict(scope), "the scope"
     else:

@@ -17,8 +17,9 @@ def detects(told: Told) -> bool:
     if told.file is None or told.file.format != "csv":
         return False
     lines = [line.strip() for line in told.head.splitlines()[:50] if line.strip()]
-    first = lines[0].strip('"').lower()
-    if first in _KNOWN or any("," in line or "\t" in line for line in lines):
+    if not lines or lines[0].strip('"').lower() in _KNOWN:
+        return False
+    if any("," in line or "\t" in line for line in lines):
         return False
     return any(separator in line for line in lines for separator in SEPARATORS)
 
