@@ -19,6 +19,7 @@ PARTS = {
     "fuzz_readers": ("--seconds", "100"),
     "fuzz_cli": ("--seconds", "80"),
     "numerics": ("--seconds", "40"),
+    "threads": ("--instances", "1500"),
 }
 """What is run, one after the other, each on both cores, and how long it may take."""
 

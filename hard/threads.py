@@ -48,6 +48,8 @@ def main() -> None:
             for name, votes in data.items()
             for line in compared(method, name, votes, Path(folder))
         ]
+    runs = f"{len(given.methods)} methods on {len(data)} sets, on one core and on all"
+    print(f"{runs}: {len(differing)} files differ")
     if differing:
         raise SystemExit(1)
 
