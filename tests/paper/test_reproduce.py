@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from mhpc.consolidate.registry import METHODS
-from mhpc.errors import OutputExistsError, ParameterError
+from mhpc.errors import MissingExtraError, OutputExistsError, ParameterError
+from mhpc.paper import run
 from mhpc.paper.cell import Cell, Record, Task, measure
 from mhpc.paper.convergence import Convergence
 from mhpc.paper.experiment import METRIC_ORDER, Experiment, printed, select, shown
@@ -161,6 +163,19 @@ def test_a_folder_of_somebody_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OutputExistsError, match="not an output of reproduce"):
         reproduce([SMALL["medical"]()], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_what_figures_need_is_missed_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def begun(*_: Any, **__: Any) -> Any:
+        raise AssertionError("it is begun")
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(run, "measured_cells", begun)
+    with pytest.raises(MissingExtraError, match=r"pip install 'mhpc\[report\]'"):
+        run.reproduce(run.experiments_named(["sources"]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_experiments_are_found_by_name() -> None:

@@ -55,14 +55,21 @@ _SETTINGS: dict[Any, Any] = {
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw in our style; text takes its size from the settings of the moment it is made."""
+    refuse_without_matplotlib()
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def refuse_without_matplotlib() -> None:
+    """Refuse where no figure can be drawn; best called before the work that figures show."""
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401 - whether it is there is all that is asked
     except ImportError:
         raise MissingExtraError(
             "figures need the package matplotlib; pip install 'mhpc[report]'"
         ) from None
-    with matplotlib.rc_context(_SETTINGS):
-        yield
 
 
 def new_figure(rows: int, columns: int, *, width: float = 9.0, height: float) -> "Figure":

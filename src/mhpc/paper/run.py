@@ -11,7 +11,7 @@ from mhpc.core.temporary import temporary_folder
 from mhpc.errors import OutputExistsError, ParameterError, nearest
 from mhpc.paper.convergence import Convergence
 from mhpc.paper.experiment import Experiment
-from mhpc.paper.figures import as_png, as_svg, drawing
+from mhpc.paper.figures import as_png, as_svg, drawing, refuse_without_matplotlib
 from mhpc.paper.keep import Kept, measured_cells
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
@@ -70,6 +70,7 @@ def reproduce(
         Told how far the work is.
     """
     refuse_foreign(output)
+    refuse_without_matplotlib()
     kept = Kept(output / CELLS)
     done = []
     for experiment in experiments:
