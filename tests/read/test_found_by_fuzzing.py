@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mhpc.core.database import database
 from mhpc.core.index import Index
 from mhpc.errors import (
     DataError,
@@ -199,3 +200,12 @@ def test_messages_are_short_whatever_a_file_holds(tmp_path: Path) -> None:
     long = DataError("a" * 1000 + "b" * 8000 + "c" * 1000)
     assert str(long) == f"{'a' * 800} … {'c' * 400}"
     assert str(DataError("a" * 1600)) == "a" * 1600
+
+
+def test_columns_of_parquet_whose_names_are_no_text_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "v.parquet"
+    with database() as connection:
+        connection.execute(f"COPY (SELECT 1 AS label, 2 AS other) TO '{path}'")
+    written(path, path.read_bytes().replace(b"label", b"l\xffbel"))
+    with pytest.raises(UnreadableError, match="v.parquet: its columns' names are not UTF-8"):
+        read_votes(path)

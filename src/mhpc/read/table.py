@@ -166,7 +166,13 @@ def _parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence
     # A folder called label=bee would otherwise give every row the label bee.
     table = f"read_parquet({some_files(file.parts or (file.path,))}, hive_partitioning=false)"
     connection.execute(f"CREATE TEMP VIEW cells AS SELECT * FROM {table}")
-    return connection.table("cells").columns
+    try:
+        return connection.table("cells").columns
+    except RuntimeError:
+        # What DuckDB's binding says of names that are no text.
+        raise UnreadableError(
+            f"{file.name}: its columns' names are not UTF-8; write it anew"
+        ) from None
 
 
 def _arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
