@@ -66,6 +66,5 @@ def _agreement(panel: Panel) -> tuple[FloatArray, FloatArray]:
     either = np.asarray(panel.augmented.maximum(chosen).sum(axis=1)).ravel()
     # Who chose nothing where nothing has a majority agrees.
     agreement = np.divide(both, either, out=np.ones(len(both)), where=either > 0)
-    agreed = np.zeros(len(panel.sources))
-    np.add.at(agreed, panel.source, agreement)
+    agreed = np.bincount(panel.source, agreement, minlength=len(panel.sources)).astype(float)
     return agreed, panel.answers_per_source.astype(float)
