@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mhpc.consolidate.smoothing import make_smoother
 from mhpc.core.arrays import FloatArray, IntArray
 from mhpc.errors import ConvergenceWarning
 from mhpc.graph import local
-from mhpc.graph.alternate import Smoother
 from mhpc.graph.extend import Smoothable, solve_extension, vertices_of
 from mhpc.graph.laplacian import STRONGEST, closed_form_matrix
 from mhpc.graph.local import solution_of
@@ -121,7 +121,7 @@ def test_beyond_the_strongest_lambda_all_is_as_at_it(lam: float) -> None:
 def test_where_sigma_vanishes_only_equal_rows_are_alike(
     sigma: float, neighbours: int | None
 ) -> None:
-    found = Smoother(5.0, sigma, neighbours).solve(
+    found = make_smoother(5.0, sigma, neighbours).solve(
         VALUES, np.ones(2), VALUES, counts=ONES, evidence=ONES
     )
     np.testing.assert_allclose(found, VALUES, atol=1e-12)
@@ -130,7 +130,7 @@ def test_where_sigma_vanishes_only_equal_rows_are_alike(
 @pytest.mark.parametrize("neighbours", [None, 6])
 def test_where_sigma_is_infinite_all_are_equally_alike(neighbours: int | None) -> None:
     lam = 5.0
-    found = Smoother(lam, 1e300, neighbours).solve(
+    found = make_smoother(lam, 1e300, neighbours).solve(
         VALUES, np.ones(2), VALUES, counts=ONES, evidence=ONES
     )
     mean = VALUES.mean(axis=0)
@@ -140,7 +140,7 @@ def test_where_sigma_is_infinite_all_are_equally_alike(neighbours: int | None) -
 @pytest.mark.parametrize("neighbours", [None, 3])
 def test_no_rows_are_smoothed_to_no_rows(neighbours: int | None) -> None:
     nothing = np.zeros((0, 2))
-    found = Smoother(1.0, None, neighbours).solve(
+    found = make_smoother(1.0, None, neighbours).solve(
         nothing, np.ones(2), nothing, counts=np.zeros(0), evidence=np.zeros(0)
     )
     assert found.shape == (0, 2)

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
+from mhpc.consolidate.smoothing import make_smoother
 from mhpc.core.arrays import FloatArray, dense
 from mhpc.graph import local
-from mhpc.graph.alternate import Smoother
 from mhpc.graph.local import local_similarity, nearest, reach, solve_local
 
 
@@ -143,15 +143,15 @@ def test_a_smoother_solves_the_closed_form_with_evidence(
     weighted = X * np.sqrt(S)
     W = similarity_by_loops(weighted, neighbours or 24, sigma or reach(weighted))
     expected = np.linalg.solve(np.diag(n) + 3 * full_laplacian(W), n[:, None] * B)
-    smoother = Smoother(3.0, sigma, neighbours)
+    smoother = make_smoother(3.0, sigma, neighbours)
     found = smoother.solve(X, S, B, counts=np.ones(25), evidence=n)
     np.testing.assert_allclose(found, expected, atol=1e-9 if neighbours is None else 1e-4)
 
 
 def test_with_everyone_as_a_neighbour_the_local_graph_is_the_dense_one() -> None:
     X, B, ones = vectors(25), vectors(25, seed=1), np.ones(25)
-    dense_one = Smoother(3.0, 0.3).solve(X, S, B, counts=ones, evidence=ones)
-    local_one = Smoother(3.0, 0.3, 24).solve(X, S, B, counts=ones, evidence=ones)
+    dense_one = make_smoother(3.0, 0.3).solve(X, S, B, counts=ones, evidence=ones)
+    local_one = make_smoother(3.0, 0.3, 24).solve(X, S, B, counts=ones, evidence=ones)
     np.testing.assert_allclose(local_one, dense_one, atol=1e-4)
 
 
@@ -159,7 +159,7 @@ def test_much_evidence_leaves_an_instance_alone() -> None:
     X, B = vectors(25), vectors(25, seed=1)
     n = np.ones(25)
     n[7] = 1e9
-    for smoother in (Smoother(10.0, 0.3), Smoother(10.0, 0.3, 5)):
+    for smoother in (make_smoother(10.0, 0.3), make_smoother(10.0, 0.3, 5)):
         found = smoother.solve(X, S, B, counts=np.ones(25), evidence=n)
         np.testing.assert_allclose(found[7], B[7], atol=1e-6)
         assert np.abs(found[8] - B[8]).max() > 0.1

@@ -29,8 +29,8 @@ from mhpc.core.parts import Parts, Whole
 from mhpc.core.progress import Progress, silent
 from mhpc.core.size import Size
 from mhpc.errors import ConvergenceWarning, ParameterError
-from mhpc.graph.alternate import Anchor, Iterate, Smoother, alternate
-from mhpc.graph.local import REACH
+from mhpc.graph.alternate import Anchor, DenseSmoother, Iterate, Smoother, alternate
+from mhpc.graph.local import REACH, KnnSmoother
 
 Solver: TypeAlias = Literal["auto", "exact", "graph"]
 
@@ -184,7 +184,7 @@ class Smoothing(MethodParameters):
         trace: tuple[Step, ...] = ()
         for iterate in alternate(
             Y_bar, alongside, reading.weights[used], anchor=self.anchor, tol=self.tol,
-            smoother=Smoother(self.lam, self.sigma, self.neighbours), evidence=held,
+            smoother=make_smoother(self.lam, self.sigma, self.neighbours), evidence=held,
             max_iter=self.max_iter, progress=progress,
             disagreement=self._disagreement(panel, Y_bar, held, answered),
         ):  # fmt: skip
@@ -256,3 +256,10 @@ class Smoothing(MethodParameters):
 
     def _exact_memory(self, instances: int, labels: int, distinct: int) -> int:
         return exact_memory(instances, labels, distinct, dense=self.neighbours is None)
+
+
+def make_smoother(lam: float, sigma: float | None, neighbours: int | None = None) -> Smoother:
+    """Return what solves over all instances, as the paper does, or over the nearest ones."""
+    if neighbours is None:
+        return DenseSmoother(lam, sigma)
+    return KnnSmoother(lam, sigma, neighbours)

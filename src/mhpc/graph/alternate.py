@@ -7,7 +7,7 @@ from the latest Y (eq. 12) and solves the closed form for a new Y (eq. 13).
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,11 +16,27 @@ from mhpc.core.consolidation import Step
 from mhpc.core.progress import Progress, silent
 from mhpc.graph.distinct import distinct_rows
 from mhpc.graph.laplacian import closed_form_matrix
-from mhpc.graph.local import local_similarity, reach, solve_local
-from mhpc.graph.similarity import similarity
+from mhpc.graph.local import reach
+from mhpc.graph.similarity import similarity, weight_columns
 from mhpc.graph.solve import solve_positive_definite
 
 Anchor: TypeAlias = Literal["previous", "mean"]
+
+
+class Smoother(Protocol):
+    """One solve: the similarity of label vectors, and the closed form over its graph."""
+
+    def solve(
+        self,
+        X: FloatArray,
+        S: FloatArray,
+        B: FloatArray,
+        *,
+        counts: FloatArray,
+        evidence: FloatArray,
+    ) -> FloatArray:
+        """Return the solution for scaled right-hand sides B on the graph of X."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,22 +139,19 @@ def alternate(
 
 
 @dataclass(frozen=True)
-class Smoother:
-    """One solve: similarity of label vectors, and the closed form over its graph.
+class DenseSmoother:
+    """One solve over the paper's graph, in which every vertex is joined to every other.
 
     Attributes
     ----------
     lam : float
-        Strength.
+        Strength of the smoothing, lambda of eq. 1.
     sigma : float or None
-        Reach; None: the mean distance to the nearest vertices.
-    neighbours : int or None
-        Join every vertex to so many nearest ones; None: to all, as the paper does.
+        Scale of the similarity; None: the mean distance to the nearest vertices.
     """
 
     lam: float
     sigma: float | None
-    neighbours: int | None = None
 
     def solve(
         self,
@@ -152,17 +165,12 @@ class Smoother:
         """Return the solution for scaled right-hand sides B on the graph of X."""
         if not len(X):
             return B
-        used = S > 0
-        weighted = np.ascontiguousarray(X[:, used] * np.sqrt(S[used]))
-        if self.neighbours is None:
-            sigma = reach(weighted) if self.sigma is None else self.sigma
-            # The one N x N matrix lives no longer than this.
-            W = similarity(X, S, sigma=sigma)
-            A = closed_form_matrix(W, counts, lam=self.lam)
-            A[np.diag_indices_from(A)] += evidence - 1.0
-            return solve_positive_definite(A, evidence[:, None] * B)
-        W = local_similarity(weighted, neighbours=self.neighbours, sigma=self.sigma)
-        return solve_local(W, B, counts=counts, evidence=evidence, lam=self.lam)
+        sigma = reach(weight_columns(X, S)) if self.sigma is None else self.sigma
+        # The one N x N matrix lives no longer than this.
+        W = similarity(X, S, sigma=sigma)
+        A = closed_form_matrix(W, counts, lam=self.lam)
+        A[np.diag_indices_from(A)] += evidence - 1.0
+        return solve_positive_definite(A, evidence[:, None] * B)
 
 
 def _cost(Y: FloatArray, B: FloatArray, Y_bar: FloatArray, weight: FloatArray) -> float:

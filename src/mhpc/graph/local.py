@@ -14,7 +14,7 @@ from scipy import sparse
 from mhpc.core.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.errors import ConvergenceWarning
 from mhpc.graph.laplacian import strength
-from mhpc.graph.similarity import fallen
+from mhpc.graph.similarity import fallen, weight_columns
 from mhpc.graph.solve import solve_positive_definite
 
 REACH = 15
@@ -57,6 +57,40 @@ def nearest(X: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
 def reach(X: FloatArray) -> float:
     """Return the mean distance of a row to its nearest others: the sigma that fits the data."""
     return mean_distance(nearest(X, REACH)[1])
+
+
+@dataclass(frozen=True)
+class KnnSmoother:
+    """One solve over a graph in which every vertex is joined to its nearest ones only.
+
+    Attributes
+    ----------
+    lam : float
+        Strength of the smoothing, lambda of eq. 1.
+    sigma : float or None
+        Scale of the similarity; None: the mean distance to the nearest vertices.
+    neighbours : int
+        How many nearest vertices each is joined to.
+    """
+
+    lam: float
+    sigma: float | None
+    neighbours: int
+
+    def solve(
+        self,
+        X: FloatArray,
+        S: FloatArray,
+        B: FloatArray,
+        *,
+        counts: FloatArray,
+        evidence: FloatArray,
+    ) -> FloatArray:
+        """Return the solution for scaled right-hand sides B on the graph of X."""
+        if not len(X):
+            return B
+        W = local_similarity(weight_columns(X, S), neighbours=self.neighbours, sigma=self.sigma)
+        return solve_local(W, B, counts=counts, evidence=evidence, lam=self.lam)
 
 
 def local_similarity(X: FloatArray, *, neighbours: int, sigma: float | None) -> Sparse:

@@ -20,6 +20,12 @@ def fallen(distance: FloatArray, sigma: float) -> FloatArray:
     return np.asarray(np.exp(-distance / max(sigma, SHORTEST)))
 
 
+def weight_columns(Y: FloatArray, S: FloatArray) -> FloatArray:
+    """Return Y scaled so that plain Euclidean distance is the distance weighted by S."""
+    used = S > 0
+    return np.ascontiguousarray(Y[:, used] * np.sqrt(S[used]))
+
+
 def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
     """Return W in its lower triangle; what stands above the diagonal is not meaningful.
 
@@ -40,10 +46,9 @@ def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
         is SciPy's, as the factor is: NumPy has a BLAS of its own, and the threads of two get in
         each other's way.
     """
-    used = S > 0
-    X = np.ascontiguousarray(Y[:, used] * np.sqrt(S[used]))
+    X = weight_columns(Y, S)
     norms = np.einsum("ij,ij->i", X, X)
-    W = lower_gram(X, scale=-2.0) if used.any() else np.zeros((len(X),) * 2)
+    W = lower_gram(X, scale=-2.0) if X.shape[1] else np.zeros((len(X),) * 2)
     for start in range(0, len(X), _ROWS):
         stop = min(start + _ROWS, len(X))
         strip = W[start:stop, :stop]

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 from mhpc.errors import UnreadableError
-from mhpc.read import zstd
+from mhpc.read.zstd import most_unpacked
 
 MAX_RATIO = 200
 """How many times larger than what it was packed into content may be."""
@@ -32,7 +32,7 @@ def refuse_bomb(path: Path, compression: str, name: str) -> None:
         found = _declared(path)
     elif compression == "zstd":
         # None is cut short, which is told where it is read.
-        found = zstd.most_unpacked(path) or 0
+        found = most_unpacked(path) or 0
     else:
         found = _unzipped(path, size, most)
     if found > most:

@@ -16,9 +16,9 @@ import duckdb
 from mhpc.core.database import database
 from mhpc.core.temporary import temporary_folder
 from mhpc.errors import UnreadableError, nearest
-from mhpc.read import zstd
 from mhpc.read.bombs import refuse_bomb
 from mhpc.read.sql import reason, text_lines
+from mhpc.read.zstd import MAGIC, is_whole
 
 Format = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
 Compression = Literal["none", "gzip", "zstd"]
@@ -98,7 +98,7 @@ def identify(path: Path, *, name: str) -> LocalFile:
     compression: Compression = "none"
     if head.startswith(b"\x1f\x8b"):
         compression, head = "gzip", _unzipped_head(path, name)
-    elif head.startswith(zstd.MAGIC):
+    elif head.startswith(MAGIC):
         compression, head = "zstd", _zstd_head(path, name)
     if compression != "none":
         refuse_bomb(path, compression, name)
@@ -152,7 +152,7 @@ def _unzipped_head(path: Path, name: str) -> bytes:
 
 def _zstd_head(path: Path, name: str) -> bytes:
     """Let DuckDB unpack the first lines: the standard library cannot read zstd before 3.14."""
-    if not zstd.is_whole(path):
+    if not is_whole(path):
         raise UnreadableError(f"{name} starts like zstd but is cut short; pack it again")
     query = f"SELECT coalesce(line, '') FROM {text_lines(path, 'zstd')} LIMIT 20"
     try:
