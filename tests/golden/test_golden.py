@@ -1,0 +1,30 @@
+"""Results stay what they were: every method on five sets, compared with a recorded run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden.runs import EXAMPLE, FILE, RUNS, Fingerprint, run
+
+GOLDEN: dict[str, Fingerprint] = json.loads(FILE.read_text(encoding="utf-8"))
+
+NUMBERS = ("score", "specific", "sources")
+
+
+def test_every_run_is_recorded() -> None:
+    assert list(GOLDEN) == [f"{name}/{method}" for name, method in RUNS]
+
+
+@pytest.mark.parametrize(("name", "method"), RUNS)
+def test_results_are_those_of_the_golden_run(
+    name: str, method: str, request: pytest.FixtureRequest
+) -> None:
+    folder: Path | None = None if name == EXAMPLE else request.getfixturevalue("data_folder")
+    actual, golden = run(name, method, folder), GOLDEN[f"{name}/{method}"]
+    assert actual.keys() == golden.keys()
+    for what in NUMBERS:
+        # Other processors and versions of BLAS differ in the last bits, and in nothing more.
+        assert actual[what] == pytest.approx(golden[what], rel=1e-8, abs=1e-8), what
+    assert actual["decided labels"] == golden["decided labels"]
+    assert actual["decided"] == golden["decided"]
