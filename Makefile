@@ -3,7 +3,7 @@
 # make lint   style and types
 # make docs   the docs as pages, docs/_build/index.html; what does not resolve fails
 # make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
-# make hard   killed runs, dead workers, full disks, damaged files, odd tables; ten minutes, figures at the end
+# make stress   killed runs, dead workers, full disks, damaged files, odd tables; ten minutes, figures at the end
 # make mutate small faults put into the numerics: do the tests notice?
 # make wheel  the package built, installed bare, every command run from it
 # make lowest the tests with the lowest versions of all requirements that are stated
@@ -13,7 +13,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint audit docs hard mutate wheel lowest page page-check bench clean
+.PHONY: demo test lint audit docs stress mutate wheel lowest page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -29,7 +29,7 @@ lint: $(VENV)/installed-dev audit
 # Known holes in what is required. Where the registry has no advisories to ask for, it says so.
 audit: $(VENV)/installed-dev
 	$(BIN)/pip check
-	$(BIN)/python -m hard.audit
+	$(BIN)/python -m tools.audit
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q -E docs docs/_build
@@ -59,14 +59,14 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.decisions
 
-hard: $(VENV)/installed-fuzz
-	$(BIN)/python -m hard
+stress: $(VENV)/installed-fuzz
+	$(BIN)/python -m stress
 
 mutate: $(VENV)-mutate/installed
-	$(VENV)-mutate/bin/python -m hard.mutate $(MUTATE_ARGS)
+	$(VENV)-mutate/bin/python -m stress.mutation $(MUTATE_ARGS)
 
 wheel: $(VENV)/installed-package
-	$(BIN)/python -m hard.wheel
+	$(BIN)/python -m tools.wheel
 
 lowest: $(VENV)-lowest/installed
 	$(VENV)-lowest/bin/pytest -n 2 --ignore tests/browser $(PYTEST_ARGS)
@@ -105,9 +105,9 @@ $(VENV)-mutate/installed: pyproject.toml constraints.txt
 	$(VENV)-mutate/bin/pip install --quiet -c $(VENV)-mutate/constraints.txt -e .[dev,mutate]
 	touch $@
 
-$(VENV)-lowest/installed: pyproject.toml hard/lowest.py
+$(VENV)-lowest/installed: pyproject.toml tools/lowest.py
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(PYTHON) hard/lowest.py > $(VENV)-lowest/lowest.txt
+	$(PYTHON) tools/lowest.py > $(VENV)-lowest/lowest.txt
 	$(VENV)-lowest/bin/pip install --quiet -c $(VENV)-lowest/lowest.txt -e .[dev]
 	touch $@
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import mhpc
-from mhpc.core.index import Index
-from mhpc.core.taxonomy import build_taxonomy
+from mhpc.data.index import Index
+from mhpc.data.taxonomy import build_taxonomy
 from mhpc.datasets.garden import Dataset
 
 NO_DATA = "MHPC_DATA is not set"

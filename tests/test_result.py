@@ -8,7 +8,7 @@ import pytest
 
 import mhpc
 from mhpc.errors import MissingExtraError, ParameterError
-from tests.build import GARDEN
+from tests.fixtures.build import GARDEN
 
 ROWS = {
     "instance": [1, 1, 2, 3],

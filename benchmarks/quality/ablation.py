@@ -10,11 +10,11 @@ from typing import Any
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.choose.judge import judge
-from mhpc.consolidate.method import Method
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import ranking_loss
+from mhpc.encoding.gold import encode_truth
+from mhpc.methods.base import Method
+from mhpc.metrics.ranking import ranking_loss
+from mhpc.selection.cross_validation import judge
 
 BASE: dict[str, Any] = {"max_iter": 0}
 STEPS: dict[str, dict[str, Any]] = {

@@ -17,13 +17,13 @@ import numpy as np
 import mhpc
 from benchmarks.data import NO_DATA, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.core.arrays import BoolArray, dense
-from mhpc.core.decision import Decision
-from mhpc.core.panel import Panel
-from mhpc.core.truth import EncodedTruth
+from mhpc.data.decision import Decision
+from mhpc.data.panel import Panel
+from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.yeast import YEAST, largest_split, load_yeast
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.encoding.gold import encode_truth
+from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.numerics.arrays import BoolArray, dense
 from mhpc.result import Result
 
 SEEDS = {1: 5, 4: 5, 10: 2, 20: 2, 50: 1}

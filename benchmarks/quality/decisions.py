@@ -20,15 +20,14 @@ from scipy import sparse
 import mhpc
 from benchmarks.data import NO_DATA, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.consolidate.inat import INat
-from mhpc.consolidate.majority import Majority
-from mhpc.core.panel import Panel
-from mhpc.core.truth import EncodedTruth
+from mhpc.data.panel import Panel
+from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.garden import Dataset
 from mhpc.datasets.yeast import largest_split, load_yeast
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.metrics import SET_METRICS
-from mhpc.evaluate.sets import laid_beside
+from mhpc.encoding.gold import encode_truth
+from mhpc.methods.voting import INat, Majority
+from mhpc.metrics.label_sets import laid_beside
+from mhpc.metrics.scorecard import SET_METRICS
 from mhpc.result import Result
 
 SHOWN = ("hierarchical_f", "micro_f", "instance_f", "exact_match", "deepest_accuracy")

@@ -16,14 +16,14 @@ import numpy as np
 import mhpc
 from benchmarks.data import cellcycle
 from benchmarks.environment import write_result
-from mhpc.core.arrays import FloatArray, IntArray, dense
-from mhpc.core.index import Index
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.data.index import Index
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.encoding.gold import encode_truth
+from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.numerics.arrays import FloatArray, IntArray, dense
 from mhpc.paper.published import published_value
-from mhpc.simulate.sources import ABOVE, made_noisy, made_vague, votes_of
+from mhpc.simulation.sources import ABOVE, made_noisy, made_vague, votes_of
 
 SOURCES = 4
 VAGUE, NOISE = 0.8, 0.5

@@ -13,17 +13,16 @@ from typing import Any
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.choose.judge import judge
-from mhpc.consolidate.method import Method
-from mhpc.consolidate.registry import METHODS, make_method
-from mhpc.core.panel import Panel
-from mhpc.core.scorecard import View
-from mhpc.core.truth import EncodedTruth
+from mhpc.data.panel import Panel
+from mhpc.data.scorecard import View
+from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
+from mhpc.encoding.gold import encode_truth
 from mhpc.errors import TooLargeError
-from mhpc.evaluate.metrics import METRICS
-from mhpc.evaluate.scorecard import score
+from mhpc.methods.base import Method
+from mhpc.methods.registry import METHODS, make_method
+from mhpc.metrics.scorecard import METRICS, score
+from mhpc.selection.cross_validation import judge
 
 SOURCES = (1, 4, 10)
 SEEDS = range(5)

@@ -17,15 +17,13 @@ from scipy.spatial.distance import cdist
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.consolidate.support import support_in
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.panel import Panel
-from mhpc.core.parts import Parts, Whole
-from mhpc.core.truth import EncodedTruth
+from mhpc.data.panel import Panel, Parts, Whole
+from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import coverage_error, micro_auc, ranking_loss
-from mhpc.graph.support import clopper_pearson_lower
+from mhpc.encoding.gold import encode_truth
+from mhpc.methods.mhpc.algorithm import clopper_pearson_lower, support_in
+from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.numerics.arrays import FloatArray, dense
 
 COLUMNS = {
     "ranking_loss": 4, "micro_auc": 4, "coverage_error": 2, "closed": 4, "silent": 4, "solves": 0,

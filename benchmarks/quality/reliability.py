@@ -12,10 +12,10 @@ import numpy as np
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.core.arrays import FloatArray, dense
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
-from mhpc.paper.figures import as_svg, drawing, new_figure
+from mhpc.encoding.gold import encode_truth
+from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.paper.render import as_svg, drawing, new_figure
 
 BINS = np.linspace(0, 1, 11)
 SETS = ("chexpert", "dog", "birthplaces")

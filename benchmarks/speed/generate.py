@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from mhpc.core.arrays import IntArray
+from mhpc.numerics.arrays import IntArray
 
 BLOCK = 100_000
 """Instances drawn at once, so that memory does not grow with their number."""

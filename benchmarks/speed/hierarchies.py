@@ -16,7 +16,7 @@ import numpy as np
 
 import mhpc
 from benchmarks.environment import interleave, ratio, verdict, write_result
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 
 VOTES = 1_000_000
 LIMIT = 6.0

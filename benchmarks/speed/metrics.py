@@ -16,9 +16,9 @@ from sklearn import metrics as sklearn_metrics
 import mhpc
 from benchmarks.data import cellcycle
 from benchmarks.environment import interleave, ratio, verdict, write_result
-from mhpc.core.arrays import Matrix, Sparse, dense
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.encoding.gold import encode_truth
+from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.numerics.arrays import Matrix, Sparse, dense
 
 REPEATS = 5
 AGREEMENT = 1e-12

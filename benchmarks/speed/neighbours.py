@@ -19,14 +19,13 @@ import numpy as np
 import mhpc
 from benchmarks.data import NO_DATA, data_folder
 from benchmarks.environment import verdict, write_result
-from mhpc.core.index import Index
-from mhpc.core.panel import Panel
-from mhpc.core.truth import Truth
-from mhpc.core.votes import Votes
+from mhpc.data.index import Index
+from mhpc.data.panel import Panel
+from mhpc.data.votes import Truth, Votes
 from mhpc.datasets.yeast import largest_split, load_yeast
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import ranking_loss
-from mhpc.graph import landmarks
+from mhpc.encoding.gold import encode_truth
+from mhpc.metrics.ranking import ranking_loss
+from mhpc.numerics import neighbors as landmarks
 
 LOCAL: dict[str, Any] = {
     "votes": "each", "neighbours": 30, "shrink": "answers", "sigma": None, "fill": 0.3,

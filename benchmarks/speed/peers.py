@@ -21,11 +21,10 @@ from sklearn.semi_supervised import LabelSpreading
 import mhpc
 from benchmarks.data import cellcycle
 from benchmarks.environment import interleave, ratio, verdict, write_result
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.graph.distinct import distinct_rows
-from mhpc.graph.laplacian import closed_form_matrix
-from mhpc.graph.similarity import similarity
-from mhpc.graph.solve import solve_positive_definite
+from mhpc.methods.mhpc.algorithm import closed_form_matrix, similarity
+from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.numerics.sparse import distinct_rows
 
 INSTANCES, LABELS, SOURCES = 1000, 500, 5
 ITERATIONS = 10

@@ -17,9 +17,9 @@ import mhpc
 from benchmarks.data import cellcycle
 from benchmarks.environment import Ratio, interleave, ratio, verdict, write_result
 from benchmarks.speed.transcription import source_matrices, transcription
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.panel import Panel
+from mhpc.data.panel import Panel
 from mhpc.errors import ConvergenceWarning
+from mhpc.numerics.arrays import FloatArray, dense
 
 SOURCES, SOLVES, REPEATS = 4, 4, 7
 LAM, SIGMA = 10.0, 0.3

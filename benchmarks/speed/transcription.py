@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import beta
 
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.panel import Panel
+from mhpc.data.panel import Panel
+from mhpc.numerics.arrays import FloatArray, dense
 
 
 def source_matrices(panel: Panel) -> tuple[FloatArray, FloatArray]:

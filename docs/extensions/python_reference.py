@@ -11,9 +11,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 import mhpc
-from mhpc.consolidate.registry import METHODS, method_class
-from mhpc.core.parameters import Parameters
-from mhpc.decide.registry import RULES, rule_class
+from mhpc.methods.registry import METHODS, method_class
+from mhpc.parameters import Parameters
+from mhpc.rules.registry import RULES, rule_class
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import mhpc
-from mhpc.core.arrays import dense
+from mhpc.numerics.arrays import dense
 from mhpc.result import Result
 
 PHOTOGRAPH = "photo-073"

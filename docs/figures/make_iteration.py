@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import mhpc
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import ranking_loss
-from mhpc.paper.figures import as_svg, drawing, new_figure
+from mhpc.encoding.gold import encode_truth
+from mhpc.metrics.ranking import ranking_loss
+from mhpc.paper.render import as_svg, drawing, new_figure
 
 ITERATIONS = 8
 SIGMAS = {0.3: "-", 0.03: "--"}

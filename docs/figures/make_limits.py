@@ -12,13 +12,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import mhpc
-from mhpc.consolidate.support import support_in
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.panel import Panel
-from mhpc.core.parts import Whole
-from mhpc.encode.truth import encode_truth
-from mhpc.evaluate.ranking import ranking_loss
-from mhpc.paper.figures import as_svg, drawing, new_figure
+from mhpc.data.panel import Panel, Whole
+from mhpc.encoding.gold import encode_truth
+from mhpc.methods.mhpc.algorithm import support_in
+from mhpc.metrics.ranking import ranking_loss
+from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.paper.render import as_svg, drawing, new_figure
 
 PHOTOGRAPH = "photo-073"
 LAMBDAS, SIGMAS = np.logspace(-3, 4, 57), np.logspace(-3, 2, 51)

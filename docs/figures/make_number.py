@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import mhpc
-from mhpc.consolidate.registry import make_method
-from mhpc.paper.figures import as_svg, drawing, label_axes, log_scale, new_figure, style
+from mhpc.methods.registry import make_method
+from mhpc.paper.render import as_svg, drawing, label_axes, log_scale, new_figure, style
 
 NUMBERS = (1, 2, 4, 8, 12)
 SEEDS = range(2)

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 import mhpc
-from mhpc.core.arrays import dense
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
-from mhpc.paper.figures import as_svg, drawing, new_figure, style
+from mhpc.encoding.gold import encode_truth
+from mhpc.numerics.arrays import dense
+from mhpc.paper.render import as_svg, drawing, new_figure, style
 
 SOURCES = 8
 MISLED = (0, 2, 4, 5, 6, 8)

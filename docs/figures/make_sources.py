@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 import mhpc
-from mhpc.core.arrays import dense
 from mhpc.datasets.garden import Dataset
-from mhpc.encode.truth import encode_truth
-from mhpc.paper.figures import as_svg, drawing, new_figure
+from mhpc.encoding.gold import encode_truth
+from mhpc.numerics.arrays import dense
+from mhpc.paper.render import as_svg, drawing, new_figure
 from mhpc.result import Result
 
 COLOURS = {"accurate": "#2a6f4e", "vague": "#c9a227", "wrong": "#b0521b"}

@@ -7,19 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mhpc.core.arrays import FloatArray
-from mhpc.core.best import scored_cells
-from mhpc.core.conflicts import KEPT
-from mhpc.core.consolidation import Consolidation, Step
-from mhpc.core.decision import Decision
-from mhpc.core.display import short_table
-from mhpc.core.outcome import Outcome, outcome_of
-from mhpc.core.panel import Panel
-from mhpc.core.sources import SourceFacts
-from mhpc.write.formats.format import What
-from mhpc.write.formats.tables import table_of
-from mhpc.write.frames import Library, frame_of
-from mhpc.write.subject import write_as
+from mhpc.data.decision import Decision, Outcome, outcome_of
+from mhpc.data.disagreement import KEPT
+from mhpc.data.panel import Panel
+from mhpc.data.profiles import SourceFacts
+from mhpc.data.scores import Consolidation, Step, scored_cells
+from mhpc.numerics.arrays import FloatArray
+from mhpc.system.display import short_table
+from mhpc.write.formats import What
+from mhpc.write.tables import Library, frame_of, table_of, write_as
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +87,7 @@ class Result:
         **parameters
             Of the format: ``model_version="mhpc"``.
         """
-        from mhpc.inquire import conflicts
+        from mhpc.explanation.queries import conflicts
 
         contested = tuple(each.instance for each in conflicts(self, top=KEPT).instances)
         subject = replace(self.outcome, contested=contested)

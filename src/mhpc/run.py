@@ -1,40 +1,265 @@
-"""The main job: the stages of a run from files to a folder, on whatever engine."""
+"""Run(): files to a folder; load_run(): a folder back to a Result."""
 
+import glob
+import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from mhpc.account import account
-from mhpc.consolidate.registry import make_method
-from mhpc.core.algebra import one_thread_each
-from mhpc.core.consolidation import Consolidation
-from mhpc.core.decision import Settled
-from mhpc.core.inputs import Inputs, look_at
-from mhpc.core.memory import as_bytes, within_memory
-from mhpc.core.model import Model
-from mhpc.core.parts import labels_per_answer
-from mhpc.core.progress import Progress, silent
-from mhpc.core.summary import Summary
-from mhpc.engine.engine import Held, open_engine
-from mhpc.engine.kept import Kept, kept, kept_beside
-from mhpc.errors import ParameterError
-from mhpc.inquire import conflicts_of, spoken_about
-from mhpc.pipeline import facts_of, rule_for, scorecards, tell_found
-from mhpc.read.model import read_model
+from mhpc.api import rule_for, scorecards, tell_found
+from mhpc.data.decision import Settled
+from mhpc.data.disagreement import Conflict, Conflicts, Confusion, Dispute
+from mhpc.data.panel import Panel, labels_per_answer
+from mhpc.data.profiles import Share, SourceFacts, Weakness
+from mhpc.data.scores import Consolidation
+from mhpc.data.selection import Choice, GoldGain, Judged
+from mhpc.data.summary import Model, Summary
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import Unknown
+from mhpc.encoding.gold import of_known_sources
+from mhpc.encoding.panel import encode
+from mhpc.engines.base import Held, open_engine
+from mhpc.engines.local import with_known
+from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
+from mhpc.explanation.queries import conflicts_of, spoken_about
+from mhpc.explanation.sources import facts_of
+from mhpc.methods.registry import make_method
+from mhpc.read.run_folder import read_decision, read_run, read_run_document
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
-from mhpc.report.document import run_document, versions
+from mhpc.read.votes import read_votes
 from mhpc.report.html import write_report
-from mhpc.report.summary import summarise
+from mhpc.report.page_data import account_of
+from mhpc.report.summary import run_document, summarise, versions
+from mhpc.result import Result
 from mhpc.settings import RunSettings
-from mhpc.write.folder import refuse_existing, whole_folder
-from mhpc.write.model import write_model
+from mhpc.system.checkpoints import Kept, kept, kept_beside
+from mhpc.system.display import Progress, silent
+from mhpc.system.files import refuse_existing, whole_folder
+from mhpc.system.memory import as_bytes, within_memory
+from mhpc.system.parallel import one_thread_each
+from mhpc.system.serialization import read_model, write_model
 from mhpc.write.tables import write_sources, write_taxonomy
+
+State: TypeAlias = tuple[tuple[str, int, int], ...]
+
+
+def lasts(path: Path) -> bool:
+    """Tell whether something can be read once more, as what came through a pipe cannot."""
+    return path.is_file() or bool(_several(path))
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Return the size and the hash of a file, or of those of a folder or pattern together."""
+    if not path.is_file():
+        parts = [fingerprint(file) for file in _several(path)]
+        digests = "".join(part["sha256"] for part in parts)
+        return {
+            "files": len(parts),
+            "bytes": sum(part["bytes"] for part in parts),
+            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+        }
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": digest}
+
+
+def state_of(path: Path) -> State:
+    """Return names, sizes and times of the files behind a path: cheap, and other if one changed."""
+    files = [path] if path.is_file() else _several(path)
+    return tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+
+
+def _several(path: Path) -> list[Path]:
+    """Return the files that are read where a folder or a pattern is named, by name."""
+    if path.is_dir():
+        found = [file for file in path.glob("[!._]*") if file.is_file()]
+        found = [file for file in found if file.suffix == ".parquet"] or found
+    else:
+        # A pattern may be absolute, which Path.glob does not take.
+        found = [Path(name) for name in glob.iglob(str(path))]  # noqa: PTH207
+    return sorted(file for file in found if file.is_file())
+
+
+@dataclass(frozen=True, eq=False)
+class Revisited:
+    """A run's ``run.json``, and its result; scores that the run left out are 0."""
+
+    document: Mapping[str, Any]
+    result: Result
+
+
+def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = None) -> Revisited:
+    """Read a run again.
+
+    Parameters
+    ----------
+    folder : Path
+        What ``mhpc consolidate`` wrote.
+    votes : str, optional
+        Where the votes are now; unless given, where they were.
+    panel : Panel, optional
+        The votes as they were encoded, where they are at hand; nothing is then read again.
+    """
+    document = read_run_document(folder)
+    consolidation = replace(
+        read_run(folder),
+        choice=_choice(document.get("choice")),
+        learnt=cache(partial(_learnt, folder)) if (folder / "model.npz").is_file() else None,
+    )
+    if panel is None:
+        found = _votes_file(document, folder, votes)
+        panel = _panel(document["settings"], found, consolidation.taxonomy)
+    if panel.instances.ids != consolidation.instances.ids:
+        raise DataError(
+            f"the votes have other instances than {folder}; give those that were consolidated with "
+            "--votes FILE, or consolidate again"
+        )
+    decision = read_decision(folder, consolidation.taxonomy, panel.instances, document["decision"])
+    sources = tuple(map(_source, document["sources"]))
+    return Revisited(document, Result(panel, consolidation, decision, sources))
+
+
+def read_conflicts(folder: Path) -> Conflicts:
+    """Return what a run found contested and confused; the votes are not needed for it."""
+    found = read_run_document(folder)["conflicts"]
+    instances = (
+        Conflict(**{**each, "disputed": tuple(Dispute(**one) for one in each["disputed"])})
+        for each in found["instances"]
+    )
+    confusions = (Confusion(**each) for each in found["confusions"])
+    return Conflicts(tuple(instances), found["disputed"], tuple(confusions))
+
+
+def _votes_file(document: Mapping[str, Any], folder: Path, given: str | None) -> str:
+    """Return where the votes are, if they are what the run read."""
+    named = given or document["settings"]["votes"]
+    if named == "-":
+        raise UnreadableError(
+            f"{folder} was made of votes that came through a pipe, and does not keep them; say "
+            "where they are with --votes FILE"
+        )
+    if not lasts(Path(named)):
+        raise UnreadableError(
+            f"{named}, the votes of {folder}, is not there any more; say where it is with "
+            "--votes FILE"
+        )
+    before = document["inputs"].get("votes")
+    if before and fingerprint(Path(named))["sha256"] != before["sha256"]:
+        raise DataError(
+            f"{named} is not what {folder} was made of: its sha256 is another one, so that it has "
+            "changed since; give the votes as they were with --votes FILE, or consolidate again"
+        )
+    return str(named)
+
+
+def _panel(settings: Mapping[str, Any], votes: str, taxonomy: Taxonomy) -> Panel:
+    # What the taxonomy lacked and was grafted is in the run's own.
+    unknown: Unknown = "error" if settings["unknown"] == "error" else "drop"
+    with warnings.catch_warnings():
+        # What was left out was told of when it was.
+        warnings.simplefilter("ignore", MhpcWarning)
+        found = read_votes(
+            votes, columns=settings["columns"], scope=settings["scope"],
+            format=settings.get("format"),
+        )  # fmt: skip
+        panel = encode(found, taxonomy, unknown=unknown)
+        gold = read_truth(settings["gold"]) if settings["gold"] else None
+        panel = with_known(panel, gold, unknown=unknown)
+    if settings["apply"]:
+        earlier = read_model(Path(settings["apply"]))
+        panel = of_known_sources(panel, earlier.sources, earlier.scope)
+    return panel
+
+
+def _learnt(folder: Path) -> Any:
+    return read_model(folder).fitted
+
+
+def _choice(found: Mapping[str, Any] | None) -> Choice | None:
+    if found is None:
+        return None
+    candidates = tuple(
+        Judged(**{**each, "specific": tuple(each["specific"]), "closed": tuple(each["closed"])})
+        for each in found["candidates"]
+    )
+    gold = GoldGain(**found["gold"]) if found["gold"] else None
+    named = {view: tuple(found[view]) for view in ("specific", "closed")}
+    return Choice(**{**found, **named, "candidates": candidates, "gold": gold})
+
+
+def _source(found: Mapping[str, Any]) -> SourceFacts:
+    shares = {
+        name: Share(*(_number(each) for each in found[name]))
+        for name in ("accurate", "vague", "wrong")
+    }
+    errs = tuple(Weakness(**each) for each in found["errs"])
+    depth = _number(found["mean_depth"])
+    return SourceFacts(**{**found, **shares, "errs": errs, "mean_depth": depth})
+
+
+def _number(value: float | None) -> float:
+    """Return what JSON calls null as what it was."""
+    return float("nan") if value is None else value
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What was there to be read.
+
+    Attributes
+    ----------
+    prints : mapping of str to mapping
+        Sizes and hashes, by what each is to the run.
+    states : mapping of Path to State
+        By which it is seen that one has changed.
+    """
+
+    prints: Mapping[str, dict[str, Any]]
+    states: Mapping[Path, State]
+
+    def refuse_changed(self) -> None:
+        """Refuse files that somebody wrote to since; one that is gone was read before."""
+        for path, before in self.states.items():
+            now = state_of(path)
+            if now and now != before:
+                raise UnreadableError(
+                    f"{path} changed while it was read; run again when nobody writes to it"
+                )
+
+
+def look_at(files: Mapping[str, str | None]) -> Inputs:
+    """Return what files hold, of those that are files: by what they are to the run, their paths."""
+    there = {name: Path(file) for name, file in files.items() if file and lasts(Path(file))}
+    # Looked at before they are read, so that no change meanwhile is missed.
+    states = {path: state_of(path) for path in there.values()}
+    return Inputs({name: fingerprint(path) for name, path in there.items()}, states)
+
+
+def account(
+    folder: Path, *, votes: str | None = None, panel: Panel | None = None
+) -> dict[str, Any]:
+    """Return the facts of a run's report, from its folder and its votes, which are read again.
+
+    Parameters
+    ----------
+    folder : Path
+        What ``mhpc consolidate`` wrote.
+    votes : str, optional
+        Where the votes are now; unless given, where they were.
+    panel : Panel, optional
+        The votes as they were encoded, where they are at hand, as at the end of a run.
+    """
+    found = revisit(folder, votes=votes, panel=panel)
+    return account_of(found.result, found.document)
+
 
 _LOG = logging.getLogger("mhpc")
 

@@ -9,9 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from mhpc.core.parameters import Parameters
 from mhpc.errors import ParameterError, UnreadableError
-from mhpc.read.json_text import load_json
+from mhpc.parameters import Parameters
 
 NAMED = ("icd-10-cm",)
 """Taxonomies that have a name instead of a file."""
@@ -109,6 +108,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UnreadableError(f"settings {path} cannot be read: {error.strerror}") from None
     if path.suffix == ".json":
+        # Imported where it is used: the command line reads its options from here at every start.
+        from mhpc.read.json_xml import load_json
+
         run = load_json(content, f"settings {path}")
         found = run.get("settings") if isinstance(run, dict) else None
     else:

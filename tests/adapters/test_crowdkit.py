@@ -3,7 +3,7 @@
 import pytest
 
 from mhpc.errors import ParameterError
-from tests.build import GARDEN
+from tests.fixtures.build import GARDEN
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mhpc.errors import ParameterError, UnknownLabelError
-from tests.build import GARDEN
+from tests.fixtures.build import GARDEN
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 

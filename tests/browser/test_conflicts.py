@@ -3,7 +3,7 @@
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.report.sample import bare_facts, sample_facts
+from tests.fixtures.report_facts import bare_facts, sample_facts
 
 FACTS = sample_facts()
 FIRST = FACTS["conflicts"][0]

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
-from tests.report.sample import HOSTILE, bare_facts, sample_facts
+from tests.fixtures.report_facts import HOSTILE, bare_facts, sample_facts
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 

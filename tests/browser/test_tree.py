@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.report.sample import sample_facts
+from tests.fixtures.report_facts import sample_facts
 
 
 def tree(page: Page) -> Locator:

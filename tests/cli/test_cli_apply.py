@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import mhpc as package
-from mhpc.consolidate.registry import METHODS
 from mhpc.datasets.garden import load_garden
-from mhpc.decide.registry import RULES
-from mhpc.write.votes import write_votes
+from mhpc.methods.registry import METHODS
+from mhpc.rules.registry import RULES
+from mhpc.write.tables import write_votes
 
 Mhpc = Callable[..., CompletedProcess[str]]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import mhpc as package
-from mhpc.report.document import plain
+from mhpc.report.summary import plain
 
 Run = Callable[..., CompletedProcess[str]]
 

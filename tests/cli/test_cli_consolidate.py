@@ -212,7 +212,7 @@ def test_an_old_output_survives_a_failing_run(
     def failing(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("mhpc.engine.finish.labels_stream", failing)
+    monkeypatch.setattr("mhpc.engines.local.labels_stream", failing)
     done = mhpc(*CONSOLIDATE, "OUT", "--method", "sa", "--force")
     assert done.returncode in (1, 130)
     assert {path.name: path.read_bytes() for path in (garden / "OUT").iterdir()} == before

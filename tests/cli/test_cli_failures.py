@@ -98,7 +98,7 @@ def test_votes_that_change_while_they_are_read_are_refused(
         return found
 
     before = names(garden)
-    monkeypatch.setattr("mhpc.engine.local.read_votes", read)
+    monkeypatch.setattr("mhpc.engines.local.read_votes", read)
     done = mhpc(*CONSOLIDATE, "OUT", "--force")
     assert done.returncode == 1
     assert "votes.csv changed while it was read; run again when nobody writes to it" in done.stderr
@@ -114,7 +114,7 @@ def test_votes_that_are_gone_once_they_were_read_do_not_matter(
         Path(source).unlink()
         return found
 
-    monkeypatch.setattr("mhpc.engine.local.read_votes", read)
+    monkeypatch.setattr("mhpc.engines.local.read_votes", read)
     assert mhpc(*CONSOLIDATE, "OUT", "--force").returncode == 0
     assert contents(garden / "OUT")["labels.csv"] == old["labels.csv"]
 
@@ -126,7 +126,7 @@ def test_votes_that_vanish_before_they_are_read_are_told_of(
         Path(source).unlink()
         return read_votes(source, **more)
 
-    monkeypatch.setattr("mhpc.engine.local.read_votes", read)
+    monkeypatch.setattr("mhpc.engines.local.read_votes", read)
     done = mhpc(*CONSOLIDATE, "OUT", "--force")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mhpc.consolidate.registry import METHODS
-from mhpc.decide.registry import RULES
-from mhpc.read.outcome import read_outcome
+from mhpc.methods.registry import METHODS
+from mhpc.read.run_folder import read_outcome
 from mhpc.read.votes import read_votes
-from tests.mutations import mutated
-from tests.oddities import IDS, Tables, odd_options, odd_tables
+from mhpc.rules.registry import RULES
+from tests.fixtures.damaged_files import mutated
+from tests.fixtures.oddities import IDS, Tables, odd_options, odd_tables
 
 Run = Callable[..., CompletedProcess[str]]
 

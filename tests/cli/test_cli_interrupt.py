@@ -38,7 +38,7 @@ IN_C = (
     "[np.linalg.eigh(A + A.T) for _ in range(100)]"
 )
 IN_LAPACK = (
-    "import numpy as np; from mhpc.graph.lapack import lower_gram; "
+    "import numpy as np; from mhpc.numerics.cholesky import lower_gram; "
     "X = np.ones((4000, 3000)); [lower_gram(X, scale=1.0) for _ in range(1000)]"
 )
 IN_DUCKDB = "import duckdb; duckdb.sql('SELECT sum(hash(range)) FROM range(1000000000000)').show()"
@@ -51,7 +51,7 @@ DEAF = """
             pass
 """
 IN_WORKERS = (
-    "import time; from mhpc.engine.workers import in_workers; "
+    "import time; from mhpc.system.parallel import in_workers; "
     "list(in_workers(time.sleep, [600.0, 600.0], jobs=2))"
 )
 WRITING = "(args[0].parent / 'half').write_text('a table'); " + IN_C
@@ -87,11 +87,11 @@ def ended(running: subprocess.Popen[str]) -> tuple[float, str, str]:
 @pytest.mark.parametrize(
     ("stage", "block"),
     [
-        ("mhpc.engine.local.read_votes", IN_DUCKDB),
-        ("mhpc.engine.local.read_votes", IN_C),
-        ("mhpc.engine.local.encode", IN_LAPACK),
-        ("mhpc.engine.local.encode", DEAF),
-        ("mhpc.engine.local.encode", IN_WORKERS),
+        ("mhpc.engines.local.read_votes", IN_DUCKDB),
+        ("mhpc.engines.local.read_votes", IN_C),
+        ("mhpc.engines.local.encode", IN_LAPACK),
+        ("mhpc.engines.local.encode", DEAF),
+        ("mhpc.engines.local.encode", IN_WORKERS),
         ("mhpc.run.write_sources", WRITING),
     ],
     ids=["query", "numpy", "lapack", "swallowed", "workers", "writing"],

@@ -2,7 +2,7 @@ import json
 from collections.abc import Callable
 from subprocess import CompletedProcess
 
-from mhpc.consolidate.registry import METHODS
+from mhpc.methods.registry import METHODS
 
 Mhpc = Callable[..., CompletedProcess[str]]
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mhpc.cli.output import show
+from mhpc.cli.options import show
 
 
 @dataclass(frozen=True)

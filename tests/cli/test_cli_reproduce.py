@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.paper.yeast import write_small_sets
+from tests.fixtures.yeast import write_small_sets
 
 Mhpc = Callable[..., CompletedProcess[str]]
 

@@ -15,14 +15,14 @@ import polars
 import pyarrow
 import pytest
 
-from mhpc.core.panel import Panel
-from mhpc.core.taxonomy import Taxonomy
-from mhpc.encode.panel import encode
-from mhpc.read.formats.registry import FORMATS
-from mhpc.read.hierarchies.registry import HIERARCHIES
+from mhpc.data.panel import Panel
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.encoding.panel import encode
 from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.taxonomy_formats import HIERARCHIES
+from mhpc.read.vote_formats import FORMATS
 from mhpc.read.votes import read_votes
-from tests.build import GARDEN
+from tests.fixtures.build import GARDEN
 
 Answers = dict[tuple[str, str], list[str]]
 

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mhpc.consolidate.method import Method, MethodParameters
-from mhpc.consolidate.registry import METHODS, make_method, method_class
-from mhpc.core import parts as dividing
-from mhpc.core.arrays import FloatArray, dense
-from mhpc.core.consolidation import Consolidation
-from mhpc.core.panel import Panel
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.encode.gold import clamped, with_gold
-from mhpc.encode.truth import encode_truth
+from mhpc.data import panel as dividing
+from mhpc.data.panel import Panel
+from mhpc.data.scores import Consolidation
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.encoding.gold import clamped, encode_truth, with_gold
 from mhpc.errors import ConvergenceWarning, UnknownMethodError
+from mhpc.methods.base import Method, MethodParameters
+from mhpc.methods.registry import METHODS, make_method, method_class
+from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.read.truth import read_truth
-from tests.build import DAG, GARDEN, Row, panel_of
+from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 BEYOND: dict[str, Any] = {
     "votes": "each", "neighbours": 3, "shrink": "answers", "sigma": None, "fill": 0.3,

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import mhpc
-from mhpc.consolidate.method import Method, MethodParameters
-from mhpc.consolidate.registry import make_method
-from mhpc.core.arrays import dense
-from mhpc.core.consolidation import Consolidation
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.scores import Consolidation
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
+from mhpc.methods.base import Method, MethodParameters
+from mhpc.methods.registry import make_method
+from mhpc.numerics.arrays import dense
 from mhpc.result import Result
-from tests.build import DAG, Row, panel_of, votes_of
-from tests.contracts.panels import EXTREMES, LABELS, Case, cases, drawn, siblings
 from tests.contracts.test_methods import ALL
+from tests.fixtures.build import DAG, Row, panel_of, votes_of
+from tests.fixtures.panels import EXTREMES, LABELS, Case, cases, drawn, siblings
 
 Waived = Mapping[str, str]
 """Methods, or variants of them by their ids, for which a property does not hold: and why."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mhpc
-from mhpc.core.decision import Decision
-from mhpc.decide.registry import RULES, make_rule
+from mhpc.data.decision import Decision
+from mhpc.rules.registry import RULES, make_rule
 
 SETS = {
     "cellcycle_models": ("majority", "cross-source", "mhpc"),

@@ -10,19 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mhpc.core.arrays import BoolArray, FloatArray, dense
-from mhpc.core.consolidation import Consolidation
-from mhpc.core.decision import Settled
-from mhpc.core.index import Index
-from mhpc.core.model import Model
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.decide.paths import Paths
-from mhpc.decide.registry import RULES, make_rule, rule_class
-from mhpc.decide.rule import Rule
+from mhpc.data.decision import Settled
+from mhpc.data.index import Index
+from mhpc.data.scores import Consolidation
+from mhpc.data.summary import Model
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ParameterError
-from mhpc.read.model import read_model
-from mhpc.write.model import write_model
-from tests.build import DAG, GARDEN
+from mhpc.numerics.arrays import BoolArray, FloatArray, dense
+from mhpc.rules.base import Rule
+from mhpc.rules.paths import Paths
+from mhpc.rules.registry import RULES, make_rule, rule_class
+from mhpc.system.serialization import read_model, write_model
+from tests.fixtures.build import DAG, GARDEN
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "expected-f": [{}, {"over": "each"}],

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_is_what_its_script_writes(tmp_path: Path) -> None:
-    script = ROOT / "examples" / "make_garden.py"
+    script = ROOT / "tools" / "make_garden.py"
     subprocess.run([sys.executable, script, tmp_path], check=True)
     names = ["taxonomy.csv", "truth.csv", "votes.csv"]
     same, different, missing = filecmp.cmpfiles(garden_folder(), tmp_path, names, shallow=False)

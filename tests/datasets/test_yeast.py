@@ -17,7 +17,7 @@ import pytest
 from mhpc.datasets.yeast import YEAST, largest_split, load_yeast, yeast_file
 from mhpc.errors import MissingExtraError, ParameterError, UnreadableError
 from mhpc.paper.published import published
-from tests.paper.yeast import ARFF
+from tests.fixtures.yeast import ARFF
 
 SOURCE = json.loads((files("mhpc.datasets") / "yeast.json").read_text())
 

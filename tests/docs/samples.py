@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 import mhpc
-from mhpc.core.arrays import dense
 from mhpc.datasets.garden import garden_folder
-from mhpc.encode.truth import encode_truth
-from mhpc.simulate.departments import Department, simulate_department
+from mhpc.encoding.gold import encode_truth
+from mhpc.numerics.arrays import dense
+from mhpc.simulation.departments import Department, simulate_department
 
 TASKS = 60
 """Photographs that are taken to be tasks of an annotation tool."""

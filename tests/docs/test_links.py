@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.consolidate.registry import METHODS, method_class
+from mhpc.methods.registry import METHODS, method_class
 from tests.docs.pages import NAMES, ROOT
 
 OTHERS = ["CONTRIBUTING.md", "CHANGELOG.md"]

@@ -10,21 +10,31 @@ from typing import Any
 
 import pytest
 
-from mhpc.consolidate.registry import METHODS
 from mhpc.errors import MissingExtraError, OutputExistsError, ParameterError
+from mhpc.methods.registry import METHODS
 from mhpc.paper import run
-from mhpc.paper.cell import Cell, Record, Task, measure
 from mhpc.paper.convergence import Convergence
-from mhpc.paper.experiment import METRIC_ORDER, Experiment, printed, select, shown
-from mhpc.paper.figures import style
+from mhpc.paper.harness import (
+    COLUMNS,
+    METRIC_ORDER,
+    Cell,
+    Experiment,
+    Measured,
+    Record,
+    Task,
+    measure,
+    printed,
+    select,
+    shown,
+)
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
+from mhpc.paper.render import style
 from mhpc.paper.run import EXPERIMENTS, experiments_named, reproduce
 from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
 from mhpc.paper.strength import Strength
-from mhpc.paper.table import COLUMNS, Measured
-from tests.paper.yeast import write_small_sets
+from tests.fixtures.yeast import write_small_sets
 
 SMALL: dict[str, Callable[[], Experiment]] = {
     "sources": lambda: Sources(counts=(1, 3, 10)),
@@ -49,7 +59,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Any:
         return ((at, work(item)) for at, item in enumerate(items))
 
-    monkeypatch.setattr("mhpc.paper.keep.in_workers", here)
+    monkeypatch.setattr("mhpc.paper.harness.in_workers", here)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -116,7 +126,7 @@ def test_finished_cells_are_kept_and_not_done_again(
         done.append(task)
         return measure(task)
 
-    monkeypatch.setattr("mhpc.paper.keep.measure", counted)
+    monkeypatch.setattr("mhpc.paper.harness.measure", counted)
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         reproduce([SMALL["sources"]()], out, data=data, seeds=range(2))

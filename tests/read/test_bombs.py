@@ -8,11 +8,11 @@ import pyarrow
 import pytest
 
 from mhpc.errors import UnreadableError
-from mhpc.read import bombs
-from mhpc.read.model import read_model
+from mhpc.read import files as bombs
+from mhpc.read.files import most_unpacked
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.read.zstd import most_unpacked
+from mhpc.system.serialization import read_model
 
 HEADER = b"instance,source,label\n"
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from mhpc.errors import DataError
-from mhpc.read import cells as cells_module
-from mhpc.read.cells import Cells, read_cells, refuse_empty
-from mhpc.read.table import open_table
+from mhpc.read import columns as cells_module
+from mhpc.read.columns import Cells, read_cells, refuse_empty
+from mhpc.read.tables import open_table
 
 
 def cells_of(columns: dict[str, list[str | None]]) -> Cells:

@@ -17,7 +17,7 @@ import pyarrow
 import pytest
 from pyarrow import feather
 
-from mhpc.core.votes import Votes
+from mhpc.data.votes import Votes
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.core.database import database
-from mhpc.core.index import Index
+from mhpc.data.index import Index
 from mhpc.errors import (
     DataError,
     MhpcError,
@@ -20,6 +19,7 @@ from mhpc.read.tasks import read_tasks
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes, scope_of
 from mhpc.settings import read_settings
+from mhpc.system.database import database
 
 
 def written(path: Path, content: str | bytes) -> Path:

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from mhpc.errors import DataError
-from mhpc.read.table import open_table, text_of
+from mhpc.read.tables import open_table, text_of
 
 
 def texts(source: Any, column: str = "id") -> list[str | None]:

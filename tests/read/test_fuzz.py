@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mhpc.read.formats.registry import FORMATS
-from mhpc.read.hierarchies.registry import HIERARCHIES
-from tests.mutations import ODD_VALUES, mutated
-from tests.samples import Sample, complaints, outcome_of
-from tests.sampling import all_samples
+from mhpc.read.taxonomy_formats import HIERARCHIES
+from mhpc.read.vote_formats import FORMATS
+from tests.fixtures.damaged_files import ODD_VALUES, mutated
+from tests.fixtures.sampling import all_samples
+from tests.fixtures.valid_files import Sample, complaints, outcome_of
 
 with tempfile.TemporaryDirectory() as _folder, warnings.catch_warnings():
     warnings.simplefilter("ignore")

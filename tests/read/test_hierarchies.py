@@ -8,7 +8,7 @@ from typing import Any
 import networkx
 import pytest
 
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import DataError, MhpcError, MissingExtraError, ParameterError, TaxonomyError
 from mhpc.read.taxonomy import read_taxonomy
 

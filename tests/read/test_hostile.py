@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from mhpc.errors import MissingColumnError, UnreadableError
-from mhpc.read import archives, records
-from mhpc.read.hierarchies import shape
+from mhpc.read import archives
+from mhpc.read import json_xml as records
 from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.taxonomy_formats import base as shape
 from mhpc.read.votes import read_votes
 
 LINE = b'{"id": 1, "text": "x", "label": ["a"]}\n'

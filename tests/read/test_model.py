@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mhpc.core.arrays import dense
-from mhpc.core.index import Index
-from mhpc.core.model import Model
-from mhpc.decide.level import Level
+from mhpc.data.index import Index
+from mhpc.data.summary import Model
 from mhpc.errors import UnreadableError
-from mhpc.read.model import read_model
-from mhpc.write.model import write_model
-from tests.mutations import tree_changed
+from mhpc.numerics.arrays import dense
+from mhpc.rules.base import Level
+from mhpc.system.serialization import read_model, write_model
+from tests.fixtures.damaged_files import tree_changed
 
 
 def model(learnt: object) -> Model:
@@ -69,7 +68,8 @@ def test_what_is_no_data_cannot_be_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "named", ["os:system", "mhpc.read.model:read_model", "mhpc.core.index:Index.locate", "mhpc:x"]
+    "named",
+    ["os:system", "mhpc.system.serialization:read_model", "mhpc.data.index:Index.locate", "mhpc:x"],
 )
 def test_nothing_but_data_of_this_package_is_made(tmp_path: Path, named: str) -> None:
     write_model(tmp_path / "model.npz", model(None))

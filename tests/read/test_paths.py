@@ -1,6 +1,6 @@
 import pytest
 
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError
 from mhpc.read.paths import taxonomy_from_paths
 

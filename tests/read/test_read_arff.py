@@ -4,8 +4,8 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from mhpc.core.taxonomy import Taxonomy
-from mhpc.core.truth import Truth
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import Truth
 from mhpc.errors import DataError, TaxonomyError, UnreadableError
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mhpc.errors import UnreadableError
-from mhpc.read.outcome import read_outcome
+from mhpc.read.run_folder import read_outcome
 from mhpc.run import run
 from mhpc.settings import RunSettings
 

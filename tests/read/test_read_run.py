@@ -6,11 +6,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from mhpc.core.arrays import dense
 from mhpc.errors import DataError, MissingColumnError, UnreadableError
-from mhpc.read.outcome import read_outcome
-from mhpc.read.run import read_run
-from mhpc.read.run_document import read_run_document
+from mhpc.numerics.arrays import dense
+from mhpc.read.run_folder import read_outcome, read_run, read_run_document
 from mhpc.run import run
 from mhpc.settings import RunSettings
 

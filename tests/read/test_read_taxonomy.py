@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import DataError, MissingColumnError, TaxonomyError
 from mhpc.read.taxonomy import read_taxonomy
 

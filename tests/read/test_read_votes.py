@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mhpc.core.votes import Votes
+from mhpc.api import consolidate, evaluate
+from mhpc.data.votes import Votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError
-from mhpc.pipeline import consolidate, evaluate
-from mhpc.read.repeats import _suspects
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
-from mhpc.read.votes import read_votes
+from mhpc.read.votes import _suspects, read_votes
 
 
 def rows(votes: Votes) -> set[tuple[str, str, str, float]]:

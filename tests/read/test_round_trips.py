@@ -7,12 +7,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mhpc.core.taxonomy import build_taxonomy
-from mhpc.core.votes import Votes
+from mhpc.data.taxonomy import build_taxonomy
+from mhpc.data.votes import Votes
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.tables import write_taxonomy
-from mhpc.write.votes import write_votes
+from mhpc.write.tables import write_taxonomy, write_votes
 
 # An id may hold whatever a person can type; a line end in a cell is quoted like any other.
 IDS = st.text(

@@ -3,7 +3,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from mhpc.read.sql import identifier, literal, one_file, reason, text_lines
+from mhpc.system.database import identifier, literal, one_file, reason, text_lines
 
 
 def test_quotes_in_names_and_texts_are_doubled() -> None:

@@ -8,12 +8,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from mhpc.core.votes import Votes
+from mhpc.data.votes import Votes
 from mhpc.errors import MhpcError, MhpcWarning, UnreadableError
-from mhpc.read.part import read_part
-from mhpc.read.repeats import tell_left_out
-from mhpc.read.survey import Survey, all_instances, instances_among, survey_votes
-from mhpc.read.votes import read_votes
+from mhpc.read.partitioned import Survey, all_instances, instances_among, read_part, survey_votes
+from mhpc.read.votes import read_votes, tell_left_out
 
 HEADER = "instance,source,label,score\n"
 

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather
 
 from mhpc.errors import DataError, UnreadableError
-from mhpc.read.table import open_table, text_of
+from mhpc.read.tables import open_table, text_of
 
 
 def texts(source: Any, column: str = "id") -> list[str | None]:

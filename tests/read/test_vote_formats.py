@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from mhpc.core.votes import Votes
-from mhpc.encode.panel import encode
+from mhpc.data.votes import Votes
+from mhpc.encoding.panel import encode
 from mhpc.errors import DataError, MhpcError, MhpcWarning, ParameterError
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
-from tests.build import GARDEN
+from tests.fixtures.build import GARDEN
 
 Row = tuple[str, str, str | None, float]
 

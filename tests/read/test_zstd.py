@@ -4,7 +4,7 @@ import duckdb
 import pyarrow
 import pytest
 
-from mhpc.read.zstd import is_whole
+from mhpc.read.files import is_whole
 
 SKIPPABLE = b"\x50\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"abc"
 

@@ -1,10 +1,9 @@
 import json
 
 import mhpc
-from mhpc.pipeline import counted
-from mhpc.report.document import plain, run_document
-from mhpc.report.summary import summarise
-from tests.build import GARDEN
+from mhpc.explanation.sources import counted
+from mhpc.report.summary import plain, run_document, summarise
+from tests.fixtures.build import GARDEN
 
 
 def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mhpc.errors import UnwritableError
 from mhpc.report.html import json_of, page_of, write_report
-from tests.report.sample import sample_facts
+from tests.fixtures.report_facts import sample_facts
 
 PACKED = re.compile(r'<script id="facts" type="application/gzip\+base64">([^<]*)</script>')
 LIMIT = 3_000_000

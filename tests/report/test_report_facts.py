@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.account import account
 from mhpc.cli import main
-from mhpc.report.command import command
+from mhpc.report.page_data import command
+from mhpc.run import account
 from mhpc.settings import RunSettings
 
 VOTES = """\
@@ -92,9 +92,9 @@ def test_the_facts_are_json_and_hold_together(folder: Path) -> None:
 
 
 def test_what_is_left_out_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mhpc.account.LISTED", 3)
-    monkeypatch.setattr("mhpc.account.EXPLAINED", 1)
-    monkeypatch.setattr("mhpc.account.SOURCES", 2)
+    monkeypatch.setattr("mhpc.report.page_data.LISTED", 3)
+    monkeypatch.setattr("mhpc.report.page_data.EXPLAINED", 1)
+    monkeypatch.setattr("mhpc.report.page_data.SOURCES", 2)
     found = account(folder)
     assert found["shown"]["instances"] == [3, 4]
     assert found["shown"]["conflicts"] == [1, 2]

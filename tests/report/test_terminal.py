@@ -3,12 +3,12 @@ import io
 from rich.console import Console, RenderableType
 
 import mhpc
-from mhpc.core.scorecard import Score, Scorecard, View
-from mhpc.pipeline import counted
-from mhpc.report.ending import render_summary
+from mhpc.data.scorecard import Score, Scorecard, View
+from mhpc.explanation.sources import counted
+from mhpc.report.run_summary import render_summary
 from mhpc.report.summary import summarise
 from mhpc.report.terminal import render_inspection, render_scorecards
-from tests.build import GARDEN
+from tests.fixtures.build import GARDEN
 
 
 def text(renderable: RenderableType) -> str:

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from mhpc.core.taxonomy import build_taxonomy
+from mhpc.data.taxonomy import build_taxonomy
 from mhpc.errors import DataError
-from mhpc.write.formats.format import What
-from mhpc.write.formats.registry import make_format
-from tests.build import DAG, GARDEN
-from tests.write.outcomes import SURE, THREE, UNSURE, outcome_of_sets
+from mhpc.write.formats import What, make_format
+from tests.fixtures.build import DAG, GARDEN
+from tests.fixtures.labelled_scores import SURE, THREE, UNSURE, outcome_of_sets
 
 
 def written(format_: str, subject: Any = THREE, what: What = "labels", **parameters: Any) -> Any:

@@ -12,11 +12,10 @@ import pytest
 from mhpc.cli.convert import WHAT, convert
 from mhpc.errors import DataError, ParameterError
 from mhpc.read.votes import read_votes
-from mhpc.write.formats.format import What
-from mhpc.write.formats.registry import FORMATS, SUFFIXES, format_class, make_format
-from mhpc.write.subject import write_as
-from tests.build import DAG, GARDEN
-from tests.write.outcomes import THREE, outcome_of_sets
+from mhpc.write.formats import FORMATS, SUFFIXES, What, format_class, make_format
+from mhpc.write.tables import write_as
+from tests.fixtures.build import DAG, GARDEN
+from tests.fixtures.labelled_scores import THREE, outcome_of_sets
 
 VOTES = read_votes({"instance": [1, 2], "source": ["ann", "bob"], "label": ["é", None]})
 
@@ -82,7 +81,7 @@ def test_wide_is_a_row_an_instance_and_a_column_a_label() -> None:
 
 
 def test_a_label_called_instance_keeps_its_column() -> None:
-    from mhpc.core.taxonomy import build_taxonomy
+    from mhpc.data.taxonomy import build_taxonomy
 
     taxonomy = build_taxonomy(["instance", "b"], [])
     found = outcome_of_sets({"x": {"instance": 1.0}}, taxonomy=taxonomy)
@@ -107,7 +106,7 @@ def test_parquet_holds_what_csv_holds(tmp_path: Path, what: What) -> None:
 
 
 def test_columns_that_differ_in_case_alone_are_refused_by_parquet() -> None:
-    from mhpc.core.taxonomy import build_taxonomy
+    from mhpc.data.taxonomy import build_taxonomy
 
     taxonomy = build_taxonomy(["Bee", "bee"], [])
     found = outcome_of_sets({"x": {"bee": 1.0}}, taxonomy=taxonomy)

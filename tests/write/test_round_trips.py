@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.core.votes import Votes
-from mhpc.encode.panel import encode
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.votes import Votes
+from mhpc.encoding.panel import encode
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.formats.format import What
-from mhpc.write.subject import write_as
-from mhpc.write.tables import write_taxonomy
-from mhpc.write.votes import write_votes
-from tests.build import GARDEN
-from tests.write.outcomes import SURE, THREE, UNSURE
+from mhpc.write.formats import What
+from mhpc.write.tables import write_as, write_taxonomy, write_votes
+from tests.fixtures.build import GARDEN
+from tests.fixtures.labelled_scores import SURE, THREE, UNSURE
 
 EXACT = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
 """The ends of names of files that hold every id as it is."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from mhpc.core.outcome import Outcome
-from mhpc.core.taxonomy import build_taxonomy
-from mhpc.write.subject import write_as
-from tests.build import DAG
-from tests.write.outcomes import SURE, THREE, outcome_of_sets
+from mhpc.data.decision import Outcome
+from mhpc.data.taxonomy import build_taxonomy
+from mhpc.write.tables import write_as
+from tests.fixtures.build import DAG
+from tests.fixtures.labelled_scores import SURE, THREE, outcome_of_sets
 
 ODD = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mhpc.core.taxonomy import build_taxonomy
+from mhpc.data.taxonomy import build_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.formats.format import What
-from mhpc.write.formats.registry import make_format
-from mhpc.write.formats.spreadsheet import guarded, unguarded
-from tests.write.outcomes import outcome_of_sets
+from mhpc.write.formats import What, make_format
+from mhpc.write.formats.tabular import guarded, unguarded
+from tests.fixtures.labelled_scores import outcome_of_sets
 
 FORMULAS = ("=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1")  # noqa: RUF001
 

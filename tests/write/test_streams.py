@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mhpc.core.consolidation import ScoredCells
-from mhpc.core.index import Index
+from mhpc.data.index import Index
+from mhpc.data.scores import ScoredCells
 from mhpc.errors import UnwritableError
-from mhpc.write.rows import write_csv
-from mhpc.write.streams import best_first, labels_stream, scores_stream
+from mhpc.write.run_folder import best_first, labels_stream, scores_stream
+from mhpc.write.tables import write_csv
 
 IDS = Index(
     ('say "hi"', "a,b", "two\nlines", "carriage\rreturn", "007", "#", " spaced ", "é", "'", '"')

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mhpc.errors import OutputExistsError, UnwritableError
-from mhpc.write.whole import whole_file
+from mhpc.system.files import whole_file
 
 
 def test_a_file_is_there_at_the_end_alone(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mhpc.errors import OutputExistsError, UnwritableError
-from mhpc.write import folder as folders
-from mhpc.write.folder import refuse_existing, whole_folder
+from mhpc.system import files as folders
+from mhpc.system.files import refuse_existing, whole_folder
 
 
 def write(target: Path, content: str, *, force: bool = False) -> None:

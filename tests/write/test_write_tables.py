@@ -9,20 +9,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mhpc.core.arrays import dense
-from mhpc.core.best import scored_cells
-from mhpc.core.consolidation import Consolidation, Top
-from mhpc.core.index import Index
-from mhpc.core.sources import Share, SourceFacts, Weakness
-from mhpc.core.taxonomy import build_taxonomy
-from mhpc.core.votes import Votes
+from mhpc.data.index import Index
+from mhpc.data.profiles import Share, SourceFacts, Weakness
+from mhpc.data.scores import Consolidation, Top, scored_cells
+from mhpc.data.taxonomy import build_taxonomy
+from mhpc.data.votes import Votes
 from mhpc.errors import UnwritableError
+from mhpc.numerics.arrays import dense
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.rows import write_csv
-from mhpc.write.streams import labels_stream, scores_stream
-from mhpc.write.tables import write_sources, write_taxonomy
-from mhpc.write.votes import write_votes
+from mhpc.write.run_folder import labels_stream, scores_stream
+from mhpc.write.tables import write_csv, write_sources, write_taxonomy, write_votes
 
 NASTY = ['say "hi"', "a,b", "two\nlines", "carriage\rreturn", "007", "#", " spaced ", "é", "'"]
 """Texts that break tables which are written carelessly."""
@@ -197,7 +194,7 @@ def test_votes_that_fail_half_way_leave_what_was_there(
         yield ("1", "ann", "bee")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.write.formats.tables.Table.rows", failing)
+    monkeypatch.setattr("mhpc.write.tables.Table.rows", failing)
     with pytest.raises(KeyboardInterrupt):
         write_votes(path, nasty_votes())
     assert [found.name for found in tmp_path.iterdir()] == ["votes.csv"]

@@ -5,13 +5,13 @@ Needs pandas, not crowd-kit.
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mhpc.adapters.common import sparse_scores, taxonomy_from
-from mhpc.consolidate.method import Method
-from mhpc.decide.rule import Rule
+from mhpc.adapters.sklearn import sparse_scores, taxonomy_from
+from mhpc.api import consolidate
 from mhpc.errors import ParameterError
-from mhpc.pipeline import consolidate
+from mhpc.methods.base import Method
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
+from mhpc.rules.base import Rule
 
 if TYPE_CHECKING:
     import pandas as pd

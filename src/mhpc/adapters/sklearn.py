@@ -1,4 +1,4 @@
-"""The manners of scikit-learn, which must be installed.
+"""Scikit-learn estimator.
 
 A row of X is an instance, a column a source, a cell what the source says of the instance: a label,
 a list of labels (an empty one: none of these), or None or nan where it was not asked.
@@ -9,6 +9,42 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from mhpc.api import consolidate, rule_for
+from mhpc.data.scores import Consolidation, scored_cells
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.votes import Votes
+from mhpc.encoding.gold import of_known_sources
+from mhpc.encoding.panel import encode
+from mhpc.engines.local import sample_seen
+from mhpc.errors import ParameterError
+from mhpc.methods.base import Method, concluded
+from mhpc.methods.registry import make_method
+from mhpc.numerics.arrays import Sparse
+from mhpc.numerics.sparse import from_ordered
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.votes import read_votes
+from mhpc.rules.base import Rule, decided
+
+
+def taxonomy_from(given: Any, votes: Votes) -> Taxonomy:
+    """Return a taxonomy, read if need be; without one, the labels said, each a root."""
+    if given is None:
+        return build_taxonomy(votes.labels.ids, [])
+    return given if isinstance(given, Taxonomy) else read_taxonomy(given)
+
+
+def sparse_scores(found: Consolidation) -> Sparse:
+    """Return the scores above 0, (N, K), without ever holding the others."""
+    cells = list(scored_cells(found))
+    row, label, score = (
+        np.concatenate([getattr(part, name) for part in cells])
+        for name in ("row", "label", "score")
+    )
+    scores = from_ordered(row, label, score, shape=(len(found.instances), len(found.taxonomy)))
+    scores.eliminate_zeros()
+    return scores
+
+
 try:
     from sklearn.base import BaseEstimator
     from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,21 +54,6 @@ except ImportError:
     raise MissingExtraError(
         "mhpc.adapters.sklearn needs scikit-learn; pip install mhpc[adapters]"
     ) from None
-
-from mhpc.adapters.common import sparse_scores, taxonomy_from
-from mhpc.consolidate.fitted import concluded
-from mhpc.consolidate.method import Method
-from mhpc.consolidate.registry import make_method
-from mhpc.core.arrays import Sparse
-from mhpc.core.consolidation import Consolidation
-from mhpc.core.votes import Votes
-from mhpc.decide.rule import Rule, decided
-from mhpc.encode.known import of_known_sources
-from mhpc.encode.panel import encode
-from mhpc.engine.local import sample_seen
-from mhpc.errors import ParameterError
-from mhpc.pipeline import consolidate, rule_for
-from mhpc.read.votes import read_votes
 
 
 class Consolidator(BaseEstimator):  # type: ignore[misc]

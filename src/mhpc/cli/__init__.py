@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from mhpc.cli.interrupt import end_soon_when_told, leave_if_told
-from mhpc.core.visible import visible
+from mhpc.cli.signals import end_soon_when_told, leave_if_told
 from mhpc.errors import MhpcError, MhpcWarning
+from mhpc.system.display import visible
 
 COMMANDS = {
     "demo": "mhpc.cli.demo:demo",
@@ -24,7 +24,7 @@ COMMANDS = {
     "compare": "mhpc.cli.compare:compare",
     "evaluate": "mhpc.cli.evaluate:evaluate",
     "explain": "mhpc.cli.explain:explain",
-    "conflicts": "mhpc.cli.conflicts:conflicts",
+    "conflicts": "mhpc.cli.explain:conflicts",
     "report": "mhpc.cli.report:report",
     "simulate": "mhpc.cli.simulate:simulate",
     "convert": "mhpc.cli.convert:convert",

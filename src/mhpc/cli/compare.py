@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, parameter, progress_option, setting
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, given, parameter, progress_option, setting, show
 from mhpc.cli.progress import Show, StderrProgress
 
 
@@ -54,9 +53,8 @@ def compare(
     A surprise of 0 means that the labels which hidden sources gave stand on top of what a method
     foretells, 1 that they stand last. With --truth the usual metrics stand beside.
     """
-    from mhpc.comparison import compare as run
-    from mhpc.consolidate.grid import grid
-    from mhpc.consolidate.registry import METHODS
+    from mhpc.api import compare as run
+    from mhpc.methods.registry import METHODS, grid
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes

@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, progress_option, setting
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, given, progress_option, setting, show
 from mhpc.cli.progress import Show, StderrProgress
-from mhpc.decide.registry import RULES, make_rule, rule_class
+from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.settings import NAMED, RunSettings, read_settings
 
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
@@ -69,7 +68,7 @@ def consolidate(
     plain or packed with gzip or zstd, or a folder of Parquet files; - is standard input. An empty
     label says "none of these".
     """
-    from mhpc.report.ending import render_summary
+    from mhpc.report.run_summary import render_summary
     from mhpc.run import run
 
     values = _merged(read_settings(config) if config else {}, given(values))

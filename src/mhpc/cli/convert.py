@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mhpc.cli.options import given, parameter, setting
-from mhpc.write.formats.registry import FORMATS
+from mhpc.write.formats import FORMATS
 
 if TYPE_CHECKING:
-    from mhpc.write.formats.format import What
+    from mhpc.write.formats import What
 
 WHAT = ("votes", "taxonomy", "labels", "scores", "wide")
 
@@ -57,8 +57,8 @@ def convert(
     which nothing can be taken for a formula. Of a result, label-studio and argilla hold the labels,
     the least sure first, and cafa the scores; label-studio-config holds a hierarchy.
     """
-    from mhpc.write.subject import write_as
-    from mhpc.write.whole import STDOUT, refuse_target
+    from mhpc.system.files import STDOUT, refuse_target
+    from mhpc.write.tables import write_as
 
     if target != STDOUT:
         refuse_target(Path(target), force=force)
@@ -77,7 +77,7 @@ def convert(
 
 def _told(target: str) -> str:
     from mhpc.errors import ParameterError
-    from mhpc.write.subject import format_told
+    from mhpc.write.tables import format_told
 
     try:
         return format_told(target)
@@ -89,11 +89,10 @@ def _result(
     folder: Path, what: "What | None", format_: str, tasks: Path | None
 ) -> "tuple[Any, What, dict[str, str]]":
     """Return what a run found, what to write of it, and what the tasks tell of the format."""
-    from mhpc.read.outcome import read_outcome
+    from mhpc.read.run_folder import read_outcome
     from mhpc.read.tasks import read_tasks
     from mhpc.read.taxonomy import read_taxonomy
-    from mhpc.write.formats.format import OF_A_RUN
-    from mhpc.write.formats.registry import format_class
+    from mhpc.write.formats import OF_A_RUN, format_class
 
     writes = format_class(format_).writes
     if what == "votes":
@@ -140,7 +139,7 @@ def _has_answers(source: str) -> bool:
     """Tell whether a table has instances or sources, so that it is no taxonomy."""
     from mhpc.errors import MhpcError
     from mhpc.read.columns import ALIASES
-    from mhpc.read.table import open_table
+    from mhpc.read.tables import open_table
 
     try:
         with open_table(source) as table:
@@ -154,7 +153,7 @@ def _warn_of_formulas(subject: Any, format_: str) -> None:
     import warnings
 
     from mhpc.errors import MhpcWarning, quoted
-    from mhpc.write.formats.spreadsheet import formulas_in
+    from mhpc.write.formats.tabular import formulas_in
 
     if format_ in ("csv", "tsv") and (found := formulas_in(subject)):
         warnings.warn(

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mhpc.cli.options import progress_option
-from mhpc.cli.output import print_rich
+from mhpc.cli.options import print_rich, progress_option
 from mhpc.cli.progress import Show, StderrProgress
 
 if TYPE_CHECKING:
-    from mhpc.core.panel import Panel
-    from mhpc.core.scorecard import Scorecard
+    from mhpc.data.panel import Panel
+    from mhpc.data.scorecard import Scorecard
     from mhpc.datasets.garden import Dataset
     from mhpc.result import Result
 
@@ -30,9 +29,9 @@ def demo(output: Path, show_progress: Show) -> None:
     between "plant" and "monarda". Nobody tells the methods the truth; it serves to compare them
     at the end.
     """
+    from mhpc.api import consolidate
     from mhpc.datasets.garden import garden_folder, load_garden
-    from mhpc.pipeline import consolidate
-    from mhpc.report.ending import render_summary
+    from mhpc.report.run_summary import render_summary
     from mhpc.report.terminal import render_scorecards
     from mhpc.run import run
     from mhpc.settings import RunSettings
@@ -98,8 +97,8 @@ def _deepest(result: "Result", case: int) -> list[str]:
 
 def _compare(garden: "Dataset", result: "Result") -> list[tuple[str, "Scorecard"]]:
     """Return scorecards of the best single person, simple averaging and the default."""
-    from mhpc.consolidate.sa import SA
-    from mhpc.pipeline import evaluate
+    from mhpc.api import evaluate
+    from mhpc.methods.averaging import SA
 
     panel, averaging = result.panel, SA(votes="augmented")
 

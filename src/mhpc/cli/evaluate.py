@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mhpc.cli.options import as_json, given, setting
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, given, setting, show
 
 if TYPE_CHECKING:
-    from mhpc.core.scorecard import Scorecard
+    from mhpc.data.scorecard import Scorecard
 
 
 @click.command(short_help="Measure a run against the truth.")
@@ -28,12 +27,10 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     """Measure the scores and the label sets in OUT/ against a truth."""
     from rich.console import Group
 
-    from mhpc.pipeline import evaluate as measure
-    from mhpc.read.run import read_labels, read_run
-    from mhpc.read.run_document import read_run_document
+    from mhpc.api import evaluate as measure
+    from mhpc.read.run_folder import read_labels, read_run, read_run_document
     from mhpc.read.truth import read_truth
-    from mhpc.report.sets import render_sets
-    from mhpc.report.terminal import render_scorecards
+    from mhpc.report.terminal import render_scorecards, render_sets
 
     settings = given(values)
     if "truth" not in settings:

@@ -1,11 +1,11 @@
-"""``mhpc explain``: why this label."""
+"""Mhpc explain, mhpc conflicts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from mhpc.cli.options import as_json, votes_option
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, show, votes_option
 
 
 @click.command(short_help="Why an instance has a label, or has not.")
@@ -22,9 +22,29 @@ def explain(
     Without LABEL: all labels that were chosen for INSTANCE, or are in dispute. The votes that OUT/
     was made of are read again.
     """
-    from mhpc.inquire import explain as why
-    from mhpc.report.inquiries import render_explanation
-    from mhpc.revisit import revisit
+    from mhpc.explanation.queries import explain as why
+    from mhpc.report.terminal import render_explanation
+    from mhpc.run import revisit
 
     found = why(revisit(folder, votes=votes).result, instance, label)
     show(found, render_explanation, as_json=as_json)
+
+
+@click.command(short_help="What a human should look at.")
+@click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
+@click.option(
+    "--top", type=click.IntRange(min=1), default=50, show_default=True, metavar="COUNT",
+    help="How many instances, and pairs of labels, to show.",
+)  # fmt: skip
+@as_json
+def conflicts(folder: Path, top: int, as_json: bool) -> None:
+    """Show the instances on which one more opinion is worth most, and labels that are confused."""
+    from mhpc.data.disagreement import KEPT
+    from mhpc.report.terminal import render_conflicts
+    from mhpc.run import read_conflicts
+
+    found = read_conflicts(folder)
+    shown = replace(found, instances=found.instances[:top], confusions=found.confusions[:top])
+    show(shown, render_conflicts, as_json=as_json)
+    if top > len(found.instances) < found.disputed:
+        click.echo(f"mhpc: a run keeps its {KEPT} most contested instances", err=True)

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, progress_option, setting
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, given, progress_option, setting, show
 from mhpc.cli.progress import Show, StderrProgress
 
 
@@ -19,7 +18,7 @@ from mhpc.cli.progress import Show, StderrProgress
 @as_json
 def inspect(votes: str, show_progress: Show, as_json: bool, **values: Any) -> None:
     """Show coverage, depth of answers, conflict, unknown labels and silent sources of VOTES."""
-    from mhpc.pipeline import inspect as look
+    from mhpc.api import inspect as look
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.votes import read_votes
     from mhpc.report.terminal import render_inspection

@@ -4,15 +4,14 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, show
 
 
 @click.command(short_help="List methods and parameters.")
 @as_json
 def methods(as_json: bool) -> None:
     """List the methods with their parameters, ranges, defaults and references."""
-    from mhpc.consolidate.registry import METHODS, method_class
+    from mhpc.methods.registry import METHODS, method_class
     from mhpc.report.terminal import render_methods
 
     facts: list[dict[str, Any]] = []

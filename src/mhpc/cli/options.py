@@ -1,13 +1,15 @@
-"""Click options made from the settings, so that each is declared once."""
+"""Options from RunSettings; output."""
 
+import json
+import sys
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
 from mhpc.cli.progress import Show
-from mhpc.consolidate.registry import METHODS
-from mhpc.decide.registry import RULES
+from mhpc.methods.registry import METHODS
+from mhpc.rules.registry import RULES
 from mhpc.settings import RunSettings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -36,13 +38,13 @@ def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 def _formats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from mhpc.read.formats.registry import FORMATS
+    from mhpc.read.vote_formats import FORMATS
 
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
 def _hierarchies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from mhpc.read.hierarchies.registry import HIERARCHIES
+    from mhpc.read.taxonomy_formats import HIERARCHIES
 
     return [name for name in HIERARCHIES if name.startswith(incomplete)]
 
@@ -122,3 +124,26 @@ def as_json(function: Function) -> Function:
     """Add ``--json``."""
     option = click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
     return option(function)
+
+
+WIDTH_OF_A_FILE = 120
+
+
+def show(facts: Any, render: Callable[[Any], Any], *, as_json: bool) -> None:
+    """Print facts on standard output, as JSON or as a person reads them."""
+    if as_json:
+        from mhpc.report.summary import plain
+
+        click.echo(json.dumps(plain(facts), indent=1))
+    else:
+        print_rich(render(facts))
+
+
+def print_rich(renderable: Any) -> None:
+    """Print on standard output; plain text where that is no terminal."""
+    from rich.console import Console
+
+    # A pipe or a log file has no width of its own; tables should not be squeezed for it.
+    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    # Ids are data: what is between two colons is no name of a picture.
+    Console(file=sys.stdout, highlight=False, emoji=False, width=width).print(renderable)

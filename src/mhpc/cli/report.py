@@ -19,8 +19,8 @@ def report(folder: Path, votes: str | None, show_progress: Show) -> None:
     It shows what was decided and why, the hierarchy, the sources, and the instances worth a look.
     The votes that OUT/ was made of are read again.
     """
-    from mhpc.account import account
     from mhpc.report.html import write_report
+    from mhpc.run import account
 
     with StderrProgress(show_progress) as progress:
         progress("reporting", 0, 0)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mhpc.cli.options import as_json, progress_option
-from mhpc.cli.output import show
+from mhpc.cli.options import as_json, progress_option, show
 from mhpc.cli.progress import Show, StderrProgress
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ def reproduce(
     NAME is sources, convergence, lambda, sensitivity, methods, medical or all, the default. Each
     writes a tidy table NAME.csv, a figure NAME.svg and NAME.png, and a page NAME.html.
     """
-    from mhpc.core.ahead import cores
     from mhpc.paper.run import experiments_named
     from mhpc.paper.run import reproduce as run
+    from mhpc.system.parallel import cores
 
     with StderrProgress(show_progress) as progress:
         done = run(

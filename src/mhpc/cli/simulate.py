@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mhpc.core.taxonomy import Taxonomy
-    from mhpc.core.truth import Truth
+    from mhpc.data.taxonomy import Taxonomy
+    from mhpc.data.votes import Truth
 
 
 @click.command(short_help="Make votes from a truth.")
@@ -52,9 +52,9 @@ def simulate(
 
     TRUTH is a table instance, label, or a Clus HMC ARFF file, plain or gzip.
     """
-    from mhpc.simulate.sources import Profile
-    from mhpc.simulate.sources import simulate as make
-    from mhpc.write.votes import write_votes
+    from mhpc.simulation.sources import Profile
+    from mhpc.simulation.sources import simulate as make
+    from mhpc.write.tables import write_votes
 
     if truth == taxonomy == "-":
         raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")

@@ -1,15 +1,14 @@
 """The bundled example: photographs of plants and animals, and a dozen people who name them.
 
-Written for this project by ``examples/make_garden.py``; nobody took the photographs.
+Written for this project by ``tools/make_garden.py``; nobody took the photographs.
 """
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from mhpc.core.taxonomy import Taxonomy
-from mhpc.core.truth import Truth
-from mhpc.core.votes import Votes
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import Truth, Votes
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes

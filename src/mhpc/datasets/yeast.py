@@ -12,8 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mhpc.core.taxonomy import Taxonomy
-from mhpc.core.truth import Truth
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import Truth
 from mhpc.errors import MissingExtraError, ParameterError, UnreadableError, nearest
 from mhpc.read.arff import read_arff
 from mhpc.read.files import local_file

@@ -1,1 +1,1 @@
-"""The paper's experiments, one a file, with the published figures as data."""
+"""The experiments."""

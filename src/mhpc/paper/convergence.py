@@ -6,12 +6,29 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mhpc.datasets.yeast import YEAST, largest_split
 from mhpc.errors import counted
-from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
-from mhpc.paper.experiment import METRIC_ORDER, only, select, shown
-from mhpc.paper.figures import METRIC_NAMES, label_axes, legend_below, new_figure, style
-from mhpc.paper.page import Account, Table
+from mhpc.paper.harness import (
+    METRIC_ORDER,
+    VIEWS,
+    Cell,
+    Measured,
+    Row,
+    Variant,
+    YeastVotes,
+    only,
+    select,
+    shown,
+    tabulate,
+)
 from mhpc.paper.published import published, published_lambda
-from mhpc.paper.table import Measured, Row, tabulate
+from mhpc.paper.render import (
+    METRIC_NAMES,
+    Account,
+    Table,
+    label_axes,
+    legend_below,
+    new_figure,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

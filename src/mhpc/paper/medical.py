@@ -4,24 +4,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mhpc.paper.cell import VIEWS, Cell, DepartmentVotes
-from mhpc.paper.experiment import (
+from mhpc.paper.harness import (
     COMPARED,
     METRIC_ORDER,
     PAPERS_METHODS,
+    VIEWS,
+    Cell,
+    DepartmentVotes,
+    Measured,
+    Row,
     all_methods,
+    facts_of,
     only,
     printed,
     ranks,
     seeds_of,
     select,
+    tabulate,
     with_sd,
 )
-from mhpc.paper.figures import label_axes, legend_below, new_figure, plot_side_by_side
-from mhpc.paper.page import Account, Table
 from mhpc.paper.published import published, published_lambda
-from mhpc.paper.table import Measured, Row, facts_of, tabulate
-from mhpc.simulate.departments import Department
+from mhpc.paper.render import (
+    Account,
+    Table,
+    label_axes,
+    legend_below,
+    new_figure,
+    plot_side_by_side,
+)
+from mhpc.simulation.departments import Department
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.datasets.yeast import YEAST, largest_split
-from mhpc.paper.cell import VIEWS, Cell, YeastVotes
-from mhpc.paper.experiment import (
+from mhpc.paper.harness import (
     COMPARED,
     METRIC_ORDER,
+    VIEWS,
+    Cell,
+    Measured,
+    Row,
+    YeastVotes,
     all_methods,
     better,
     only,
@@ -16,19 +20,20 @@ from mhpc.paper.experiment import (
     seeds_of,
     select,
     shown,
+    tabulate,
     with_sd,
 )
-from mhpc.paper.figures import (
+from mhpc.paper.published import published
+from mhpc.paper.render import (
     PUBLISHED_STYLE,
+    Account,
+    Table,
     label_axes,
     legend_below,
     log_scale,
     new_figure,
     plot_side_by_side,
 )
-from mhpc.paper.page import Account, Table
-from mhpc.paper.published import published
-from mhpc.paper.table import Measured, Row, tabulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,22 +6,26 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from mhpc.core.progress import Progress, silent
-from mhpc.core.temporary import temporary_folder
 from mhpc.errors import OutputExistsError, ParameterError, nearest
 from mhpc.paper.convergence import Convergence
-from mhpc.paper.experiment import Experiment
-from mhpc.paper.figures import as_png, as_svg, drawing, refuse_without_matplotlib
-from mhpc.paper.keep import Kept, measured_cells
+from mhpc.paper.harness import Experiment, Kept, Measured, as_csv, measured_cells
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
-from mhpc.paper.page import Account, render_index, render_page
 from mhpc.paper.published import published
+from mhpc.paper.render import (
+    Account,
+    as_png,
+    as_svg,
+    drawing,
+    refuse_without_matplotlib,
+    render_index,
+    render_page,
+)
 from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
 from mhpc.paper.strength import Strength
-from mhpc.paper.table import Measured, as_csv
-from mhpc.write.folder import refuse_unwritable
+from mhpc.system.display import Progress, silent
+from mhpc.system.files import refuse_unwritable, temporary_folder
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
     experiment.name: experiment

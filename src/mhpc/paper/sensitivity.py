@@ -6,26 +6,29 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mhpc.paper.cell import VIEWS, Cell, YeastVotes
-from mhpc.paper.experiment import (
+from mhpc.paper.harness import (
     METRIC_ORDER,
     PAPERS_METHODS,
+    VIEWS,
+    Cell,
+    Measured,
+    Row,
+    YeastVotes,
     all_methods,
     better,
     only,
     seeds_of,
     select,
     shown,
+    tabulate,
 )
-from mhpc.paper.figures import METRIC_NAMES, new_figure
-from mhpc.paper.page import Account, Table
 from mhpc.paper.published import published_lambda
-from mhpc.paper.table import Measured, Row, tabulate
+from mhpc.paper.render import METRIC_NAMES, Account, Table, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mhpc.core.arrays import FloatArray
+    from mhpc.numerics.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
-from mhpc.paper.experiment import (
+from mhpc.paper.harness import (
     COMPARED,
     METRIC_ORDER,
     PAPERS_METHODS,
+    VIEWS,
+    Cell,
+    Measured,
+    Row,
+    Variant,
+    YeastVotes,
     all_methods,
     only,
     percent,
@@ -17,20 +22,21 @@ from mhpc.paper.experiment import (
     seeds_of,
     select,
     shown,
+    tabulate,
     with_sd,
     words,
 )
-from mhpc.paper.figures import (
+from mhpc.paper.published import published, published_lambda
+from mhpc.paper.render import (
     PUBLISHED_STYLE,
+    Account,
+    Table,
     label_axes,
     legend_below,
     log_scale,
     new_figure,
     style,
 )
-from mhpc.paper.page import Account, Table
-from mhpc.paper.published import published, published_lambda
-from mhpc.paper.table import Measured, Row, tabulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

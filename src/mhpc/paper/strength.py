@@ -5,12 +5,32 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.datasets.yeast import YEAST
-from mhpc.paper.cell import VIEWS, Cell, Variant, YeastVotes
-from mhpc.paper.experiment import METRIC_ORDER, better, only, seeds_of, select, shown, words
-from mhpc.paper.figures import PUBLISHED_STYLE, label_axes, legend_below, new_figure, style
-from mhpc.paper.page import Account, Table
+from mhpc.paper.harness import (
+    METRIC_ORDER,
+    VIEWS,
+    Cell,
+    Measured,
+    Row,
+    Variant,
+    YeastVotes,
+    better,
+    only,
+    seeds_of,
+    select,
+    shown,
+    tabulate,
+    words,
+)
 from mhpc.paper.published import published, published_lambda
-from mhpc.paper.table import Measured, Row, tabulate
+from mhpc.paper.render import (
+    PUBLISHED_STYLE,
+    Account,
+    Table,
+    label_axes,
+    legend_below,
+    new_figure,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,1 +1,1 @@
-"""Reading: files and frames to Votes, Taxonomy and Truth, checked at the door."""
+"""Files and frames -> Votes, Taxonomy, Truth."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mhpc.core.index import Index
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
-from mhpc.core.truth import Truth
+from mhpc.data.index import Index
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.votes import Truth
 from mhpc.errors import DataError, UnreadableError, nearest, quoted
 from mhpc.read.files import GZIP_ERRORS, LocalFile
 from mhpc.read.paths import taxonomy_from_paths

@@ -1,9 +1,16 @@
-"""Which file is it: compression and format by content, not by suffix."""
+"""What a file is: compression and format by content; size limits.
+
+Only the lengths of frames and blocks are looked at (RFC 8878, section 3.1), nothing is unpacked.
+
+A gzip file can unpack to 1,032 times its size, a zstd file to 30,000 times. Tables seldom pack
+tenfold; a matrix of zeros packs more, but is small.
+"""
 
 import gzip
 import re
 import shutil
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,12 +20,122 @@ from typing import BinaryIO, Literal
 
 import duckdb
 
-from mhpc.core.database import database
-from mhpc.core.temporary import temporary_folder
 from mhpc.errors import UnreadableError, nearest
-from mhpc.read.bombs import refuse_bomb
-from mhpc.read.sql import reason, text_lines
-from mhpc.read.zstd import MAGIC, is_whole
+from mhpc.system.database import database, reason, text_lines
+from mhpc.system.files import temporary_folder
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+
+_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+_DICTIONARY_BYTES = (0, 1, 2, 4)
+_SIZE_BYTES = (0, 2, 4, 8)
+_ONE_BYTE_REPEATED = 1
+_PACKED = 2
+_BLOCK_MOST = 1 << 17
+"""Bytes that a block holds at most."""
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether a file is nothing but frames, the last of them up to its end."""
+    return most_unpacked(path) is not None
+
+
+def most_unpacked(path: Path) -> int | None:
+    """Return the bytes that a file can unpack to at most; None if it is cut short."""
+    size, most = path.stat().st_size, 0
+    with path.open("rb") as file:
+        try:
+            while file.tell() < size:
+                most += _skip_frame(file)
+        except EOFError:
+            return None
+        return most if file.tell() == size else None
+
+
+def _skip_frame(file: BinaryIO) -> int:
+    """Go to the end of a frame, and return the bytes that it unpacks to at most."""
+    magic = _number(file, 4)
+    if magic in _SKIPPABLE:
+        _skip(file, _number(file, 4))
+        return 0
+    if magic.to_bytes(4, "little") != MAGIC:
+        raise EOFError
+    descriptor = _number(file, 1)
+    single = descriptor >> 5 & 1
+    window, size = 1 - single, _SIZE_BYTES[descriptor >> 6] or single
+    _skip(file, window + _DICTIONARY_BYTES[descriptor & 3] + size)
+    last = most = 0
+    while not last:
+        block = _number(file, 3)
+        last, kind, length = block & 1, block >> 1 & 3, block >> 3
+        _skip(file, 1 if kind == _ONE_BYTE_REPEATED else length)
+        most += _BLOCK_MOST if kind == _PACKED else length
+    checksum = descriptor >> 2 & 1
+    _skip(file, 4 * checksum)
+    return most
+
+
+def _number(file: BinaryIO, length: int) -> int:
+    found = file.read(length)
+    if len(found) < length:
+        raise EOFError
+    return int.from_bytes(found, "little")
+
+
+def _skip(file: BinaryIO, length: int) -> None:
+    file.seek(length, 1)
+
+
+MAX_RATIO = 200
+"""How many times larger than what it was packed into content may be."""
+
+MAX_UNPACKED = 1 << 30
+"""Bytes that a packed file may unpack to whatever its own size: 1 GiB."""
+
+_DEFLATE_MOST = 1032
+"""Deflate cannot pack better than this, so that small files need no look."""
+
+_BLOCK = 1 << 20
+
+
+def refuse_bomb(path: Path, compression: str, name: str) -> None:
+    """Refuse a packed file that unpacks to too much; `name` is what messages call it."""
+    size = path.stat().st_size
+    most = max(MAX_UNPACKED, size * MAX_RATIO)
+    if compression == "zip":
+        found = _declared(path)
+    elif compression == "zstd":
+        # None is cut short, which is told where it is read.
+        found = most_unpacked(path) or 0
+    else:
+        found = _unzipped(path, size, most)
+    if found > most:
+        raise UnreadableError(
+            f"{name} unpacks to more than {MAX_RATIO} times its size, and more than "
+            f"{MAX_UNPACKED >> 20:,} MiB; unpack it yourself if you trust it"
+        )
+
+
+def _declared(path: Path) -> int:
+    """Return what the members of an archive declare: no more than that is ever read of them."""
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
+def _unzipped(path: Path, size: int, most: int) -> int:
+    """Return the size of what a gzip file holds, or any number above `most` once it is passed."""
+    if size * _DEFLATE_MOST <= most:
+        return 0
+    found = 0
+    with gzip.open(path) as file:
+        try:
+            while found <= most and (block := file.read(_BLOCK)):
+                found += len(block)
+        except (OSError, EOFError, zlib.error):
+            # Damage is told by whoever reads it, with its place.
+            return found
+    return found
+
 
 Format = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
 Compression = Literal["none", "gzip", "zstd"]

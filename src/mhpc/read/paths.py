@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from mhpc.core.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError, quoted
-from mhpc.read.table import MAX_CELL
+from mhpc.read.tables import MAX_CELL
 
 SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
 """Tried in this order; the one in most labels wins, the earlier one in a tie."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mhpc.errors import DataError, UnreadableError
-from mhpc.read.json_text import load_json
+from mhpc.read.json_xml import load_json
 
 MOST_BYTES = 1 << 30
 """An export is read whole; one larger than this is refused."""

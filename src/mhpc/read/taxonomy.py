@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError, quoted
 from mhpc.read.files import local_file
-from mhpc.read.hierarchies import icd, tables
-from mhpc.read.hierarchies.registry import hierarchy_of
-from mhpc.read.hierarchies.shape import Told
-from mhpc.read.table import MAX_CELL, TableSource
+from mhpc.read.tables import MAX_CELL, TableSource
+from mhpc.read.taxonomy_formats import hierarchy_of, icd, tables
+from mhpc.read.taxonomy_formats.base import Told
 
 MAX_LEVELS = 1_000
 """Levels of the deepest hierarchy that is believed: work grows with the third power of a chain."""
@@ -37,7 +36,7 @@ def read_taxonomy(
     separator : str, optional
         What separates the steps of paths; found by itself unless given.
     format : str, optional
-        Which of `mhpc.read.hierarchies.registry.HIERARCHIES` it is, what the content tells unless
+        Which of `mhpc.read.taxonomy_formats.HIERARCHIES` it is, what the content tells unless
         given; some take a word more, as in ``obo=part_of``, ``paths=;``, ``label-studio=topic``.
 
     Examples

@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mhpc.core.index import Index
-from mhpc.core.truth import Truth
+from mhpc.data.index import Index
+from mhpc.data.votes import Truth
 from mhpc.errors import DataError
 from mhpc.read.arff import read_arff
-from mhpc.read.cells import read_cells, refuse_empty
-from mhpc.read.columns import ALIASES, find_columns
+from mhpc.read.columns import ALIASES, find_columns, read_cells, refuse_empty
 from mhpc.read.files import LocalFile, local_file
-from mhpc.read.open_votes import open_votes
-from mhpc.read.table import TableSource, open_table
+from mhpc.read.tables import TableSource, open_table
+from mhpc.read.vote_table import open_votes
 
 
 def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None) -> Truth:

@@ -1,1 +1,1 @@
-"""Reports: facts first, rendering second."""
+"""Facts first, rendering second."""

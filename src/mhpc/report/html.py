@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from mhpc.core.temporary import steady, temporary_folder
 from mhpc.errors import UnwritableError
+from mhpc.system.files import steady, temporary_folder
 
 _PLACE = '<script id="facts" type="application/gzip+base64">'
 """After this tag the page expects the facts."""

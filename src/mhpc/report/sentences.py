@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mhpc.core.conflicts import Confusion
-from mhpc.core.explanation import Explanation
-from mhpc.core.sources import SourceFacts
-from mhpc.core.tally import Tally
-from mhpc.core.taxonomy import Taxonomy
+from mhpc.data.disagreement import Confusion, Explanation
+from mhpc.data.profiles import SourceFacts
+from mhpc.data.summary import Tally
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import counted, quoted
 
 _ENOUGH = 10

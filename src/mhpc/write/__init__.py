@@ -1,1 +1,1 @@
-"""Writing: tables and run folders, whole or not at all."""
+"""Out."""

@@ -1,11 +1,57 @@
-"""Argilla 2: records with suggestions."""
+"""Argilla."""
 
 import json
-from typing import Any, BinaryIO, ClassVar, Literal
+from collections.abc import Iterable
+from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias
 
-from mhpc.core.outcome import Outcome
-from mhpc.write.formats.documents import chosen_in, conflict_order, fields_of, write_array
-from mhpc.write.formats.format import Format, What
+import numpy as np
+
+from mhpc.data.decision import Outcome
+from mhpc.errors import DataError, nearest
+from mhpc.write.formats import Format, What, as_text
+
+Order: TypeAlias = Literal["conflict", "given"]
+
+
+def write_array(file: BinaryIO, objects: Iterable[str]) -> None:
+    """Write objects, given as JSON, as one array, a line each."""
+    with as_text(file) as text:
+        text.write("[")
+        for at, each in enumerate(objects):
+            text.write(",\n" if at else "\n")
+            text.write(each)
+        text.write("\n]\n")
+
+
+def conflict_order(outcome: Outcome, order: Order) -> list[int]:
+    """Return the instances in the order in which people had best look at them.
+
+    Those first on which one more opinion is worth most, as far as a run keeps them; then by how
+    sure the least sure deepest label is, an instance without a label before all others.
+    """
+    if order == "given":
+        return list(range(len(outcome.instances)))
+    first = outcome.instances.locate(outcome.contested).tolist()
+    listed = set(first)
+    sure = np.argsort(outcome.deepest().least_score(), kind="stable").tolist()
+    return [*first, *(row for row in sure if row not in listed)]
+
+
+def chosen_in(outcome: Outcome, labels: Literal["all", "deepest"]) -> Outcome:
+    """Return all labels, or those alone that have none below them."""
+    return outcome.deepest() if labels == "deepest" else outcome
+
+
+def fields_of(outcome: Outcome, instance: str, *, key: str | None) -> dict[str, Any]:
+    """Return what a tool holds of an instance; its id under a key where nobody told."""
+    if not outcome.fields:
+        return {} if key is None else {key: instance}
+    if instance not in outcome.fields:
+        raise DataError(
+            f"instance {instance!r} is not among the tasks{nearest(instance, outcome.fields)}; "
+            "give the export that the votes came from"
+        )
+    return dict(outcome.fields[instance])
 
 
 class Argilla(Format):

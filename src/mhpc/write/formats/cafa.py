@@ -5,10 +5,10 @@ from typing import Annotated, Any, BinaryIO, ClassVar
 
 from pydantic import Field
 
-from mhpc.core.outcome import Outcome
+from mhpc.data.decision import Outcome
 from mhpc.errors import DataError
-from mhpc.write.formats.format import Format, What, as_text
-from mhpc.write.formats.tables import scores_table
+from mhpc.write.formats import Format, What, as_text
+from mhpc.write.tables import scores_table
 
 
 class Cafa(Format):

@@ -1,1 +1,0 @@
-"""Checks that take longer than tests may: kills, fuzzing. ``make hard`` runs them."""

@@ -1,1 +1,0 @@
-"""Methods: one a file, found by name in `mhpc.consolidate.registry`."""

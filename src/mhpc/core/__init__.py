@@ -1,1 +1,0 @@
-"""The nouns: frozen data that every stage takes and returns."""

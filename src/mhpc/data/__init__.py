@@ -1,0 +1,1 @@
+"""The nouns, all frozen; imports nothing but errors and numerics."""

@@ -1,0 +1,68 @@
+"""Index: ids in a fixed order, and the position of each."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import SupportsIndex
+
+import numpy as np
+
+from mhpc.errors import DataError
+from mhpc.numerics.arrays import IntArray
+
+UNKNOWN = -1
+"""The position of an id that an index does not hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Unique ids of instances, sources or labels; a position stands for an id everywhere inside.
+
+    Examples
+    --------
+    >>> index = Index(("bee", "wasp"))
+    >>> index.locate(["wasp", "fly"]).tolist()
+    [1, -1]
+    """
+
+    ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.positions) != len(self.ids):
+            twice = next(id_ for at, id_ in enumerate(self.ids) if self.positions[id_] != at)
+            raise DataError(f"id {twice!r} appears twice; ids must be unique")
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The position of every id."""
+        return dict(zip(self.ids, range(len(self.ids)), strict=True))
+
+    def locate(self, ids: Iterable[str]) -> IntArray:
+        """Return the position of each id, ``UNKNOWN`` where there is none."""
+        positions = self.positions
+        return np.array([positions.get(id_, UNKNOWN) for id_ in ids], dtype=np.int64)
+
+    def part(self, positions: IntArray) -> "Index":
+        """Return some of the ids, given by rising positions; being unique needs no check again."""
+        if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
+            ids = self.ids[positions[0] : positions[-1] + 1]
+        else:
+            ids = tuple([self.ids[at] for at in positions])
+        found = object.__new__(Index)
+        object.__setattr__(found, "ids", ids)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, position: SupportsIndex) -> str:
+        return self.ids[position]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self.positions
+
+    def __repr__(self) -> str:
+        return f"Index({len(self)} ids)"

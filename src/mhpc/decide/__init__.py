@@ -1,1 +1,0 @@
-"""Decisions: from scores to label sets that respect the hierarchy."""

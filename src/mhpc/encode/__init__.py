@@ -1,1 +1,0 @@
-"""Encoding: texts meet the taxonomy, answers become sparse rows."""

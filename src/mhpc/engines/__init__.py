@@ -1,0 +1,1 @@
+"""Where votes are held and worked on."""

@@ -1,0 +1,250 @@
+"""Crew: the workers of a Dask cluster, and what is asked of them.
+
+Nothing is ever only in a worker's memory: what tasks need is read by tasks, or is an argument that
+the scheduler keeps, so that all a lost worker held can be made again.
+"""
+
+import logging
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from typing import Any
+
+from mhpc.errors import MissingExtraError, WorkerError
+from mhpc.system.files import temporary_folder
+from mhpc.system.parallel import cores
+
+_RETRIES = 3
+"""How often a task is tried again when it fails."""
+
+_FAN_IN = 8
+"""Sums that one task adds up."""
+
+_GLANCE = 0.5
+"""Seconds between two looks at how far the work is."""
+
+PATIENCE = 20.0
+"""Seconds without any worker after which none is expected to come back."""
+
+_CONNECT = 10.0
+"""Seconds in which a scheduler answers if there is one."""
+
+
+@contextmanager
+def gathered(address: str | None) -> Iterator["Crew"]:
+    """Give the workers of a running cluster or, without an address, of one on this machine.
+
+    Such a one has a process with one thread for each core, and ends with this context.
+    """
+    distributed = _distributed()
+    with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        started = None if address else stack.enter_context(_local_cluster())
+        try:
+            client = distributed.Client(
+                started or address, timeout=_CONNECT, set_as_default=False, name="mhpc"
+            )
+        except (OSError, ValueError) as error:
+            raise WorkerError(
+                f"no Dask scheduler answers at {address} ({_brief(error)}); start one with "
+                "'dask scheduler', or use --engine dask, which needs none"
+            ) from None
+        stack.callback(_closed, client, timeout=2)
+        crew = Crew(client, address or "this machine", started=started is not None)
+        crew.refuse_nobody()
+        yield crew
+
+
+@dataclass(frozen=True, eq=False)
+class Crew:
+    """Whom work is given to.
+
+    Attributes
+    ----------
+    client : distributed.Client
+        The connection to the scheduler.
+    where : str
+        Where it is, for messages.
+    started : bool
+        Whether the cluster was started for this run alone.
+    """
+
+    client: Any
+    where: str
+    started: bool
+
+    @property
+    def threads(self) -> int:
+        """How many tasks can run at a time."""
+        return sum(self.client.nthreads().values())
+
+    def submit(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Give a task; futures among the arguments stand for what they will be."""
+        return self.client.submit(work, *args, pure=False, retries=_RETRIES)
+
+    def carried(self, value: Any) -> Any:
+        """Return a future for something large: sent once, and made again where it is lost."""
+        return self.submit(_same, value)
+
+    def each(self, work: Callable[..., Any], items: Iterable[Any], *args: Any) -> list[Any]:
+        """Give a task for every item."""
+        return [self.submit(work, item, *args) for item in items]
+
+    def reduced(self, join: Callable[..., Any], futures: Sequence[Any]) -> Any:
+        """Join some at a time, always the same ones, until one is left."""
+        level = list(futures)
+        while len(level) > 1:
+            level = [
+                self.submit(join, *level[start : start + _FAN_IN])
+                for start in range(0, len(level), _FAN_IN)
+            ]
+        return level[0]
+
+    def outcome(
+        self, future: Any, *, of: Sequence[Any] = (), tell: Callable[[int], None] = lambda _: None
+    ) -> Any:
+        """Wait for a result, telling how many of the tasks behind it are done.
+
+        Raises
+        ------
+        WorkerError
+            When workers keep dying, when none is left or when the scheduler is gone. An error of
+            the work itself arrives as it is.
+        """
+        seen = time.monotonic()
+        with self._spelt_out():
+            while True:
+                try:
+                    return future.result(timeout=_GLANCE)
+                except TimeoutError:
+                    # It may have come in the meantime, or be an error of the work's own.
+                    if future.done():
+                        return future.result()
+                tell(sum(each.done() for each in of))
+                if self.client.nthreads():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > PATIENCE:
+                    raise WorkerError(f"no worker is left at {self.where}; start some, and again")
+
+    def outcomes(
+        self, futures: Sequence[Any], *, tell: Callable[[int], None] = lambda _: None
+    ) -> list[Any]:
+        """Wait for several results."""
+        return [self.outcome(future, of=futures, tell=tell) for future in futures]
+
+    def refuse_nobody(self) -> None:
+        """Refuse a cluster without workers; those that are starting are waited for."""
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise WorkerError(
+                f"the Dask scheduler at {self.where} has no workers; start some with 'dask worker'"
+            ) from None
+
+    @contextmanager
+    def _spelt_out(self) -> Iterator[None]:
+        from distributed import KilledWorker
+        from distributed.comm import CommClosedError
+
+        try:
+            yield
+        except KilledWorker:
+            raise WorkerError(
+                f"workers at {self.where} keep dying over the same work, as happens when memory "
+                "runs out; give them more memory each, or use more of them"
+            ) from None
+        except (CancelledError, CommClosedError):
+            raise WorkerError(
+                f"the Dask scheduler at {self.where} is gone, and with it what was under way; "
+                "start the cluster and the command again"
+            ) from None
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtraError(
+            "--engine dask needs Dask, which is not installed: pip install 'mhpc[dask]'"
+        ) from None
+    return distributed
+
+
+@contextmanager
+def _local_cluster() -> Iterator[Any]:
+    import dask
+
+    kind, cluster = _distributed().LocalCluster, None
+    others = set(multiprocessing.active_children())
+    # What workers spill is theirs, and a worker that is killed cannot remove it.
+    with (
+        temporary_folder("mhpc-dask-", for_others=True) as folder,
+        dask.config.set({"temporary-directory": str(folder)}),
+    ):
+        try:
+            with _interrupts_held_back():
+                cluster = kind(
+                    n_workers=cores(), threads_per_worker=1, processes=True,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+            yield cluster
+        finally:
+            if cluster is not None:
+                _closed(cluster, timeout=5)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()
+
+
+def _closed(opened: Any, *, timeout: float) -> None:
+    """Close a client or a cluster; one that is slow to end must not hide what ended the run."""
+    with suppress(TimeoutError):
+        opened.close(timeout=timeout)
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let new processes leave interrupts to this one, which gets those of meanwhile at the end.
+
+    What is blocked here stays blocked in the threads and processes that are started meanwhile,
+    and in those that they start.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Started later, it would let interrupts through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's own talk off the terminal, and its advice on how large work should be."""
+    import dask
+
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
+            yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _brief(error: BaseException) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__)[:120]

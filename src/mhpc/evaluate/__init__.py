@@ -1,1 +1,0 @@
-"""Evaluation: metrics as values, each with a name and a direction."""

@@ -1,1 +1,0 @@
-"""Explanation: facts about sources and votes that people want to see."""

@@ -1,0 +1,1 @@
+"""Why, who and where."""

@@ -1,1 +1,0 @@
-"""Numerics of the paper that know nothing of what labels mean."""

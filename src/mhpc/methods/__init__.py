@@ -1,0 +1,1 @@
+"""One method a file, a registry by name."""

@@ -1,0 +1,86 @@
+"""SA, WA."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+from scipy import sparse
+
+from mhpc.data.panel import Average, Panel, Parts, VotesKind
+from mhpc.data.scores import Views
+from mhpc.methods.base import PAPER, Fitted, MethodParameters
+from mhpc.methods.mhpc.algorithm import support_in
+from mhpc.numerics.arrays import FloatArray
+from mhpc.system.display import Progress, silent
+
+
+class SA(MethodParameters):
+    """The mean answer of every instance: Y_bar of equation 6.
+
+    The baseline to beat, and hard to beat with many independent sources. Costs one pass over
+    the votes.
+    """
+
+    name: ClassVar[str] = "sa"
+    summary: ClassVar[str] = "simple averaging"
+    reference: ClassVar[str] = PAPER
+    sparse: ClassVar[bool] = True
+
+    votes: VotesKind = "raw"
+    """Average the labels as said, or with all their ancestors."""
+
+    average: Average = "answers"
+    """Divide by the answers an instance got, or by the number of sources as the paper does."""
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn nothing."""
+        return _Mean(votes=self.votes, average=self.average)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Mean(Fitted):
+    votes: VotesKind
+    average: Average
+
+    def views(self, panel: Panel) -> Views:
+        mean = panel.mean(self.votes, self.average)
+        return Views(mean, mean)
+
+
+class WA(MethodParameters):
+    """The mean answer with every label multiplied by its support: Y_bar * S.
+
+    Labels that are often said, ancestors above all, move up; the order within a label stays
+    that of SA. Costs one pass over the votes.
+    """
+
+    name: ClassVar[str] = "wa"
+    summary: ClassVar[str] = "averaging, each label weighted by its support"
+    reference: ClassVar[str] = PAPER
+    sparse: ClassVar[bool] = True
+
+    votes: VotesKind = "raw"
+    """Average the labels as said, or with all their ancestors."""
+
+    average: Average = "answers"
+    """Divide by the answers an instance got, or by the number of sources as the paper does."""
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """Significance level of the support's confidence bound."""
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn the support of the labels."""
+        support = support_in(parts, alpha=self.alpha)
+        return _Weighted(votes=self.votes, average=self.average, support=support)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Weighted(Fitted):
+    votes: VotesKind
+    average: Average
+    support: FloatArray
+
+    def views(self, panel: Panel) -> Views:
+        support = sparse.diags_array(self.support, format="csr")
+        mean = (panel.mean(self.votes, self.average) @ support).tocsr()
+        return Views(mean, mean)

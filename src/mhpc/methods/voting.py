@@ -1,0 +1,205 @@
+"""Majority, Wawa, INat."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+from scipy import sparse
+
+from mhpc.data.hierarchy import most_specific, raised, spread
+from mhpc.data.panel import Panel, Parts
+from mhpc.data.scores import Views
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.methods.base import Fitted, MethodParameters
+from mhpc.methods.pairs import Pairs, affirmed_pairs, answer_weights, pieces
+from mhpc.methods.source_weights import Sources, hearing
+from mhpc.numerics.arrays import FloatArray, Sparse
+from mhpc.system.display import Progress, silent
+
+
+class INat(MethodParameters):
+    """The share c / (c + d) of answers for a label among those that are for or against it.
+
+    c counts the answers with the label or one below it, d those outside its branch. An answer
+    that stopped above the label is neither: who says flower does not deny that it is a monarda.
+    An answer of several labels is in a branch if one of them is; one that says "none of these"
+    is outside all. A score of 0.4 is four tenths for the label, and the rest against it unless
+    it stopped above. Answers count by their weight, and only where their source can speak
+    about the label.
+
+    A label is decided where c is at least `least` and the share is above `share`. Where c is
+    less, the score is the share times `share`: it ranks, and is never decided. One more answer
+    for a label never lowers it. Costs the answers of every instance times the labels said of it.
+    """
+
+    name: ClassVar[str] = "inat"
+    summary: ClassVar[str] = "iNaturalist's rule: two thirds agree, coarser answers are neutral"
+    reference: ClassVar[str] = (
+        "iNaturalist, community taxon: "
+        "https://help.inaturalist.org/en/support/solutions/articles/151000173076"
+    )
+    sparse: ClassVar[bool] = True
+
+    least: Annotated[int, Field(ge=1)] = 2
+    """Answers that must be for a label."""
+
+    share: Annotated[float, Field(gt=0, lt=1)] = 2 / 3
+    """A label is decided above this share."""
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn nothing: the rule looks at each instance by itself."""
+        return _Shares(least=self.least, share=self.share, level=float(np.nextafter(self.share, 1)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Shares(Fitted):
+    least: int
+    share: float
+
+    def views(self, panel: Panel) -> Views:
+        """Return the shares, in the specific view beyond that of the best child."""
+        # With two parents, an answer at one of them is neutral to the child and against the other.
+        shares = [self._shares(piece) for piece in pieces(panel)]
+        score = raised(sparse.vstack(shares, format="csr"), panel.taxonomy)
+        return Views(score, most_specific(score, panel.taxonomy))
+
+    def _shares(self, panel: Panel) -> Sparse:
+        pairs = affirmed_pairs(panel)
+        agree, disagree = for_and_against(panel, pairs)
+        share = np.divide(agree, agree + disagree, out=np.zeros_like(agree), where=agree > 0)
+        damped = np.where(agree >= self.least, share, share * self.share)
+        shape = (len(panel.instances), len(panel.taxonomy))
+        return sparse.csr_array((damped, (pairs.instance, pairs.label)), shape=shape)
+
+
+def for_and_against(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
+    """Return c and d of every pair of an instance and a label that someone affirmed, (P,)."""
+    weight = answer_weights(panel)
+    above = _stopped_above(panel, pairs).multiply(pairs.asked)
+    not_against = (pairs.said + above).tocsr()
+    # An answer that names both parents of a label would be neutral to it twice.
+    not_against.data = np.minimum(not_against.data, 1.0)
+    return weight @ pairs.said, weight @ (pairs.asked - not_against)
+
+
+def _stopped_above(panel: Panel, pairs: Pairs) -> Sparse:
+    """Return how much of each answer ended at labels above that of the pair, (A, P)."""
+    ends = most_specific(panel.augmented, panel.taxonomy).tocoo()
+    column = pairs.locate(panel.instance[ends.row], ends.col)
+    ended = sparse.csr_array((ends.data, (ends.row, column)), shape=pairs.said.shape)
+    return (ended @ _pairs_below(pairs, panel.taxonomy)).tocsr()
+
+
+def _pairs_below(pairs: Pairs, taxonomy: Taxonomy) -> Sparse:
+    """Return ones where the second pair is of the same instance and a label below, (P, P)."""
+    P = len(pairs.label)
+    labels = (np.ones(P), pairs.label, np.arange(P + 1))
+    own = sparse.csr_array(labels, shape=(P, pairs.labels))
+    lower, above, one = spread(own, taxonomy.closure)
+    proper = above != pairs.label[lower]
+    lower, above = lower[proper], above[proper]
+    upper = pairs.locate(pairs.instance[lower], above)
+    return sparse.csr_array((one[proper], (upper, lower)), shape=(P, P))
+
+
+MORE_THAN_HALF = float(np.nextafter(0.5, 1))
+"""The least score that is more than a half."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shares(Fitted):
+    """How much the answers of every source count; None: all alike."""
+
+    heard: Callable[[Panel], Panel] | None
+
+    def views(self, panel: Panel) -> Views:
+        """Return the shares, and of which the label is the most specific one said."""
+        panel = panel if self.heard is None else self.heard(panel)
+        score = panel.mean("augmented", "answers")
+        if panel.scope is not None:
+            # Fewer may be able to speak about a label than about its parent, and all agree.
+            score = raised(score, panel.taxonomy)
+        stopped = most_specific(panel.augmented, panel.taxonomy)
+        return Views(score, panel.averaged(stopped, "answers"))
+
+
+class Majority(MethodParameters):
+    """The share of the answers that affirm a label, by itself or through one below it.
+
+    Only answers whose sources can speak about the label count, each by its weight. A label is
+    decided where the share is above a half: of two sources that disagree, neither wins, and
+    what they have in common stays. One more answer for a label never lowers it. Costs one pass
+    over the votes.
+    """
+
+    name: ClassVar[str] = "majority"
+    summary: ClassVar[str] = "labels that more than half of the sources affirm"
+    reference: ClassVar[str] = (
+        "find_majority_vote of taxopy, https://github.com/apcamargo/taxopy, for sets of labels"
+    )
+    sparse: ClassVar[bool] = True
+
+    sources: Sources = "equal"
+    """Count all sources alike, or by skill, kin sharing a voice."""
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn how sources are to be heard."""
+        heard = hearing(parts, self.sources)
+        return Shares(heard=heard, level=MORE_THAN_HALF)
+
+
+class Wawa(MethodParameters):
+    """The share of the answers that affirm a label, each counted by its source's skill.
+
+    The skill of a source is the mean agreement of its answers with the majority, which is
+    the Jaccard similarity of the labels that it affirms, ancestors included, and of those that
+    more than half of the answers affirm, as far as it can speak about them. Where every answer is
+    one label of a flat set this is worker agreement with aggregate. One round of what EM would
+    repeat: cheap, and never far from the majority. Costs two passes over the votes.
+    """
+
+    name: ClassVar[str] = "wawa"
+    summary: ClassVar[str] = "majority, each source weighted by its agreement with the majority"
+    reference: ClassVar[str] = (
+        "Worker Agreement With Aggregate, as in Ustalov, Pavlichenko, Tseitlin: Learning from "
+        "Crowds with Crowd-Kit, JOSS 2024, for sets of labels in a hierarchy"
+    )
+    sparse: ClassVar[bool] = True
+
+    smooth: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    """Answers that agree, and as many that do not, which every source is taken to have given: of a
+    source that said little, little is known. 0: none, and one that never agreed is not heard."""
+
+    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+        """Learn the skills: the majority of every instance is that of its own answers."""
+        agreed, answers = parts.total(_agreement, stage="agreement", progress=progress)
+        skill = (agreed + self.smooth) / np.maximum(answers + 2 * self.smooth, 1.0)
+        return Shares(heard=Skilled(skill), level=MORE_THAN_HALF)
+
+
+@dataclass(frozen=True, eq=False)
+class Skilled:
+    """Answers that count by the skill of their sources, (M,)."""
+
+    skill: FloatArray
+
+    def __call__(self, panel: Panel) -> Panel:
+        """Return the panel with every answer weighted."""
+        skill = self.skill[panel.source]
+        return replace(panel, weight=skill if panel.weight is None else panel.weight * skill)
+
+
+def _agreement(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return how far the answers of every source agreed in all, and how many there are, (M,)."""
+    majority = panel.mean("augmented", "answers") > 0.5
+    chosen = majority[panel.instance].astype(float)
+    if panel.scope is not None:
+        chosen = chosen.multiply(panel.scope[panel.source] > 0).tocsr()
+    both = np.asarray(panel.augmented.minimum(chosen).sum(axis=1)).ravel()
+    either = np.asarray(panel.augmented.maximum(chosen).sum(axis=1)).ravel()
+    # Who chose nothing where nothing has a majority agrees.
+    agreement = np.divide(both, either, out=np.ones(len(both)), where=either > 0)
+    agreed = np.bincount(panel.source, agreement, minlength=len(panel.sources)).astype(float)
+    return agreed, panel.answers_per_source.astype(float)

@@ -1,0 +1,106 @@
+"""Parameters base class; registry lookup of classes by name."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mhpc.errors import MhpcError, ParameterError, nearest, quoted
+
+
+class Parameters(BaseModel):
+    """A frozen set of values whose types, ranges and meaning stand beside their names.
+
+    Methods, decision rules and run settings are all Parameters, so that their limits are
+    data: the same declaration checks a Python call, a ``--set`` on the command line and a
+    settings file, and is printed by ``mhpc methods``.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ParameterError(_explain(error, type(self))) from None
+
+    @classmethod
+    def describe(cls) -> list[dict[str, Any]]:
+        """Return name, meaning, default and range of every parameter, as plain data."""
+        properties: Mapping[str, dict[str, Any]] = cls.model_json_schema().get("properties", {})
+        return [
+            {
+                "name": name,
+                "default": field.get("default"),
+                "range": _range(field),
+                "meaning": " ".join(field.get("description", "").split()),
+            }
+            for name, field in properties.items()
+        ]
+
+
+def _range(field: Mapping[str, Any]) -> str:
+    """Say in words what a JSON schema allows."""
+    if "anyOf" in field:
+        return " or ".join(_range(choice) for choice in field["anyOf"])
+    if "enum" in field:
+        return " | ".join(map(str, field["enum"]))
+    if "examples" in field:
+        return " | ".join(map(str, field["examples"]))
+    if "const" in field:
+        return str(field["const"])
+    bounds = [
+        f"{sign} {field[key]:g}"
+        for key, sign in _BOUNDS.items()
+        if key in field and isinstance(field[key], int | float)
+    ]
+    kind = {"null": "none", "object": "key=value"}.get(field["type"], field["type"])
+    return f"{kind} {', '.join(bounds)}".strip()
+
+
+_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+
+
+def _explain(error: ValidationError, owner: type[Parameters]) -> str:
+    """Turn pydantic's report into one line that says what would do."""
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    known = list(owner.model_fields)
+    called = getattr(owner, "name", owner.__name__)
+    if first["type"] == "extra_forbidden":
+        return (
+            f"{called} has no parameter {name!r}{nearest(name, known)}; "
+            f"it has: {quoted(known, most=20)}"
+        )
+    if first["type"] == "missing":
+        return f"{called} needs {name!r}"
+    allowed = next(entry["range"] for entry in owner.describe() if entry["name"] == name)
+    return f"{called}: {name} = {repr(first['input'])[:200]} is not allowed; give {allowed}"
+
+
+def class_by_name(
+    name: str, homes: Mapping[str, str], *, what: str, error: type[MhpcError] = ParameterError
+) -> type[Any]:
+    """Return the class of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of the names.
+    homes : mapping
+        The home of each, as ``module:class``.
+    what : str
+        What the names are of, for the error about one that there is not.
+    error : type
+        That error.
+    """
+    if name not in homes:
+        raise error(
+            f"no {what} {name!r}{nearest(name, homes)}; there are {quoted(list(homes), most=20)}"
+        )
+    module, _, attribute = homes[name].partition(":")
+    found: type[Any] = getattr(import_module(module), attribute)
+    return found

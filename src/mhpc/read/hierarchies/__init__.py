@@ -1,1 +1,0 @@
-"""Formats of taxonomies, one a file."""

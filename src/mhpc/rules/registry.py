@@ -1,0 +1,32 @@
+"""The rules by name. A rule's module is imported when it is asked for, not before."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mhpc.parameters import class_by_name
+
+if TYPE_CHECKING:
+    from mhpc.rules.base import Rule
+
+RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "expected-f": "mhpc.rules.expected_f:ExpectedF",
+        "threshold": "mhpc.rules.threshold:Threshold",
+        "sure": "mhpc.rules.threshold:Sure",
+        "one-path": "mhpc.rules.paths:OnePath",
+        "top-paths": "mhpc.rules.paths:TopPaths",
+    }
+)
+"""Name and home of every rule, in the order in which they are shown."""
+
+
+def rule_class(name: str) -> "type[Rule]":
+    """Return the class of a rule."""
+    return class_by_name(name, RULES, what="rule")
+
+
+def make_rule(name: str, **parameters: Any) -> "Rule":
+    """Return a rule by name, with those of the parameters set that are not None."""
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return rule_class(name)(**given)

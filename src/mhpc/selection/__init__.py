@@ -1,0 +1,1 @@
+"""Choosing a method without truth."""

@@ -1,0 +1,172 @@
+"""Algorithm 2: what sources say of instances whose labels are known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mhpc.data.index import Index
+from mhpc.data.taxonomy import Taxonomy, unknown_label_message
+from mhpc.data.votes import NONE_OF_THESE, Truth, Votes
+from mhpc.errors import ParameterError, UnknownLabelError
+from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
+
+ABOVE = -1
+"""Above all labels: a label that hops this far is not said at all."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How a simulated source answers.
+
+    Attributes
+    ----------
+    specificity : float in [0, 1]
+        The paper's alpha_vague: a label on level l is said as it is with probability
+        specificity ** l, so a *smaller* value means a vaguer source. 1 is never vague.
+    accuracy : float in [0, 1]
+        The paper's alpha_noise: the probability that a label is *not* replaced by one drawn
+        from its siblings, itself among them. A smaller value means more noise.
+    coverage : float in [0, 1]
+        The probability that the source answers an instance at all.
+    """
+
+    specificity: float = 0.8
+    accuracy: float = 0.5
+    coverage: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("specificity", "accuracy", "coverage"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(
+                    f"{name} = {getattr(self, name)!r} is not allowed; give a number from 0 to 1"
+                )
+
+
+def simulate(
+    truth: Truth,
+    taxonomy: Taxonomy,
+    sources: Sequence[Profile],
+    *,
+    seed: int,
+    names: Sequence[str] | None = None,
+) -> Votes:
+    """Return what sources of the given profiles would say (Algorithm 2).
+
+    Every source draws p_V and p_N for every true label. The label hops to its parent as long
+    as p_V > specificity ** level, past the top included, where it is lost; then, if
+    p_N > accuracy, it is replaced by a label drawn from its siblings and itself. An answer
+    that loses all its labels is "none of these".
+
+    Parameters
+    ----------
+    truth : Truth
+        The labels to corrupt, usually the most specific ones.
+    taxonomy : Taxonomy
+        With several parents, hops and siblings go by a parent drawn at random.
+    sources : sequence of Profile
+        One a source.
+    seed : int
+        The same seed gives the same votes.
+    names : sequence of str, optional
+        Ids of the sources; ``s1``, ``s2``, … unless given.
+    """
+    if not sources:
+        raise ParameterError("sources = 0 is not allowed; simulate at least one source")
+    rng = np.random.default_rng(seed)
+    M, N, R = len(sources), len(truth.instances), len(truth)
+    true = _positions(truth, taxonomy)
+    asked = rng.random((M, N)) < _column(sources, "coverage")
+    p_V, p_N = rng.random((M, R)), rng.random((M, R))
+    label = np.broadcast_to(true, (M, R)).ravel().copy()
+    specificity = np.repeat(_column(sources, "specificity").ravel(), R)
+    accuracy = np.repeat(_column(sources, "accuracy").ravel(), R)
+    label = made_vague(label, p_V.ravel(), specificity, taxonomy, rng)
+    label = made_noisy(label, p_N.ravel() > accuracy, taxonomy, rng)
+    source = np.repeat(np.arange(M), R)
+    instance = np.tile(truth.instance, M)
+    heard = asked[source, instance]
+    index = Index(tuple(names) if names is not None else tuple(f"s{m + 1}" for m in range(M)))
+    return votes_of(truth, taxonomy, index, instance[heard], source[heard], label[heard])
+
+
+def _positions(truth: Truth, taxonomy: Taxonomy) -> IntArray:
+    position = taxonomy.locate(truth.labels)
+    if (position < 0).any():
+        strange = truth.labels[int(np.flatnonzero(position < 0)[0])]
+        raise UnknownLabelError(
+            f"{truth.origin}: {unknown_label_message(taxonomy, strange)}; "
+            "correct it, or add it to the taxonomy"
+        )
+    return np.append(position, ABOVE)[truth.label]
+
+
+def _column(sources: Sequence[Profile], name: str) -> FloatArray:
+    return np.array([[getattr(profile, name)] for profile in sources])
+
+
+def made_vague(
+    label: IntArray,
+    p_V: FloatArray,
+    specificity: FloatArray,
+    taxonomy: Taxonomy,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Hop all labels up at once, a level a round, until no one moves."""
+    level = np.append(taxonomy.depth, 0)
+    while True:
+        hops = np.flatnonzero((label != ABOVE) & (p_V > specificity ** level[label]))
+        if not len(hops):
+            return label
+        label[hops] = _drawn_parent(label[hops], taxonomy, rng)
+
+
+def made_noisy(
+    label: IntArray, swapped: BoolArray, taxonomy: Taxonomy, rng: np.random.Generator
+) -> IntArray:
+    """Replace swapped labels by a child of one of their parents."""
+    at = np.flatnonzero(swapped & (label != ABOVE))
+    parent = _drawn_parent(label[at], taxonomy, rng)
+    top = parent == ABOVE
+    label[at[top]] = rng.choice(taxonomy.roots, size=int(top.sum()))
+    label[at[~top]] = _drawn_entry(taxonomy.children, parent[~top], rng)
+    return label
+
+
+def _drawn_parent(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
+    parent = np.full(len(label), ABOVE)
+    below = np.diff(taxonomy.parents.indptr)[label] > 0
+    parent[below] = _drawn_entry(taxonomy.parents, label[below], rng)
+    return parent
+
+
+def _drawn_entry(matrix: Sparse, row: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw one column of each row's entries."""
+    start, stop = matrix.indptr[row], matrix.indptr[row + 1]
+    return np.asarray(matrix.indices[rng.integers(start, stop)], dtype=np.int64)
+
+
+def votes_of(
+    truth: Truth,
+    taxonomy: Taxonomy,
+    sources: Index,
+    instance: IntArray,
+    source: IntArray,
+    label: IntArray,
+) -> Votes:
+    """Keep each vote once, and one "none" for an answer that has no label left."""
+    votes = np.unique(np.stack([instance, source, label], axis=1), axis=0)
+    instance, source, label = votes.T
+    answer = instance * len(sources) + source
+    alone = ~np.isin(answer, answer[label != ABOVE])
+    keep = (label != ABOVE) | alone
+    return Votes(
+        instances=truth.instances,
+        sources=sources,
+        labels=taxonomy.labels,
+        instance=instance[keep],
+        source=source[keep],
+        label=np.where(label[keep] == ABOVE, NONE_OF_THESE, label[keep]),
+        score=np.ones(int(keep.sum())),
+        origin="the simulated votes",
+    )

@@ -1,0 +1,1 @@
+"""The machine: memory, threads, processes, disk."""

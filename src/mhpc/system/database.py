@@ -1,0 +1,138 @@
+"""DuckDB connections; SQL quoting; errors in plain words."""
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from mhpc.errors import UnwritableError, quoted
+
+_CLOSED = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+"""A file whose name or content calls for an extension must not have one fetched and loaded."""
+
+
+def database(*, threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """Return a new database in memory, to be closed; it uses all cores unless told otherwise."""
+    config: dict[str, Any] = dict(_CLOSED) if threads is None else {**_CLOSED, "threads": threads}
+    connection = duckdb.connect(config=config)
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+_REASONS = (
+    (
+        r"Expected Number of Columns: (?P<header>\d+) Found: (?P<found>\d+)",
+        "{row} has {found} cells where the header has {header}",
+    ),
+    (
+        r"converting column \"(?P<column>.*)\"\. Could not convert string \"(?P<cell>.*)\" to",
+        "column {column!r} has {cell!r}, which is no number",
+    ),
+    (r"unterminated quote", "{row} opens a quote that does not end with its cell"),
+    (r"Maximum line size", "a line is longer than can be read; is a quote left open?"),
+    (r"(?i)invalid unicode|invalid utf-?8", "not UTF-8 text; save the file as UTF-8"),
+    (r"state machine", "not CSV; are its line ends mixed, or is a quote out of place?"),
+)
+"""What DuckDB says, and how a person would."""
+
+_SHORT = 60
+"""Characters of a cell or of a column's name that a message shows."""
+
+
+def identifier(name: str) -> str:
+    """Return SQL for a name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return SQL for a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def one_file(path: Path) -> str:
+    """Return SQL for the name of a file: to DuckDB a bare ``votes[1].csv`` is ``votes1.csv``."""
+    return literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+
+
+def some_files(paths: Iterable[Path]) -> str:
+    """Return SQL for a list of files."""
+    return f"[{', '.join(map(one_file, paths))}]"
+
+
+def text_lines(path: Path, compression: str, *, longest: int = 1 << 21) -> str:
+    """Return SQL for a relation with the lines of a text file, its only column ``line``."""
+    return (
+        f"read_csv({one_file(path)}, compression='{compression}', auto_detect=false, "
+        f"header=false, delim='\x01', quote='', escape='', strict_mode=false, "
+        f"max_line_size={longest}, "
+        "hive_partitioning=false, columns={'line': 'VARCHAR'})"
+    )
+
+
+def rows_of_parquet(path: Path) -> int:
+    """Return how many rows a Parquet file says it has; 0 where it is none, or damaged."""
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return 0
+    try:
+        found = duckdb.execute(f"SELECT num_rows FROM parquet_file_metadata([{one_file(path)}])")
+        return sum(rows for (rows,) in found.fetchall())
+    except duckdb.Error:
+        # Whoever reads it says what is wrong with it.
+        return 0
+
+
+def reason(error: duckdb.Error) -> str:
+    """Boil an error down to where and what, to follow a file's name in a message."""
+    text = str(error)
+    place = re.search(r"on Line: (\d+)\nOriginal Line: (.*)", text)
+    where = f", line {int(place[1]):,}" if place else ""
+    row = quoted([place[2].strip()]) if place else "a row"
+    for pattern, said in _REASONS:
+        if found := re.search(pattern, text):
+            words = {name: _short(each) for name, each in found.groupdict().items()}
+            return f"{where}: {said.format(row=row, **words)}"
+    lines = [line for line in text.splitlines() if not re.search(r"(on|Original) Line: ", line)]
+    # Of what kind DuckDB calls it is of no use to who gave the file.
+    said = re.sub(r"^([A-Za-z][\w ]* )?Error: ", "", " ".join(lines[:1]))
+    return f"{where}: {said[:200]}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+
+
+_FULL = {
+    r"No space left|max_temp_directory_size": errno.ENOSPC,
+    r"quota": errno.EDQUOT,
+    r"File too large": errno.EFBIG,
+}
+"""What it says of a disk that takes no more; what waits there for memory counts too."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Let DuckDB write to a path; a full disk is an OSError as it is everywhere else.
+
+    Raises
+    ------
+    OSError, UnwritableError
+        When the disk is full; when it cannot be written for another reason.
+    """
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        text = str(error)
+        for said, number in _FULL.items():
+            if re.search(said, text, re.IGNORECASE):
+                raise OSError(number, os.strerror(number), str(path)) from None
+        raise UnwritableError(f"{path} cannot be written: {' '.join(text.split())}") from None

@@ -1,0 +1,117 @@
+"""Budget, what is available, sizes as text."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from mhpc.errors import ParameterError
+
+_MEMINFO = Path("/proc/meminfo")
+_STATM = Path("/proc/self/statm")
+_CONTAINER = Path("/sys/fs/cgroup")
+_UNTOLD = 4 << 30
+"""What is taken to be free where nothing tells."""
+
+_BUDGET: ContextVar[int | None] = ContextVar("memory budget", default=None)
+
+
+def memory_budget() -> int:
+    """Return the bytes that work may take: what was set, or half of what is free."""
+    return _BUDGET.get() or (available_memory() or _UNTOLD) // 2
+
+
+def memory_limit() -> int:
+    """Return the bytes that work cannot go beyond: what was set, or all that is free."""
+    return _BUDGET.get() or available_memory() or _UNTOLD
+
+
+@contextmanager
+def within_memory(budget: int | None) -> Iterator[None]:
+    """Set how much memory work may take meanwhile; None: half of what is free."""
+    before = _BUDGET.set(budget)
+    try:
+        yield
+    finally:
+        _BUDGET.reset(before)
+
+
+def as_bytes(size: str | int | None) -> int | None:
+    """Return a size in bytes: ``"6GB"``, ``"500 MB"``, ``"4GiB"`` or a number; None stays.
+
+    >>> as_bytes("6GB")
+    6000000000
+    """
+    if size is None or isinstance(size, int):
+        return size
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
+    number = float(found[1]) if found else 0.0
+    if found is None or number <= 0:
+        raise ParameterError(f"memory = {size!r} is not allowed; give a size such as 6GB or 500MB")
+    power = " kmgt".index(found[2].lower() or " ")
+    return int(number * (1024 if found[3] else 1000) ** power)
+
+
+def as_text(size: float) -> str:
+    """Return a size as people write it.
+
+    >>> as_text(2_340_000_000), as_text(51_000), as_text(12)
+    ('2.3 GB', '51 kB', '12 bytes')
+    """
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if size >= 10**power:
+            return f"{size / 10**power:.{1 if unit == 'GB' else 0}f} {unit}"
+    return f"{size:.0f} bytes"
+
+
+def available_memory() -> int | None:
+    """Return the bytes that can be had without swapping, or None where nothing tells.
+
+    Linux counts what it can take back from its caches, and a container may have less than the
+    machine; elsewhere all memory has to do.
+    """
+    found = [size for size in (_of_machine(), _of_container()) if size is not None]
+    if found:
+        return min(found)
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def held_memory() -> int:
+    """Return the bytes that this process holds now, 0 where nothing tells."""
+    try:
+        pages = int(_STATM.read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError, IndexError):
+        return 0
+
+
+def _of_machine() -> int | None:
+    try:
+        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+        (kilobytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return int(kilobytes) * 1024
+    except (OSError, ValueError):
+        return None
+
+
+def _of_container() -> int | None:
+    """Return what is left of the limit of a control group, where there is one."""
+    try:
+        most = int((_CONTAINER / "memory.max").read_text(encoding="ascii"))
+        taken = int((_CONTAINER / "memory.current").read_text(encoding="ascii"))
+        rows = (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines()
+        # Pages of files that nobody uses are given back before anyone is killed.
+        (idle,) = (int(row.split()[1]) for row in rows if row.startswith("inactive_file "))
+    except (OSError, ValueError):
+        # Without a limit the first file says max.
+        return None
+    return max(0, most - taken + idle)
+
+
+LEAST = 10**9
+"""Bytes that DuckDB may at least hold of the cells that wait to be written; more goes to disk."""

@@ -1,0 +1,1 @@
+"""Checks that take longer than tests may: kills, fuzzing. ``make stress`` runs them."""

@@ -1,0 +1,145 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mhpc.data.panel import Average, Panel, VotesKind
+from mhpc.data.scores import Consolidation
+from mhpc.data.votes import Scope
+from mhpc.numerics.arrays import dense
+from tests.fixtures.build import GARDEN, Row, panel_of
+
+FLOWER, MONARDA, OAK = (GARDEN.labels.positions[name] for name in ("flower", "monarda", "oak"))
+
+KINDS: tuple[VotesKind, ...] = ("raw", "augmented")
+AVERAGES: tuple[Average, ...] = ("answers", "all-sources")
+
+ROWS: list[Row] = [
+    ("p1", "ann", "monarda"),
+    ("p1", "bob", "flower"),
+    ("p1", "cid", None),
+    ("p2", "ann", "oak"),
+]
+
+
+def test_mean_divides_by_the_answers_that_an_instance_got() -> None:
+    mean = dense(panel_of(ROWS).mean("raw", "answers"))
+    assert mean[0, MONARDA] == pytest.approx(1 / 3)
+    assert mean[1, OAK] == 1.0
+
+
+def test_mean_over_all_sources_divides_by_m_as_the_paper_does() -> None:
+    mean = dense(panel_of(ROWS).mean("raw", "all-sources"))
+    assert mean[1, OAK] == pytest.approx(1 / 3)
+
+
+def test_mean_of_augmented_votes_counts_a_vote_for_its_ancestors() -> None:
+    mean = dense(panel_of(ROWS).mean("augmented", "answers"))
+    assert mean[0, FLOWER] == pytest.approx(2 / 3)
+    assert mean[0, MONARDA] == pytest.approx(1 / 3)
+
+
+def test_silence_outside_a_scope_is_not_a_no() -> None:
+    # cid can only speak about trees, so only ann and bob were asked about flowers.
+    scope = {"cid": ("oak",)}
+    mean = dense(panel_of(ROWS, scope=scope).mean("raw", "answers"))
+    assert mean[0, MONARDA] == pytest.approx(1 / 2)
+    assert mean[1, OAK] == 1.0
+
+
+def test_trials_of_a_label_are_the_answers_of_sources_who_can_say_it() -> None:
+    panel = panel_of(ROWS, scope={"cid": ("oak",)})
+    assert panel.answers_per_label[MONARDA] == 3
+    assert panel.answers_per_label[OAK] == 4
+    assert panel_of(ROWS).answers_per_label[MONARDA] == 4
+
+
+def test_a_panel_of_some_answers_keeps_instances_and_sources() -> None:
+    panel = panel_of(ROWS)
+    alone = panel.only(panel.source == panel.sources.positions["bob"])
+    assert alone.instances.ids == panel.instances.ids
+    assert alone.answers_per_instance.tolist() == [1, 0]
+    assert np.flatnonzero(dense(alone.mean("raw", "answers"))[0]).tolist() == [FLOWER]
+
+
+def test_the_size_of_an_answer_counts_only_who_could_have_said_a_label() -> None:
+    # monarda brings 3 labels, flower 2, oak 3; cid says nothing.
+    assert panel_of(ROWS).labels_per_answer == pytest.approx(8 / 4)
+    # cid can speak about oak, tree and plant alone: flower and monarda have 3 trials, not 4.
+    scoped = panel_of(ROWS, scope={"cid": ("oak",)})
+    assert scoped.labels_per_answer == pytest.approx(3 / 4 + 2 / 3 + 1 / 3 + 1 / 4 + 1 / 4)
+
+
+def weighed(*weight: float, scope: Scope = "all") -> Panel:
+    return replace(panel_of(ROWS, scope=scope), weight=np.array(weight))
+
+
+def test_weights_of_one_change_no_mean_and_no_count() -> None:
+    plain, ones = panel_of(ROWS), weighed(1, 1, 1, 1)
+    for average in AVERAGES:
+        np.testing.assert_array_equal(
+            dense(ones.mean("raw", average)), dense(plain.mean("raw", average))
+        )
+    assert ones.evidence.tolist() == plain.evidence.tolist() == [3.0, 1.0]
+    assert ones.popularity.tolist() == plain.popularity.tolist() == plain.occurrences.tolist()
+
+
+def test_a_mean_counts_every_answer_by_its_weight() -> None:
+    mean = dense(weighed(2, 1, 0.5, 3).mean("raw", "answers"))
+    assert mean[0, MONARDA] == pytest.approx(2 / 3.5)
+    assert mean[0, FLOWER] == pytest.approx(1 / 3.5)
+    assert mean[1, OAK] == 1.0
+
+
+def test_an_answer_of_double_weight_is_as_good_as_two() -> None:
+    twice = panel_of([*ROWS, ("p1", "ann again", "monarda"), ("p2", "ann again", "oak")])
+    double = weighed(2, 1, 1, 2)
+    for kind in KINDS:
+        np.testing.assert_allclose(
+            dense(double.mean(kind, "answers")), dense(twice.mean(kind, "answers"))
+        )
+    assert double.evidence.tolist() == twice.evidence.tolist()
+    assert double.popularity.tolist() == twice.popularity.tolist()
+
+
+def test_weights_count_among_who_can_speak_about_a_label() -> None:
+    # cid can only speak about trees: of monarda ann and bob alone were asked.
+    mean = dense(weighed(2, 1, 5, 1, scope={"cid": ("oak",)}).mean("raw", "answers"))
+    assert mean[0, MONARDA] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("scope", ["all", {"cid": ("oak",)}])
+def test_an_answer_without_weight_is_no_answer(scope: Scope) -> None:
+    mean = dense(weighed(1, 0, 1, 0, scope=scope).mean("raw", "answers"))
+    assert mean[0, FLOWER] == 0.0
+    assert not mean[1].any()
+
+
+def test_sums_are_over_the_answers_of_an_instance() -> None:
+    panel = weighed(2, 1, 0.5, 3)
+    total = dense(panel.summed(panel.augmented))
+    assert total[0, FLOWER] == 3.0
+    assert total[1, OAK] == 3.0
+
+
+def test_popularity_counts_a_label_through_those_below_it_by_weight() -> None:
+    assert weighed(2, 1, 0.5, 3).popularity[[FLOWER, MONARDA, OAK]].tolist() == [3.0, 2.0, 3.0]
+
+
+def test_some_answers_keep_their_weights() -> None:
+    some = weighed(2, 1, 0.5, 3).only(np.array([True, False, False, True]))
+    assert some.weight is not None
+    assert some.weight.tolist() == [2.0, 3.0]
+
+
+def test_a_source_not_heard_yet_says_what_is_held_true_unless_a_method_knows_better() -> None:
+    panel = panel_of(ROWS)
+    score, said = np.zeros((2, 9)), np.ones((2, 9))
+    plain = Consolidation(panel.taxonomy, panel.instances, score, score + 2, "some")
+    assert plain.foretold("closed") is plain.score
+    assert plain.foretold("specific") is plain.specific
+    knowing = replace(plain, said=(said, said + 1))
+    assert dense(knowing.foretold("specific"))[0, 0] == 1.0
+    assert dense(knowing.foretold("closed"))[0, 0] == 2.0
+    assert plain.level is None
+    assert not plain.one_truth

@@ -1,0 +1,40 @@
+"""Same seed, same bits: files do not depend on how many threads there are."""
+
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from mhpc.run import run
+from mhpc.settings import RunSettings
+from mhpc.system import parallel as ahead
+from tests.fixtures.clusters import write_votes
+
+FILES = ("labels.csv", "scores.parquet", "sources.csv", "model.npz")
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("votes")
+    write_votes(folder, instances=700)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["cross-source", "mlcm", "mpc-u"])
+def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
+    method: str, votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = {"solver": "graph", "landmarks": 300} if method == "mpc-u" else {}
+    settings = RunSettings(
+        votes=str(votes / "votes.csv"), taxonomy=str(votes / "taxonomy.csv"), method=method,
+        parameters=parameters,
+    )  # fmt: skip
+    found = []
+    # Parts of a few instances each, so that threads have something to share.
+    monkeypatch.setattr("mhpc.data.panel._INSTANCES", 100)
+    for count in (1, 2):
+        monkeypatch.setattr(ahead, "cores", lambda count=count: count)
+        with threadpool_limits(count, user_api="blas"):
+            run(settings, output=tmp_path / str(count))
+        found.append({name: (tmp_path / str(count) / name).read_bytes() for name in FILES})
+    assert found[0] == found[1]

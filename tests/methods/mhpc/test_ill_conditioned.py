@@ -1,0 +1,169 @@
+"""Solvers on graphs that are hardly connected, or hardly anything else: all have one answer."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mhpc.errors import ConvergenceWarning
+from mhpc.methods.mhpc import knn as local
+from mhpc.methods.mhpc import make_smoother
+from mhpc.methods.mhpc.algorithm import STRONGEST, closed_form_matrix
+from mhpc.methods.mhpc.knn import solution_of
+from mhpc.methods.mhpc.landmarks import Smoothable, solve_extension, vertices_of
+from mhpc.numerics.arrays import FloatArray, IntArray
+from mhpc.numerics.cholesky import solve_positive_definite
+
+FACTOR = 1e-6
+"""How far a factor may be from the truth, to the largest value, at the largest lambda: its
+condition, 2e8, times the machine precision, and a little more."""
+
+STEPS = 1e-4
+"""The same for conjugate gradients, which stop at a residual of 1e-5."""
+
+
+def solved_by_fractions(
+    W: FloatArray, B: FloatArray, counts: FloatArray, evidence: FloatArray, lam: float
+) -> FloatArray:
+    """Return Z of (n + lambda L) Z = n B, scaled as it is there, by elimination without rounding.
+
+    With z = Z / sqrt(c d), row i of the system is n z_i + lambda / d_i sum_j c_j w_ij (z_i - z_j)
+    times what both sides share, which needs no root.
+    """
+    V = len(W)
+    w = [[Fraction(float(W[i, j])) for j in range(V)] for i in range(V)]
+    c, n = [[Fraction(float(x)) for x in each] for each in (counts, evidence)]
+    d = [sum((c[j] * w[i][j] for j in range(V)), Fraction(0)) for i in range(V)]
+    root = np.sqrt(counts * np.array([float(x) for x in d]))
+    A = [[-Fraction(lam) * c[j] * w[i][j] / d[i] for j in range(V)] for i in range(V)]
+    for i in range(V):
+        A[i][i] += n[i] + Fraction(lam)
+    b = [[n[i] * Fraction(float(x)) for x in B[i] / root[i]] for i in range(V)]
+    for i in range(V):
+        for r in range(i + 1, V):
+            by = A[r][i] / A[i][i]
+            A[r] = [x - by * y for x, y in zip(A[r], A[i], strict=True)]
+            b[r] = [x - by * y for x, y in zip(b[r], b[i], strict=True)]
+    z: list[list[Fraction]] = [[] for _ in range(V)]
+    for i in reversed(range(V)):
+        rest = [sum((A[i][j] * z[j][k] for j in range(i + 1, V)), Fraction(0)) for k in (0, 1)]
+        z[i] = [(b[i][k] - rest[k]) / A[i][i] for k in (0, 1)]
+    return np.asarray(np.array([[float(x) for x in row] for row in z]) * root[:, None])
+
+
+def graph_of(*edges: tuple[int, int, float], vertices: int = 7) -> FloatArray:
+    W = np.eye(vertices)
+    for i, j, weight in edges:
+        W[i, j] = W[j, i] = weight
+    return W
+
+
+_RNG = np.random.default_rng(0)
+_ANY = _RNG.random((7, 7))
+
+GRAPHS = {
+    "complete": np.maximum(_ANY, _ANY.T) * (1 - np.eye(7)) + np.eye(7),
+    "nearly disconnected": graph_of((0, 1, 0.9), (1, 2, 0.8), (2, 3, 1e-12), (3, 4, 0.7)),
+    "isolated vertices": graph_of((0, 1, 0.5)),
+    "all isolated": np.eye(7),
+    "duplicate rows": np.ones((7, 7)),
+    "weights from 1e-12 to 1e12": graph_of(
+        (0, 1, 1e12), (1, 2, 1.0), (2, 3, 1e-12), (3, 4, 1e-6), (4, 5, 1e6), (5, 6, 1e-3)
+    ),
+    "a star": graph_of(*((0, j, 10.0**-j) for j in range(1, 7))),
+}
+
+COUNTS = np.array([1.0, 3.0, 1.0, 1000.0, 2.0, 1.0, 5.0])
+ONES = np.ones(7)
+VALUES = np.array([[1.0, 0], [0, 1], [1, 1], [0.5, 0], [0, 0], [1, 0], [0, 0.25]])
+
+
+@pytest.mark.parametrize("lam", [0.0, 1e-300, 1.0, 1e4, 1e8])
+@pytest.mark.parametrize("counts", [ONES, COUNTS], ids=["alike", "weighted"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_all_solvers_give_what_elimination_without_rounding_gives(
+    name: str, counts: FloatArray, lam: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    W, B = GRAPHS[name], VALUES * np.sqrt(counts)[:, None]
+    true = solved_by_fractions(W, B, counts, ONES, lam)
+    size = np.abs(B).max()
+    closed = solve_positive_definite(closed_form_matrix(np.tril(W), counts, lam=lam), B)
+    np.testing.assert_allclose(closed, true, atol=FACTOR * size, rtol=0)
+    factor = solution_of(sparse.csr_array(W), B, counts=counts, evidence=ONES, lam=lam)
+    np.testing.assert_allclose(factor.values, true, atol=FACTOR * size, rtol=0)
+    monkeypatch.setattr(local, "_FACTORED", 0)
+    steps = solution_of(sparse.csr_array(W), B, counts=counts, evidence=ONES, lam=lam)
+    np.testing.assert_allclose(steps.values, true, atol=STEPS * size, rtol=0)
+
+
+def test_steps_that_do_not_suffice_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_FACTORED", 0)
+    monkeypatch.setattr(local, "_STEPS", 2)
+    W = sparse.csr_array(GRAPHS["a star"])
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 steps.*lower lam"):
+        found = solution_of(W, VALUES, counts=ONES, evidence=ONES, lam=1e8)
+    assert not found.settled
+
+
+@pytest.mark.parametrize("lam", [1e8, 1e16, 1e300])
+def test_beyond_the_strongest_lambda_all_is_as_at_it(lam: float) -> None:
+    W = GRAPHS["complete"]
+    B = VALUES.copy()
+    found = solve_positive_definite(closed_form_matrix(np.tril(W), ONES, lam=lam), B)
+    # All that is left is what the Laplacian does not see: the root of the degree.
+    root = np.sqrt(W.sum(axis=1))[:, None]
+    np.testing.assert_allclose(found, root * (root.T @ B) / (root.T @ root), atol=10 / STRONGEST)
+
+
+@pytest.mark.parametrize("neighbours", [None, 6])
+@pytest.mark.parametrize("sigma", [5e-324, 1e-300, 1e-12])
+def test_where_sigma_vanishes_only_equal_rows_are_alike(
+    sigma: float, neighbours: int | None
+) -> None:
+    found = make_smoother(5.0, sigma, neighbours).solve(
+        VALUES, np.ones(2), VALUES, counts=ONES, evidence=ONES
+    )
+    np.testing.assert_allclose(found, VALUES, atol=1e-12)
+
+
+@pytest.mark.parametrize("neighbours", [None, 6])
+def test_where_sigma_is_infinite_all_are_equally_alike(neighbours: int | None) -> None:
+    lam = 5.0
+    found = make_smoother(lam, 1e300, neighbours).solve(
+        VALUES, np.ones(2), VALUES, counts=ONES, evidence=ONES
+    )
+    mean = VALUES.mean(axis=0)
+    np.testing.assert_allclose(found, (VALUES + lam * mean) / (1 + lam), atol=1e-12)
+
+
+@pytest.mark.parametrize("neighbours", [None, 3])
+def test_no_rows_are_smoothed_to_no_rows(neighbours: int | None) -> None:
+    nothing = np.zeros((0, 2))
+    found = make_smoother(1.0, None, neighbours).solve(
+        nothing, np.ones(2), nothing, counts=np.zeros(0), evidence=np.zeros(0)
+    )
+    assert found.shape == (0, 2)
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e8, 1e300])
+@pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])
+def test_an_instance_far_from_all_landmarks_keeps_its_own_value(lam: float, sigma: float) -> None:
+    def smoothable(X: FloatArray) -> Smoothable:
+        return Smoothable(sparse.csr_array(X), sparse.csr_array(X), np.ones(len(X)))
+
+    extension, _ = solve_extension(
+        vertices_of(smoothable(VALUES)), neighbours=3, sigma=sigma, lam=lam
+    )
+    far = np.array([[1e6, 0.0]])
+    found = extension(smoothable(far))
+    assert np.isfinite(found).all()
+    if sigma < 1:
+        np.testing.assert_allclose(found, far)
+
+
+def test_weights_that_vanish_join_nobody() -> None:
+    near: IntArray = np.array([[1], [0], [1]])
+    W = local.joined(near, np.zeros((3, 1)))
+    solved = solution_of(W, VALUES[:3], counts=ONES[:3], evidence=ONES[:3], lam=1e8)
+    np.testing.assert_allclose(solved.values, VALUES[:3], atol=1e-6)

@@ -1,0 +1,248 @@
+"""mhpc and mpc-u on landmarks: with all instances the exact solution, with some close to it."""
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import mhpc
+from mhpc.data.panel import Whole
+from mhpc.data.taxonomy import build_taxonomy
+from mhpc.encoding.gold import encode_truth
+from mhpc.errors import ParameterError, TooLargeError
+from mhpc.methods import mhpc as smoothing
+from mhpc.methods.mhpc.landmarks import UNREACHED
+from mhpc.methods.source_weights import heard
+from mhpc.metrics.ranking import ranking_loss
+from mhpc.numerics.arrays import dense
+from mhpc.system.memory import within_memory
+from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
+
+BEYOND: dict[str, Any] = {
+    "votes": "each", "neighbours": 4, "shrink": "answers", "sigma": None, "fill": 0.3, "lam": 3.0,
+    "max_iter": 0,
+}  # fmt: skip
+
+SOLVERS: tuple[smoothing.Solver, ...] = ("exact", "graph")
+
+
+@pytest.mark.parametrize("name", [mhpc.MHPC, mhpc.MPCU])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        BEYOND,
+        {**BEYOND, "sources": "independent"},
+        {**BEYOND, "average": "all-sources"},
+        {**BEYOND, "votes": "augmented"},
+        {"neighbours": 3, "lam": 2.0, "max_iter": 0},
+        {"neighbours": 3, "lam": 2.0, "max_iter": 0, "graph": "augmented"},
+        {"neighbours": 3, "lam": 2.0, "max_iter": 0, "votes": "augmented", "graph": "raw"},
+    ],
+    ids=["beyond", "independent", "all-sources", "augmented", "raw", "on augmented", "on raw"],
+)
+def test_with_all_instances_as_landmarks_the_solution_is_exact(
+    name: Any, parameters: dict[str, Any]
+) -> None:
+    panel = small_panel(instances=40)
+    exact = name(**parameters, solver="exact").consolidate(panel)
+    found = name(**parameters, solver="graph").consolidate(panel)
+    for view in ("closed", "specific"):
+        np.testing.assert_allclose(dense(found.view(view)), dense(exact.view(view)), atol=1e-6)
+
+
+def test_with_scopes_the_solution_is_exact_too() -> None:
+    panel = small_panel(instances=40)
+    # The first source cannot speak about e, and its word on it is taken for nothing.
+    scope = np.ones((4, 5))
+    scope[0, 4] = 0.0
+    spoken = sparse.csr_array(scope[panel.source])
+    panel = replace(
+        panel,
+        scope=sparse.csr_array(scope),
+        raw=panel.raw.multiply(spoken).tocsr(),
+        augmented=panel.augmented.multiply(spoken).tocsr(),
+    )
+    exact, found = (mhpc.MPCU(**BEYOND, solver=solver).consolidate(panel) for solver in SOLVERS)
+    np.testing.assert_allclose(dense(found.score), dense(exact.score), atol=1e-6)
+
+
+def test_without_neighbours_the_graph_joins_fifteen() -> None:
+    panel = small_panel(instances=40)
+    here, there = (
+        mhpc.MHPC(solver="graph", neighbours=neighbours).consolidate(panel)
+        for neighbours in (None, 15)
+    )
+    assert dense(here.score).tobytes() == dense(there.score).tobytes()
+
+
+def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
+    panel = small_panel(instances=40)
+    one, many = (
+        mhpc.MHPC(solver="graph", max_iter=max_iter, tol=0).consolidate(panel)
+        for max_iter in (0, 9)
+    )
+    assert dense(one.score).tobytes() == dense(many.score).tobytes()
+    assert len(many.trace) == 1
+    assert many.converged
+
+
+def test_the_trace_says_what_the_solve_did() -> None:
+    panel = small_panel(instances=40)
+    exact = mhpc.MPCU(**BEYOND, solver="exact").consolidate(panel).trace[0]
+    found = mhpc.MPCU(**BEYOND, solver="graph").consolidate(panel).trace[0]
+    assert found.change == pytest.approx(exact.change)
+    assert found.spread == pytest.approx(exact.spread)
+
+
+def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
+    panel = small_panel(instances=40)
+    fitted = mhpc.MPCU(**BEYOND, landmarks=20).fit(Whole(panel))
+    whole = fitted.views(panel)
+    sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    for i in range(len(panel.instances)):
+        alone = sent.views(panel.part(np.array([i])))
+        np.testing.assert_allclose(dense(alone.score)[0], dense(whole.score)[i], atol=1e-12)
+        np.testing.assert_allclose(dense(alone.specific)[0], dense(whole.specific)[i], atol=1e-12)
+
+
+def test_an_exact_run_is_fitted_as_a_graph() -> None:
+    panel = small_panel(instances=40)
+    here, there = (
+        dense(mhpc.MPCU(**BEYOND, solver=solver).fit(Whole(panel)).views(panel).score)
+        for solver in SOLVERS
+    )
+    assert here.tobytes() == there.tobytes()
+
+
+def test_labels_that_no_path_reaches_are_ranked_by_popularity() -> None:
+    # Nothing joins p to the birds; finch is said twice as often as oak.
+    rows: list[Row] = [("p", "ann", "monarda"), ("q", "ann", "finch"), ("r", "ann", "finch")]
+    rows += [("r", "bob", "oak")]
+    method = mhpc.MPCU(solver="graph", sigma=1e-3, neighbours=1, lam=1.0)
+    scores = dense(method.consolidate(panel_of(rows)).score)[0]
+    at = GARDEN.labels.positions
+    assert scores[at["finch"]] > scores[at["oak"]] > 0 == scores[at["fuchsia"]]
+    assert scores[at["finch"]] == pytest.approx(UNREACHED * 2 / 4)
+
+
+def test_nobody_answered_scores_zero_on_the_graph() -> None:
+    for panel in (
+        small_panel(instances=40),
+        panel_of([("x", "s", None)], DAG, instances=["lonely"]),
+    ):
+        found = mhpc.MPCU(**BEYOND, solver="graph").consolidate(panel)
+        assert not dense(found.score)[-1].any()
+        assert not dense(found.specific)[-1].any()
+
+
+def test_labels_that_nobody_said_change_nothing() -> None:
+    rows: list[Row] = [("x", "s", "b"), ("y", "t", "e"), ("y", "s", "b"), ("z", "s", "e")]
+    small = build_taxonomy(["a", "b", "e"], [("b", "a"), ("e", "a")])
+    for solver in SOLVERS:
+        method = mhpc.MHPC(lam=2, neighbours=2, solver=solver, max_iter=0)
+        here = dense(method.consolidate(panel_of(rows, DAG)).score)
+        there = dense(method.consolidate(panel_of(rows, small)).score)
+        np.testing.assert_allclose(here[:, [0, 1, 4]], there, atol=1e-12)
+        assert not here[:, 2:4].any()
+
+
+def test_few_instances_are_solved_exactly_and_many_on_a_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    panel = small_panel(instances=40)
+    few = mhpc.MPCU(**BEYOND).consolidate(panel)
+    assert few.notes == ("solver: exact, since 42 instances are no more than 10,000",)
+    monkeypatch.setattr(smoothing, "MOST", 20)
+    many = mhpc.MPCU(**BEYOND).consolidate(panel)
+    assert many.notes[0] == "solver: graph, since 40 distinct instances are more than 20"
+    assert many.notes[1] == "solved on 40 distinct of 42 landmarks, by a factor"
+    # Twins differ by nothing, not even where answers are weighted: they were asked alike.
+    method = mhpc.MPCU(**{**BEYOND, "sources": "independent"})
+    assert "40 distinct" in method.consolidate(panel).notes[0]
+
+
+def test_equal_instances_count_once_among_the_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoothing, "MOST", 3)
+    rows = [(f"x{i}", "s", "d") for i in range(10)]
+    found = mhpc.MPCU(**BEYOND).consolidate(panel_of(rows, DAG))
+    assert found.notes == ("solver: exact, since 1 instances are no more than 3",)
+
+
+def test_what_does_not_fit_is_solved_on_a_graph_or_refused() -> None:
+    panel = small_panel(instances=40)
+    with within_memory(1):
+        found = mhpc.MPCU(**BEYOND).consolidate(panel)
+        assert found.notes[0].startswith("solver: graph, since 10 kB are more than may be used")
+        with pytest.raises(TooLargeError, match="solver=graph"):
+            mhpc.MPCU(**BEYOND, solver="exact").consolidate(panel)
+
+
+@pytest.mark.parametrize("parameters", [{"landmarks": 0}, {"solver": "some"}])
+def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="is not allowed; give"):
+        mhpc.MHPC(**parameters)
+
+
+def test_what_does_not_go_together_is_refused_when_fitted() -> None:
+    with pytest.raises(ParameterError, match="fill = 0.3 is not allowed with votes = 'raw'"):
+        mhpc.MHPC(fill=0.3).fit(Whole(small_panel(instances=40)))
+
+
+def test_weights_are_heard_on_the_graph() -> None:
+    panel = small_panel(instances=40)
+    here = mhpc.MPCU(**{**BEYOND, "sources": "independent"}, solver="graph").consolidate(panel)
+    there = mhpc.MPCU(**BEYOND, solver="graph").consolidate(heard(panel))
+    np.testing.assert_allclose(dense(here.score), dense(there.score), atol=1e-12)
+    ones = replace(panel, weight=np.ones(len(panel.instance)))
+    plain, weighted = (
+        dense(mhpc.MPCU(**BEYOND, solver="graph").consolidate(each).score) for each in (panel, ones)
+    )
+    np.testing.assert_allclose(plain, weighted, atol=1e-12)
+
+
+def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None:
+    garden = mhpc.load_garden()
+    votes = mhpc.simulate(garden.truth, garden.taxonomy, [mhpc.Profile(0.8, 0.5)] * 4, seed=0)
+    panel = mhpc.encode(votes, garden.taxonomy, instances=garden.truth.instances)
+    truth = encode_truth(garden.truth, panel.taxonomy, panel.instances)
+    half = len(panel.instances) // 2
+    found = mhpc.MPCU(**BEYOND, solver="graph", landmarks=half).consolidate(panel)
+    averaged = mhpc.SA(votes="augmented").consolidate(panel)
+
+    def loss(scores: Any) -> float:
+        return ranking_loss(truth.closed, scores)
+
+    assert loss(found.score) < loss(averaged.score)
+
+
+@pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])
+@pytest.mark.parametrize("lam", [0.0, 1.0, 1e8, 1e300])
+def test_joined_to_all_every_solver_gives_the_same_at_both_ends(lam: float, sigma: float) -> None:
+    panel = small_panel()
+
+    def scores(**how: Any) -> Any:
+        method = mhpc.MPCU(lam=lam, sigma=sigma, max_iter=0, **how)
+        return dense(method.consolidate(panel).score)
+
+    dense_graph = scores(solver="exact")
+    local_graph = scores(solver="exact", neighbours=len(panel.instances))
+    landmarks = scores(solver="graph", neighbours=len(panel.instances))
+    np.testing.assert_allclose(local_graph, dense_graph, atol=1e-6)
+    np.testing.assert_allclose(landmarks, dense_graph, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [mhpc.MHPC, mhpc.MPCU])
+def test_where_sigma_vanishes_means_stay_and_where_it_is_large_all_are_drawn_to_one(
+    method: type[mhpc.MHPC] | type[mhpc.MPCU],
+) -> None:
+    panel = small_panel()
+    mean = dense(mhpc.SA().consolidate(panel).score)
+    answered = panel.answers_per_instance > 0
+    alone = dense(method(sigma=5e-324).consolidate(panel).score)
+    np.testing.assert_allclose(alone, mean, atol=1e-12)
+    together = dense(method(sigma=1e300, lam=4.0).consolidate(panel).score)
+    common = mean[answered].mean(axis=0)
+    np.testing.assert_allclose(together[answered], (mean[answered] + 4 * common) / 5, atol=1e-12)

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.metrics import coverage_error as sklearn_coverage
+from sklearn.metrics import label_ranking_loss as sklearn_ranking_loss
+from sklearn.metrics import roc_auc_score
+
+from mhpc.data import scores as consolidation
+from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
+from mhpc.numerics.arrays import BoolArray, FloatArray, Matrix, Sparse
+
+# Few levels, so that ties are the rule, as they are among averaged votes.
+tied_scores = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+shapes = st.tuples(st.integers(1, 6), st.integers(2, 6))
+cases = shapes.flatmap(
+    lambda shape: st.tuples(
+        arrays(np.bool_, shape),
+        arrays(np.float64, shape, elements=tied_scores | st.floats(0, 1)),
+    )
+)
+
+
+def csr(truth: BoolArray) -> Sparse:
+    return sparse.csr_array(truth.astype(float))
+
+
+@settings(deadline=None)
+@given(cases)
+def test_ranking_loss_and_coverage_equal_scikit_learn(case: tuple[BoolArray, FloatArray]) -> None:
+    truth, scores = case
+    expected = sklearn_ranking_loss(truth, scores)
+    assert ranking_loss(csr(truth), scores) == pytest.approx(expected, abs=1e-12)
+    expected = sklearn_coverage(truth, scores)
+    assert coverage_error(csr(truth), scores) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(cases)
+def test_micro_auc_equals_scikit_learn_and_strict_counts_no_tie(
+    case: tuple[BoolArray, FloatArray],
+) -> None:
+    truth, scores = case
+    if truth.all() or not truth.any():
+        assert np.isnan(micro_auc(csr(truth), scores))
+        return
+    expected = roc_auc_score(truth.ravel(), scores.ravel())
+    assert micro_auc(csr(truth), scores) == pytest.approx(expected, abs=1e-12)
+    pairs = scores[truth][:, None] > scores[~truth][None, :]
+    assert micro_auc(csr(truth), scores, tie=0.0) == pytest.approx(pairs.mean(), abs=1e-12)
+
+
+def test_a_tie_costs_a_whole_pair_in_ranking_loss_and_half_in_auc() -> None:
+    truth, scores = np.array([[True, False, False]]), np.array([[1.0, 1.0, 0.0]])
+    assert ranking_loss(csr(truth), scores) == 0.5
+    assert coverage_error(csr(truth), scores) == 2
+    assert micro_auc(csr(truth), scores) == 0.75
+    assert micro_auc(csr(truth), scores, tie=0.0) == 0.5
+
+
+def test_sparse_scores_and_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((50, 20)) < 0.1
+    scores: Matrix = np.where(rng.random((50, 20)) < 0.3, rng.random((50, 20)), 0.0)
+    whole = [m(csr(truth), scores) for m in (ranking_loss, coverage_error, micro_auc)]
+    monkeypatch.setattr(consolidation, "BLOCK_CELLS", 60)
+    pieces = [
+        m(csr(truth), sparse.csr_array(scores)) for m in (ranking_loss, coverage_error, micro_auc)
+    ]
+    assert pieces == pytest.approx(whole, abs=1e-14)

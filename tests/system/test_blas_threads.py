@@ -1,0 +1,29 @@
+"""Products and factors are the same to the last bit, whatever the number of threads."""
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.system.parallel import one_thread_each
+
+
+def threads() -> set[int]:
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_one_thread_is_used_meanwhile_and_as_many_as_before_afterwards() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with one_thread_each():
+            assert threads() == {1}
+        assert threads() == before
+
+
+def test_a_solution_does_not_depend_on_how_many_threads_there_were() -> None:
+    rng = np.random.default_rng(0)
+    X, B = rng.random((700, 300)), rng.random((700, 40))
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="blas"), one_thread_each():
+            found.append(solve_positive_definite(X @ X.T + np.eye(700), X @ (X.T @ B)))
+    assert np.array_equal(found[0], found[1])

@@ -1,0 +1,252 @@
+"""Runs that go on from others: what was finished is not done again, and the result is the same."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mhpc.errors import MhpcWarning
+from mhpc.methods.registry import METHODS, make_method
+from mhpc.run import run
+from mhpc.selection import cross_validation as judge
+from mhpc.selection import cross_validation as trials
+from mhpc.settings import RunSettings
+from mhpc.system import checkpoints as keeping_module
+from mhpc.system.checkpoints import (
+    GOES_ON,
+    Kept,
+    finished,
+    finished_in_steps,
+    keeping,
+    kept,
+    kept_beside,
+)
+from tests.fixtures.clusters import write_votes
+
+FILES = ("labels.csv", "scores.parquet", "sources.csv", "model.npz")
+
+
+class DeadError(Exception):
+    """What ends a run in these tests."""
+
+
+@pytest.fixture(autouse=True)
+def _all_is_worth_keeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping_module, "WORTH", 0.0)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write_votes(tmp_path, instances=60)
+    return tmp_path
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The candidates that were tried, in order; the judge dies before the fifth."""
+    found: list[str] = []
+    attempt = judge.attempt
+
+    def counting(method: Any, *args: Any) -> Any:
+        found.append(method.name)
+        if len(found) == 5:
+            raise DeadError
+        return attempt(method, *args)
+
+    monkeypatch.setattr(trials, "attempt", counting)
+    return found
+
+
+def consolidated(data: Path, *, resume: bool = False, **settings: Any) -> dict[str, bytes]:
+    files = {name: str(data / f"{name}.csv") for name in ("votes", "taxonomy")}
+    output = data / "OUT"
+    run(RunSettings(**{**files, **settings}), output=output, force=True, resume=resume)
+    return {name: (output / name).read_bytes() for name in FILES if (output / name).exists()}
+
+
+def say_more(data: Path) -> None:
+    """Give every third answer a second label, so that more than one may be true."""
+    votes = data / "votes.csv"
+    header, *rows = votes.read_text().splitlines()
+    deep = [row for row in rows[::3] if row[-1].isdigit() and not row.endswith("d/y/3")]
+    second = [f"{row.rpartition(',')[0]},d/y/3" for row in deep]
+    votes.write_text("\n".join([header, *rows, *second, ""]))
+
+
+def notes(data: Path) -> list[str]:
+    found: list[str] = json.loads((data / "OUT" / "run.json").read_text())["notes"]
+    return found
+
+
+def test_a_judge_that_died_goes_on_where_it_was(data: Path, tried: list[str]) -> None:
+    with pytest.raises(DeadError) as ended:
+        consolidated(data)
+    assert ended.value.__notes__ == [GOES_ON]
+    assert kept_beside(data / "OUT").is_dir()
+    resumed = consolidated(data, resume=True)
+    assert notes(data)[-1] == "resumed: 4 stages taken from an earlier run"
+    begun = len(tried)
+    assert consolidated(data) == resumed
+    # Four of them were not tried again; the fifth, which died, was.
+    assert len(tried) - begun == begun - 1
+    assert not kept_beside(data / "OUT").exists()
+
+
+@pytest.mark.parametrize("method", ["auto", "cross-source", "channel", "dawid-skene", "mlcm"])
+def test_what_was_learnt_is_not_learnt_again(
+    method: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say_more(data)
+    whole = consolidated(data, method=method)
+    with monkeypatch.context() as patched:
+        patched.setattr("mhpc.run.write_sources", _dies)
+        with pytest.raises(DeadError):
+            consolidated(data, method=method)
+    monkeypatch.setattr(trials, "attempt", _dies)
+    for name in {*METHODS} - {"auto"}:
+        monkeypatch.setattr(type(make_method(name)), "fit", _dies)
+    assert consolidated(data, method=method, resume=True) == whole
+    assert "resumed" in notes(data)[-1]
+
+
+def _dies(*_: Any, **__: Any) -> None:
+    raise DeadError
+
+
+def changed_votes(data: Path) -> dict[str, Any]:
+    (data / "votes.csv").write_text((data / "votes.csv").read_text() + "new,s1,a\n")
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [(changed_votes, "votes"), (lambda _: {"seed": 1}, "seed")],
+    ids=["votes", "a setting"],
+)
+def test_other_votes_or_settings_begin_afresh(
+    change: Callable[[Path], dict[str, Any]], named: str, data: Path, tried: list[str]
+) -> None:
+    with pytest.raises(DeadError):
+        consolidated(data)
+    settings = change(data)
+    with pytest.warns(MhpcWarning, match=f"since the earlier run '{named}' changed; .* afresh"):
+        consolidated(data, resume=True, **settings)
+    assert notes(data) == []
+
+
+def test_without_being_told_a_run_begins_afresh(data: Path, tried: list[str]) -> None:
+    with pytest.raises(DeadError):
+        consolidated(data)
+    consolidated(data)
+    assert notes(data) == []
+    with pytest.warns(MhpcWarning, match="no finished stage of an earlier run is kept"):
+        consolidated(data, resume=True)
+
+
+def test_a_run_that_is_refused_leaves_what_another_keeps(data: Path, tried: list[str]) -> None:
+    with pytest.raises(DeadError):
+        consolidated(data)
+    (data / "OUT").mkdir()
+    (data / "OUT" / "mine.txt").write_text("not to be replaced")
+    with pytest.raises(FileExistsError) as refused:
+        consolidated(data)
+    assert not hasattr(refused.value, "__notes__")
+    assert kept_beside(data / "OUT").is_dir()
+
+
+def test_a_stage_that_is_not_whole_is_not_taken(tmp_path: Path) -> None:
+    stages = Kept(tmp_path / "kept", {"votes": 1})
+    stages.begin(resume=False)
+    with kept(stages), keeping(stages):
+        assert finished("one", lambda: (1, 2.5)) == (1, 2.5)
+        (path,) = stages.folder.glob("*.npz")
+        path.write_bytes(path.read_bytes()[:-30])
+        assert finished("one", lambda: (3, 4)) == (3, 4)
+        assert finished("one", lambda: (5, 6)) == (3, 4)
+    assert not stages.folder.exists()
+
+
+def test_steps_are_kept_until_all_of_them_are_finished(tmp_path: Path) -> None:
+    stages = Kept(tmp_path / "kept", {})
+    stages.begin(resume=False)
+    seen: list[int] = []
+
+    def all_steps() -> tuple[int, ...]:
+        for at in range(2):
+            finished(f"step {at}", lambda: (0,))
+            seen.append(len(list(stages.folder.glob("*.npz"))))
+        return (1,)
+
+    with keeping(stages):
+        assert finished_in_steps("all", all_steps) == (1,)
+    assert seen == [1, 2]
+    assert len(list(stages.folder.glob("*.npz"))) == 1
+
+
+def test_what_cannot_be_kept_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for folder, outcome in ((tmp_path / "file", (1,)), (tmp_path / "kept", object())):
+        stages = Kept(folder, {})
+        stages.begin(resume=False)
+        with keeping(stages):
+            assert finished("one", partial(_given, outcome)) is outcome
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def _given(outcome: object) -> object:
+    return outcome
+
+
+def test_the_first_seconds_of_a_run_are_not_kept(
+    data: Path, tried: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping_module, "WORTH", 600.0)
+    with pytest.raises(DeadError) as ended:
+        consolidated(data)
+    assert not hasattr(ended.value, "__notes__")
+    assert sorted(path.name for path in data.iterdir()) == ["taxonomy.csv", "votes.csv"]
+
+
+KILLED = """
+import os, sys
+import mhpc.run
+from mhpc.system import checkpoints as kept
+from mhpc.cli import main
+
+def killed(*args, **kwargs):
+    os.kill(os.getpid(), {signal})
+    import time
+    time.sleep(60)
+
+kept.WORTH = 0.0
+mhpc.run.write_sources = killed
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_process_that_is_killed_after_the_judge_can_go_on(
+    number: signal.Signals, code: int, data: Path
+) -> None:
+    command = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--force"]
+    command += ["--progress", "none"]
+    whole = consolidated(data)
+    (data / "work.py").write_text(KILLED.format(signal=int(number)))
+    ended = subprocess.run(
+        [sys.executable, "work.py", *command], cwd=data, capture_output=True, text=True,
+        env=os.environ, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code
+    if number == signal.SIGINT:
+        assert ended.stderr.strip() == f"mhpc: interrupted; {GOES_ON}"
+    assert {name: (data / "OUT" / name).read_bytes() for name in whole} == whole
+    assert consolidated(data, resume=True) == whole
+    assert "resumed" in notes(data)[-1]

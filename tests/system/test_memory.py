@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+
+from mhpc.errors import ParameterError
+from mhpc.system import memory
+from mhpc.system.memory import as_bytes, available_memory, memory_budget, within_memory
+
+
+def test_available_memory_is_what_linux_says_can_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "meminfo"
+    told.write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 5 kB\n")
+    monkeypatch.setattr(memory, "_MEMINFO", told)
+    assert memory.available_memory() == 5 * 1024
+
+
+def test_elsewhere_it_is_all_memory_or_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "missing")
+    monkeypatch.setattr("os.sysconf", lambda name: 3)
+    assert memory.available_memory() == 9
+    monkeypatch.delattr("os.sysconf")
+    assert memory.available_memory() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("6GB", 6 * 10**9),
+        ("500 mb", 500 * 10**6),
+        ("4GiB", 4 << 30),
+        ("1.5k", 1500),
+        ("2048", 2048),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert as_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["much", "-3GB", "0", "3 PB", ""])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="give a size such as 6GB"):
+        as_bytes(text)
+
+
+def test_the_budget_is_what_was_set_and_else_half_of_what_is_free() -> None:
+    free = available_memory()
+    if free is not None:
+        assert memory_budget() == pytest.approx(free / 2, rel=0.2)
+    with within_memory(12345):
+        assert memory_budget() == 12345
+    assert memory_budget() != 12345
+
+
+def test_a_container_may_have_less_than_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    free = available_memory()
+    for name, content in (
+        ("memory.max", "9000\n"),
+        ("memory.current", "5000\n"),
+        ("memory.stat", "anon 100\ninactive_file 300\nactive_file 20\n"),
+    ):
+        (tmp_path / name).write_text(content)
+    assert available_memory() == 4300
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_memory() == pytest.approx(free, rel=0.2)
+
+
+def test_the_limit_is_what_was_set_and_else_all_that_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 7000)
+    assert (memory.memory_limit(), memory_budget()) == (7000, 3500)
+    with within_memory(12345):
+        assert memory.memory_limit() == 12345
+
+
+def test_what_this_process_holds_is_some_megabytes_or_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert memory.held_memory() == 0 or memory.held_memory() > 10**7
+    monkeypatch.setattr(memory, "_STATM", tmp_path / "missing")
+    assert memory.held_memory() == 0

@@ -1,0 +1,1 @@
+"""Packaging checks and the script that makes the bundled example."""

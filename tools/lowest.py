@@ -1,0 +1,27 @@
+"""The lowest version of each requirement that is stated, as constraints for pip.
+
+python tools/lowest.py > lowest.txt
+"""
+
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+TOOLS = {"mypy", "ruff"}
+"""They judge the source, not the running of it, and a new one finds more: the newest will do."""
+
+
+def main() -> None:
+    """Print a line a requirement, each once."""
+    with (Path(__file__).parent.parent / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    extras = chain.from_iterable(project["optional-dependencies"].values())
+    required = [*project["dependencies"], *extras]
+    lowest = dict(re.findall(r"^([\w.-]+)>=([\d.]+)", "\n".join(required), flags=re.MULTILINE))
+    for name in sorted(lowest.keys() - TOOLS):
+        print(f"{name}=={lowest[name]}")
+
+
+if __name__ == "__main__":
+    main()
