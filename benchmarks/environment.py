@@ -72,7 +72,7 @@ def ratio(long: Sequence[float], short: Sequence[float]) -> Ratio:
     return Ratio(statistics.median(rounds), min(rounds), max(rounds))
 
 
-def verdict(met: bool) -> str:
+def summarize(met: bool) -> str:
     """Say whether a target was met."""
     return "met" if met else "MISSED"
 

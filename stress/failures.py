@@ -218,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="kinds whose name begins so")
     only, amiss = parser.parse_args().only, 0
-    kinds = [kind for kind in KINDS if kind.name.startswith(only)]
+    relate_labels = [kind for kind in KINDS if kind.name.startswith(only)]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "votes.parquet"
         duckdb.execute(
@@ -227,12 +227,12 @@ def main() -> None:
         first = Place(Path(folder))
         first.scratch.mkdir()
         subprocess.run(first.command(), check=True, capture_output=True)
-        for at, kind in enumerate(kinds):
+        for at, kind in enumerate(relate_labels):
             if kind.mounts and not _may_mount():
                 print(f"{kind.name}: skipped, since this user may not mount a disk")
                 continue
             amiss += not tried(kind, Path(folder) / str(at), first)
-    print(f"{len(kinds)} failures, {amiss} of them amiss")
+    print(f"{len(relate_labels)} failures, {amiss} of them amiss")
     raise SystemExit(1 if amiss else 0)
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from mhpc.cli import main as mhpc
 from mhpc.methods.registry import METHODS
-from mhpc.read.run_folder import read_outcome
+from mhpc.read.run_folder import read_labelled_scores
 from mhpc.rules.registry import RULES
 from mhpc.write.formats import FORMATS
 from stress.found import kept
@@ -101,7 +101,7 @@ def round_of(folder: Path, rng: random.Random, figures: Figures) -> Iterator[str
     yield from left_behind(folder)
     if not (folder / OUTPUT).is_dir():
         return
-    read_outcome(folder / OUTPUT)
+    read_labelled_scores(folder / OUTPUT)
     yield from _asked(tables, rng, figures)
     damaged = rng.choice(sorted((folder / OUTPUT).iterdir()))
     damaged.write_bytes(mutated(damaged.read_bytes(), rng))

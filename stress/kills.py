@@ -67,7 +67,7 @@ def killed(kills: int, seed: str, end: float) -> Counter[str]:
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "OUT"
-        seconds, touches, prints = _measured(output)
+        seconds, touches, fingerprints = _measured(output)
         there = METHODS[-1]
         for number in range(kills):
             if time.time() > end:
@@ -82,7 +82,13 @@ def killed(kills: int, seed: str, end: float) -> Counter[str]:
                 ended = _ended_after(_started(output, coming, touch=at), None)
             found["ended"] += ended
             now = fingerprint(output)
-            state = "old" if now == prints[there] else "new" if now == prints[coming] else "mixture"
+            state = (
+                "old"
+                if now == fingerprints[there]
+                else "new"
+                if now == fingerprints[coming]
+                else "mixture"
+            )
             found[state] += 1
             there = coming if state == "new" else there
             for left in output.parent.glob(f".{output.name}-*"):
@@ -92,14 +98,14 @@ def killed(kills: int, seed: str, end: float) -> Counter[str]:
 
 def _measured(output: Path) -> tuple[float, int, dict[str, dict[str, str]]]:
     """Return how long a run takes, how many files it touches, and what each method leaves."""
-    prints, seconds = {}, 0.0
+    fingerprints, seconds = {}, 0.0
     count = output.parent / "count"
     for method in METHODS:
         began = time.perf_counter()
         os.waitpid(_started(output, method, count=count), 0)
         seconds = time.perf_counter() - began
-        prints[method] = fingerprint(output)
-    return seconds, int(count.read_text(encoding="utf-8")), prints
+        fingerprints[method] = fingerprint(output)
+    return seconds, int(count.read_text(encoding="utf-8")), fingerprints
 
 
 def _started(

@@ -61,11 +61,11 @@ def measured(data: Path, method: str, what: str) -> bool:
     peak = os.wait4(run.pid, 0)[2].ru_maxrss * 1024
     if told is None:
         raise SystemExit(f"{method} did not say what is foreseen")
-    foreseen, held = int(told[1]), int(told[2])
-    times = foreseen / max(peak - held, 1)
-    well = TOO_LITTLE <= times <= TOO_MUCH or max(foreseen, peak - held) < SMALL
+    estimated, held = int(told[1]), int(told[2])
+    times = estimated / max(peak - held, 1)
+    well = TOO_LITTLE <= times <= TOO_MUCH or max(estimated, peak - held) < SMALL
     print(
-        f"{method}, {what}: foreseen {foreseen / 1e6:,.0f} MB, taken {(peak - held) / 1e6:,.0f} MB "
+        f"{method}, {what}: foreseen {estimated / 1e6:,.0f} MB, taken {(peak - held) / 1e6:,.0f} MB "
         f"({times:.2f} times) beyond {held / 1e6:,.0f} MB; peak {peak / 1e6:,.0f} MB"
         f"{'' if well else '  AMISS'}",
         flush=True,

@@ -56,23 +56,26 @@ def main() -> None:
 
 def compared(method: str, name: str, votes: Path, folder: Path) -> Iterator[str]:
     """Print how a method did on some votes, and give the files that differ."""
-    cores, began = sorted(os.sched_getaffinity(0)), time.perf_counter()
-    ways = {1: cores[:1], len(cores): cores}
+    core_count, began = sorted(os.sched_getaffinity(0)), time.perf_counter()
+    ways = {1: core_count[:1], len(core_count): core_count}
     outs = [
         consolidated(votes, folder / f"{method}-{name}-{count}", method, used)
         for count, used in ways.items()
     ]
     one, other = map(contents, outs)
     differing = [file for file in one if one[file] != other.get(file)]
-    verdict = f"DIFFERS in {', '.join(differing)}" if differing else "the same"
+    summarize = f"DIFFERS in {', '.join(differing)}" if differing else "the same"
     seconds = time.perf_counter() - began
-    print(f"{method}, {name}: {verdict} on 1 and {len(cores)} cores ({seconds:.0f} s)", flush=True)
+    print(
+        f"{method}, {name}: {summarize} on 1 and {len(core_count)} cores ({seconds:.0f} s)",
+        flush=True,
+    )
     yield from differing
 
 
-def consolidated(votes: Path, out: Path, method: str, cores: list[int]) -> Path:
+def consolidated(votes: Path, out: Path, method: str, core_count: list[int]) -> Path:
     """Consolidate on some cores."""
-    count = str(len(cores))
+    count = str(len(core_count))
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     subprocess.run(
         [
@@ -82,7 +85,7 @@ def consolidated(votes: Path, out: Path, method: str, cores: list[int]) -> Path:
         ],
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | dict.fromkeys(names, count),
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        preexec_fn=lambda: os.sched_setaffinity(0, core_count),
     )  # fmt: skip
     return out
 

@@ -30,8 +30,10 @@ def main() -> None:
     holed = [package for package in packages if package.get("vulns")]
     for package in holed:
         for hole in package["vulns"]:
-            mended = ", ".join(hole["fix_versions"]) or "no version yet"
-            print(f"{package['name']} {package['version']}: {hole['id']}, mended in {mended}")
+            expected_gain = ", ".join(hole["fix_versions"]) or "no version yet"
+            print(
+                f"{package['name']} {package['version']}: {hole['id']}, mended in {expected_gain}"
+            )
     print(
         f"{len(packages)} packages: {len(holed)} with known holes, "
         f"{len(unknown)} of which the registry knows nothing"

@@ -48,7 +48,7 @@ def main() -> None:
     wrong = False
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        for said, well in tried(installed(built(place), place), place / "work"):
+        for said, well in successive_halving(installed(built(place), place), place / "work"):
             print(said if well else f"WRONG  {said}", flush=True)
             wrong |= not well
     if wrong:
@@ -76,7 +76,7 @@ def installed(wheel: Path, place: Path) -> Path:
     return environment / "bin" / "mhpc"
 
 
-def tried(command: Path, work: Path) -> Iterator[tuple[str, bool]]:
+def successive_halving(command: Path, work: Path) -> Iterator[tuple[str, bool]]:
     """Run every command; tell of each how it ended, and whether that is how it should."""
     shutil.copytree(EXAMPLE, work)
     listed = run(command, "--help", cwd=work).partition("Commands:\n")[2].partition("\n\n")[0]

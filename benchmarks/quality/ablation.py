@@ -14,17 +14,17 @@ from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.methods.base import Method
 from mhpc.metrics.ranking import ranking_loss
-from mhpc.selection.cross_validation import judge
+from mhpc.selection.cross_validation import cross_validate
 
 BASE: dict[str, Any] = {"max_iter": 0}
 STEPS: dict[str, dict[str, Any]] = {
     "the paper, solved once": {},
     "ancestors smoothed too": {"votes": "each"},
     "reach of the data": {"sigma": None},
-    "local graph": {"neighbours": 30},
-    "gives way to evidence": {"shrink": "answers", "lam": 5.0},
-    "filled in below": {"fill": 0.3},
-    "kin as one voice": {"sources": "independent"},
+    "local graph": {"n_neighbors": 30},
+    "gives way to evidence": {"anchor_weight": "answers", "lam": 5.0},
+    "filled in below": {"fill_strength": 0.3},
+    "kin as one voice": {"source_weights": "learned"},
 }
 """Each on top of the one before."""
 
@@ -36,7 +36,7 @@ def main() -> None:
     for name, data in sets():
         panel = mhpc.encode(data.votes, data.taxonomy, unknown="drop")
         truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
-        judged = {each.name: each for each in judge(panel, variants())}
+        judged = {each.name: each for each in cross_validate(panel, variants())}
         print(f"\n{name}\n\n| | judged, closed | specific | true, closed | specific |")
         print("|---|---:|---:|---:|---:|")
         for step, method in variants().items():

@@ -150,7 +150,7 @@ def _ranking(result: Result, truth: EncodedTruth, view: Any) -> dict[str, Any]:
 
 
 def _chosen(result: Result) -> dict[str, Any]:
-    choice = result.consolidation.choice
+    choice = result.consolidation.selection
     return {
         "chosen": {"specific": choice.specific, "closed": choice.closed} if choice else None,
         "choosing": choice.seconds if choice else None,

@@ -48,10 +48,10 @@ def main(wanted: list[str]) -> None:
         rows += [{"set": name, **row} for row in found]
         print(f"\n{name}\n" + "\n".join(map(_line, found)), flush=True)
     print(f"\nHierarchical F\n\n{table(rows)}")
-    ahead = [
+    parallel_map = [
         f"{row['set']} ({row['way']})" for row in rows if row["way"] != "auto" and row["ahead"]
     ]
-    print(f"\nnot behind the default in hierarchical F: {'; '.join(ahead) or 'none'}")
+    print(f"\nnot behind the default in hierarchical F: {'; '.join(parallel_map) or 'none'}")
     write_result("quality_decisions", {"rows": rows})
 
 
@@ -74,7 +74,10 @@ def decided(data: Dataset, *, everywhere: bool) -> list[dict[str, Any]]:
     if everywhere:
         known = _completed(known, panel)
     size = panel.labels_per_answer
-    rules = {"auto at 0.5": mhpc.Threshold(level=0.5), "auto, each": mhpc.ExpectedF(over="each")}
+    rules = {
+        "auto at 0.5": mhpc.Threshold(threshold=0.5),
+        "auto, each": mhpc.ExpectedF(over="each"),
+    }
     ways = {
         "auto": auto.decision,
         **{

@@ -22,7 +22,7 @@ from mhpc.errors import TooLargeError
 from mhpc.methods.base import Method
 from mhpc.methods.registry import METHODS, make_method
 from mhpc.metrics.scorecard import METRICS, score
-from mhpc.selection.cross_validation import judge
+from mhpc.selection.cross_validation import cross_validate
 
 SOURCES = (1, 4, 10)
 SEEDS = range(5)
@@ -87,9 +87,14 @@ def measure(name: str, data: Dataset, chosen: Mapping[str, Method]) -> Iterator[
     truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
     for label, method in chosen.items():
         try:
-            surprise = judged(method, panel)
+            log_rank_loss = judged(method, panel)
             yield from (
-                {"set": name, "method": label, "surprise": surprise.get(found["view"]), **found}
+                {
+                    "set": name,
+                    "method": label,
+                    "surprise": log_rank_loss.get(found["view"]),
+                    **found,
+                }
                 for found in outcome(method, panel, truth)
             )
         except (OutOfPatienceError, TooLargeError) as error:
@@ -106,7 +111,7 @@ def judged(method: Method, panel: Panel) -> dict[str, float]:
         if time.perf_counter() - began > PATIENCE:
             raise OutOfPatienceError(f"over {PATIENCE:g} s, at {stage} {done} of {most}")
 
-    found = judge(panel, {method.name: method}, progress=watch)
+    found = cross_validate(panel, {method.name: method}, progress=watch)
     return {view: found[0].loss(view) for view in VIEWS} if found else {}
 
 

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 import mhpc
 from benchmarks.data import NO_DATA, cellcycle, data_folder, read_set
 from benchmarks.environment import write_result
-from mhpc.data.panel import Panel, Parts, Whole
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
@@ -40,27 +40,27 @@ Scores: TypeAlias = tuple[FloatArray, int]
 class TrialsAreInstances(mhpc.MHPC):
     """Equation 9 with N trials; occurrences, which pass N, are cut there."""
 
-    def weights(self, parts: Parts) -> FloatArray:
+    def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return the support."""
-        C, N = parts.total(_occurrences)
+        C, N = parts.sum(_occurrences)
         return clopper_pearson_lower(np.minimum(C, N), np.full(len(C), float(N)), alpha=self.alpha)
 
 
 class OccurrencesAreInstances(mhpc.MHPC):
     """Equation 8 counting an instance once, whoever says the label of it; N trials."""
 
-    def weights(self, parts: Parts) -> FloatArray:
+    def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return the support."""
-        C, N = parts.total(_instances_with)
+        C, N = parts.sum(_instances_with)
         return clopper_pearson_lower(C, np.full(len(C), float(N)), alpha=self.alpha)
 
 
 class ShareAsSupport(mhpc.MHPC):
     """Equation 10 with the share itself in place of the lower end of its interval."""
 
-    def weights(self, parts: Parts) -> FloatArray:
+    def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return the shares."""
-        C, trials = parts.total(lambda panel: (panel.occurrences, panel.answers_per_label))
+        C, trials = parts.sum(lambda panel: (panel.occurrences, panel.answers_per_label))
         return np.asarray(C / np.maximum(trials, 1.0))
 
 
@@ -116,7 +116,7 @@ def _mean_and_graph(
     """Return Y_bar and W of the instances that have a vertex, and how to give others 0."""
     rows = np.flatnonzero((panel.answers_per_instance > 0) | silent_too)
     Y_bar = dense(panel.mean("raw", "answers"))[rows]
-    S = support_in(Whole(panel), alpha=mhpc.MHPC().alpha)
+    S = support_in(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
 
     def over_all(found: FloatArray) -> FloatArray:
         scores = np.zeros((len(panel.instances), found.shape[1]))

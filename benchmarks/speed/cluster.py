@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed import LocalCluster
 
-from benchmarks.environment import interleave, ratio, verdict, write_result
+from benchmarks.environment import interleave, ratio, summarize, write_result
 from benchmarks.speed.generate import generate
 from mhpc.run import run
 from mhpc.settings import RunSettings
@@ -56,7 +56,7 @@ def main() -> None:
     for engine, found in ratios.items():
         print(f"{engine} / {LOCAL}: {found}")
     met = ratios[RUNNING].median <= TIMES_LOCAL
-    print(f"at most {TIMES_LOCAL} times, start left out: {verdict(met)}")
+    print(f"at most {TIMES_LOCAL} times, start left out: {summarize(met)}")
     for engine, each_stage in stages.items():
         print(engine, {stage: round(value, 2) for stage, value in each_stage.items()})
     write_result(

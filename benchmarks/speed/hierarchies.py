@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 import mhpc
-from benchmarks.environment import interleave, ratio, verdict, write_result
+from benchmarks.environment import interleave, ratio, summarize, write_result
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 
 VOTES = 1_000_000
@@ -41,7 +41,7 @@ def main() -> None:
             print(
                 f"{name}, {len(taxonomy):,} labels in {int(taxonomy.depth.max())} levels: "
                 f"{min(seconds['encode']):.2f} s, {times} times DuckDB, at most {LIMIT:g}: "
-                f"{verdict(times.median <= LIMIT)}"
+                f"{summarize(times.median <= LIMIT)}"
             )
             rows.append({"hierarchy": name, "labels": len(taxonomy), **seconds})
     write_result("speed_hierarchies", {"rows": rows})

@@ -18,7 +18,7 @@ import numpy as np
 
 import mhpc
 from benchmarks.data import NO_DATA, data_folder
-from benchmarks.environment import verdict, write_result
+from benchmarks.environment import summarize, write_result
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel
 from mhpc.data.votes import Truth, Votes
@@ -28,7 +28,7 @@ from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics import neighbors as landmarks
 
 LOCAL: dict[str, Any] = {
-    "votes": "each", "neighbours": 30, "shrink": "answers", "sigma": None, "fill": 0.3,
+    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
     "max_iter": 0, "solver": "graph", "lam": 5.0,
 }  # fmt: skip
 LEFT_OUT = 0.2
@@ -63,7 +63,7 @@ def main() -> None:
                 {"votes": name, "landmarks": count, "loss": loss, "exact": exact,
                  "processor_seconds": seconds}
             )  # fmt: skip
-            wanted = f"; at most {LIMIT} is wanted: {verdict(loss <= LIMIT * exact)}"
+            wanted = f"; at most {LIMIT} is wanted: {summarize(loss <= LIMIT * exact)}"
             print(
                 f"  {count:,} landmarks: {loss:.5f}, {loss / exact:.4f} times, "
                 f"{seconds:.0f} s{wanted if count == given.instances else ''}",

@@ -20,7 +20,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 import mhpc
 from benchmarks.data import cellcycle
-from benchmarks.environment import interleave, ratio, verdict, write_result
+from benchmarks.environment import interleave, ratio, summarize, write_result
 from mhpc.methods.mhpc.algorithm import closed_form_matrix, similarity
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
@@ -139,7 +139,7 @@ def beside_scikit_learn() -> dict[str, Any]:
     difference = float(np.abs(ours() - theirs()).max())
     print(f"\nscikit-learn {version('scikit-learn')}, LabelSpreading: {X.shape}, {origin}")
     row = timed("dense solve", {OURS: ours, PEER: theirs}, repeats=5, target=NOT_SLOWER)
-    met = verdict(difference <= AGREEMENT)
+    met = summarize(difference <= AGREEMENT)
     print(f"  {'largest difference of shares':26} {difference:.1e}  <= {AGREEMENT:g} {met}")
     return {**row, "data": origin, "difference": difference, "agreement": AGREEMENT}
 
@@ -165,7 +165,7 @@ def timed(
         spread = f"({min(times):.4f} .. {max(times):.4f})"
         beside = f"{ratios[each]!s:>28}" if each in ratios else ""
         print(f"  {each:24} {statistics.median(times):9.4f} {spread:24} {beside}")
-    print(f"  peer / ours >= {target:g}: {verdict(ratios[OURS].median >= target)}")
+    print(f"  peer / ours >= {target:g}: {summarize(ratios[OURS].median >= target)}")
     return {
         "name": name,
         "seconds": seconds,

@@ -25,7 +25,7 @@ import polars
 import pyarrow
 
 import mhpc
-from benchmarks.environment import interleave, ratio, verdict, write_result
+from benchmarks.environment import interleave, ratio, summarize, write_result
 
 WANTED = 1 / 3
 SOURCES = 10
@@ -63,7 +63,7 @@ def main() -> None:
         print(
             f"{name:18s} {count:9,} rows: bare {min(seconds['bare']):6.2f} s, ours "
             f"{min(seconds['ours']):6.2f} s, speed {speed} of bare: "
-            f"{verdict(speed.median >= WANTED)}",
+            f"{summarize(speed.median >= WANTED)}",
             flush=True,
         )
         rows.append({"format": name, "rows": count, **seconds})

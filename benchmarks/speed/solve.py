@@ -15,7 +15,7 @@ from scipy.linalg.blas import dgemm
 
 import mhpc
 from benchmarks.data import cellcycle
-from benchmarks.environment import Ratio, interleave, ratio, verdict, write_result
+from benchmarks.environment import Ratio, interleave, ratio, summarize, write_result
 from benchmarks.speed.transcription import source_matrices, transcription
 from mhpc.data.panel import Panel
 from mhpc.errors import ConvergenceWarning
@@ -93,9 +93,9 @@ def report(
     """Print times, ratios and whether the targets are met."""
     faster, bare, one_blas = ratios.values()
     targets = (
-        f">= {TIMES_FASTER:g} {verdict(faster.median >= TIMES_FASTER)}",
-        f"<= {TIMES_BARE:g} {verdict(bare.median <= TIMES_BARE)}",
-        f"<= {TIMES_BARE:g} {verdict(one_blas.median <= TIMES_BARE)}",
+        f">= {TIMES_FASTER:g} {summarize(faster.median >= TIMES_FASTER)}",
+        f"<= {TIMES_BARE:g} {summarize(bare.median <= TIMES_BARE)}",
+        f"<= {TIMES_BARE:g} {summarize(one_blas.median <= TIMES_BARE)}",
     )
     print(f"seconds, median of {REPEATS} (least .. most)")
     for name, times in seconds.items():
@@ -104,7 +104,7 @@ def report(
     print("ratio, median of rounds (least .. most), and target")
     for (name, each), target in zip(ratios.items(), targets, strict=True):
         print(f"  {name:33} {each!s:>24}  {target}")
-    agreement = f"<= {AGREEMENT:g} {verdict(difference <= AGREEMENT)}"
+    agreement = f"<= {AGREEMENT:g} {summarize(difference <= AGREEMENT)}"
     print(f"  {'largest difference of scores':33} {difference:24.1e}  {agreement}")
 
 

@@ -27,7 +27,7 @@ class Interface(SphinxDirective):
     """Everything of a kind that `import mhpc` gives."""
 
     required_arguments = 1
-    kinds: ClassVar[dict[str, Callable[[], list[str]]]] = {
+    relate_labels: ClassVar[dict[str, Callable[[], list[str]]]] = {
         "verbs": lambda: [name for name in mhpc.__all__ if inspect.isfunction(_of(name))],
         "nouns": lambda: [name for name in mhpc.__all__ if _is_noun(_of(name))],
         "methods": lambda: [method_class(name).__name__ for name in METHODS],
@@ -37,7 +37,7 @@ class Interface(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return what autodoc makes of them."""
-        text = "\n".join(map(_told, self.kinds[self.arguments[0]]()))
+        text = "\n".join(map(_told, self.relate_labels[self.arguments[0]]()))
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 

@@ -33,7 +33,7 @@ def main(target: Path) -> None:
                 method = mhpc.MHPC.model_validate(
                     {"anchor": anchor, "sigma": sigma, "tol": 0.0, "max_iter": ITERATIONS}
                 )
-                found = list(method.iterations(panel))
+                found = list(method.iterate(panel))
                 look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": dash}
                 losses = [ranking_loss(truth.specific, each.specific) for each in found]
                 loss.plot(losses, **look, label=f"from {name}, sigma = {sigma:g}")

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import mhpc
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.encoding.gold import encode_truth
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.metrics.ranking import ranking_loss
@@ -63,7 +63,7 @@ def solved(panel: Panel, *, lam: float = LAM, sigma: float = SIGMA) -> FloatArra
 def limits(panel: Panel) -> dict[str, FloatArray]:
     """Return where equation 6 goes: for either at 0, for lambda and for sigma without end."""
     Y_bar = dense(panel.mean("raw", "answers"))
-    S = support_in(Whole(panel), alpha=mhpc.MHPC().alpha)
+    S = support_in(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
     d = np.exp(-cdist(Y_bar, Y_bar, "euclidean", w=S) / SIGMA).sum(axis=1)
     root = np.sqrt(d)
     return {

@@ -29,15 +29,15 @@ def main(target: Path) -> None:
     found = {name: [outcome(name, misled) for misled in MISLED] for name in METHODS}
     with drawing():
         figure = new_figure(1, 2, width=8, height=3.2)
-        right, surprise = figure.axes
+        right, log_rank_loss = figure.axes
         for name, points in found.items():
             look = {**style(name), "linestyle": METHODS[name]}
             right.plot(MISLED, [share for share, _ in points], label=name, **look)
-            surprise.plot(MISLED, [loss for _, loss in points], **look)
+            log_rank_loss.plot(MISLED, [loss for _, loss in points], **look)
         right.set_ylabel("downy woodpeckers that are found")
         right.set_ylim(-0.03, 1.03)
-        surprise.set_ylabel("surprise at hidden answers")
-        surprise.set_ylim(0, 0.4)
+        log_rank_loss.set_ylabel("surprise at hidden answers")
+        log_rank_loss.set_ylim(0, 0.4)
         for axes in figure.axes:
             axes.set_xticks(range(0, SOURCES + 1, 2))
             axes.set_xlabel(f"sources that make the error, of {SOURCES}")
@@ -55,7 +55,7 @@ def outcome(name: str, misled: int) -> tuple[float, float]:
     there = truth.rows[dense(truth.closed)[:, label] > 0]
     found = dense(result.decision.reason)[there][:, label] > 0
     (judged,) = mhpc.compare(votes, garden.taxonomy, [name], folds=2)
-    return float(found.mean()), judged.judged.loss("closed") if judged.judged else np.nan
+    return float(found.mean()), judged.candidate.loss("closed") if judged.candidate else np.nan
 
 
 def misleading(garden: Dataset, misled: Sequence[int]) -> mhpc.Votes:

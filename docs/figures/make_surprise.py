@@ -20,12 +20,14 @@ def main(target: Path) -> None:
         figure = new_figure(1, 1, width=6.5, height=3.6)
         axes = figure.axes[0]
         for each in found:
-            if each.judged is None:
+            if each.candidate is None:
                 continue
-            surprise, error = each.judged.loss("closed"), each.judged.error("closed")
+            log_rank_loss, error = each.candidate.loss("closed"), each.candidate.error("closed")
             loss = each.scorecards[0]["ranking_loss"]
             look = {**style(each.name), "linestyle": "none", "markersize": 7}
-            axes.errorbar([surprise], [loss], xerr=[error], label=each.name, elinewidth=0.8, **look)
+            axes.errorbar(
+                [log_rank_loss], [loss], xerr=[error], label=each.name, elinewidth=0.8, **look
+            )
         log_scale(axes)
         axes.set_xlabel("surprise at hidden answers: judged without truth")
         axes.set_ylabel("ranking loss, by the truth")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mhpc.result import Result
     from mhpc.rules.expected_f import ExpectedF
     from mhpc.rules.paths import OnePath, TopPaths
-    from mhpc.rules.threshold import Sure, Threshold
+    from mhpc.rules.threshold import MinProbability, Threshold
     from mhpc.selection.auto import Auto
     from mhpc.simulation.sources import Profile, simulate
     from mhpc.write.tables import write_taxonomy, write_votes
@@ -61,7 +61,7 @@ _HOMES = {
     "conflicts": "mhpc.explanation.queries",
     "ExpectedF": "mhpc.rules.expected_f",
     "Threshold": "mhpc.rules.threshold",
-    "Sure": "mhpc.rules.threshold",
+    "MinProbability": "mhpc.rules.threshold",
     "OnePath": "mhpc.rules.paths",
     "TopPaths": "mhpc.rules.paths",
     "Taxonomy": "mhpc.data.taxonomy",
@@ -90,12 +90,12 @@ __all__ = [
     "ExpectedF",
     "MhpcError",
     "MhpcWarning",
+    "MinProbability",
     "OnePath",
     "Panel",
     "Profile",
     "Result",
     "Scorecard",
-    "Sure",
     "Taxonomy",
     "Threshold",
     "TopPaths",

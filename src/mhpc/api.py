@@ -9,33 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from mhpc.data.decision import Settled
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.decision import FittedRule
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, among
-from mhpc.data.selection import Compared, Judged
+from mhpc.data.selection import CandidateScore, Comparison
 from mhpc.data.summary import Inspection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes
-from mhpc.encoding.gold import clamped, encode_truth
+from mhpc.encoding.gold import clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
-from mhpc.engines.local import sample_seen, with_known
+from mhpc.engines.local import add_gold, rule_sample
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspection
-from mhpc.explanation.sources import counted, facts_of
+from mhpc.explanation.sources import count_run, profile_sources
 from mhpc.methods.base import Method
-from mhpc.methods.memory import refuse_what_will_not_fit
+from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, grid, make_method
 from mhpc.metrics.scorecard import score
 from mhpc.numerics.arrays import Sparse
 from mhpc.result import Result
 from mhpc.rules.base import Rule
-from mhpc.rules.base import decided as decided_by
+from mhpc.rules.base import apply_rule as decided_by
 from mhpc.rules.registry import make_rule
-from mhpc.selection.cross_validation import judge
+from mhpc.selection.cross_validation import cross_validate
 from mhpc.system.display import Progress, silent
-from mhpc.system.memory import as_bytes, within_memory
-from mhpc.system.parallel import one_thread_each
+from mhpc.system.memory import parse_size, use_memory_budget
+from mhpc.system.parallel import single_threaded_blas
 
 _LOG = logging.getLogger("mhpc")
 
@@ -79,12 +79,12 @@ def consolidate(
         Told how far the work is.
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
-    panel = with_known(panel, votes.gold if gold is None else gold, unknown=unknown)
+    panel = add_gold(panel, votes.gold if gold is None else gold, unknown=unknown)
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     _LOG.info("consolidating %r by %s", panel, chosen.name)
-    with within_memory(as_bytes(memory)), one_thread_each():
+    with use_memory_budget(parse_size(memory)), single_threaded_blas():
         result = _consolidate_panel(panel, chosen, rule, progress)
-    tell_found(result.consolidation)
+    log_consolidation(result.consolidation)
     return result
 
 
@@ -132,38 +132,40 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
 def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
-    refuse_what_will_not_fit(method, panel)
-    consolidation = clamped(method.consolidate(panel, progress=progress), panel.gold)
-    decision = decided_by(settled_for(consolidation, panel, rule), consolidation)
-    facts = facts_of(Whole(panel), panel, counted(panel, consolidation, decision))
+    check_memory(method, panel)
+    consolidation = clamp_gold(method.consolidate(panel, progress=progress), panel.gold)
+    decision = decided_by(fit_rule(consolidation, panel, rule), consolidation)
+    facts = profile_sources(
+        SinglePartition(panel), panel, count_run(panel, consolidation, decision)
+    )
     return Result(panel, consolidation, decision, facts)
 
 
-def tell_found(found: Consolidation) -> None:
+def log_consolidation(found: Consolidation) -> None:
     """Log what came out: why a method was chosen, and whether it settled."""
-    if found.choice is not None:
-        _LOG.info("chosen: %s", found.choice.reason)
+    if found.selection is not None:
+        _LOG.info("chosen: %s", found.selection.reason)
     if found.trace:
         settled = "converged" if found.converged else "stopped"
         _LOG.info("%s %s after %d iterations", found.method, settled, found.trace[-1].iteration)
 
 
-def settled_for(found: Consolidation, panel: Panel, rule: Rule | None = None) -> Settled:
+def fit_rule(found: Consolidation, panel: Panel, rule: Rule | None = None) -> FittedRule:
     """Return what decides on all instances, by a rule or by the usual one."""
-    seen = sample_seen(found, panel)
-    return (rule or rule_for(found)).settle(seen, labels_per_answer=panel.labels_per_answer)
+    seen = rule_sample(found, panel)
+    return (rule or rule_for(found)).fit(seen, labels_per_answer=panel.labels_per_answer)
 
 
 def rule_for(consolidation: Consolidation, name: str | None = None, **parameters: Any) -> Rule:
     """Return a rule by name, or the one that decides unless another is given; as `make_rule`."""
     if name is None:
-        usual = "expected-f" if consolidation.probable else "threshold"
+        usual = "expected-f" if consolidation.is_probability else "threshold"
         name = "one-path" if consolidation.one_truth else usual
     return make_rule(name, **parameters)
 
 
 def scorecards(
-    found: Consolidation, settled: Settled, truth: Truth, unknown: Unknown
+    found: Consolidation, settled: FittedRule, truth: Truth, unknown: Unknown
 ) -> tuple[Scorecard, ...]:
     """Measure both views, and the label sets of those instances that the truth knows."""
     views: tuple[View, ...] = ("closed", "specific")
@@ -185,7 +187,7 @@ def compare(
     seed: int = 0,
     jobs: int = 1,
     progress: Progress = silent,
-) -> tuple[Compared, ...]:
+) -> tuple[Comparison, ...]:
     """Judge methods by how well they foretell hidden answers; measure them where truth is known.
 
     Parameters
@@ -208,26 +210,28 @@ def compare(
     """
     candidates = methods if isinstance(methods, Mapping) else grid(methods or METHODS)
     panel = encode(votes, taxonomy, unknown=unknown)
-    with one_thread_each():
-        judged = judge(panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress)
+    with single_threaded_blas():
+        judged = cross_validate(
+            panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress
+        )
         return _measured(panel, candidates, judged, truth, unknown, progress)
 
 
 def _measured(
     panel: Panel,
     candidates: Mapping[str, Method],
-    judged: Iterable[Judged],
+    judged: Iterable[CandidateScore],
     truth: Truth | None,
     unknown: Unknown,
     progress: Progress,
-) -> tuple[Compared, ...]:
+) -> tuple[Comparison, ...]:
     by_name = {each.name: each for each in judged}
-    found: list[Compared] = []
+    found: list[Comparison] = []
     for name, method in candidates.items():
         progress(f"consolidating by {name}", len(found), len(candidates))
         began = time.perf_counter()
         result = method.consolidate(panel)
         seconds = time.perf_counter() - began
-        cards = scorecards(result, settled_for(result, panel), truth, unknown) if truth else ()
-        found.append(Compared(name, by_name.get(name), cards, seconds))
+        cards = scorecards(result, fit_rule(result, panel), truth, unknown) if truth else ()
+        found.append(Comparison(name, by_name.get(name), cards, seconds))
     return tuple(found)

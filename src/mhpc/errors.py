@@ -100,23 +100,23 @@ _COMPARED = 200
 """Characters of the longest word that others are compared with."""
 
 
-def nearest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:
+def suggest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:
     """Return the clause `` (nearest: 'a', 'b')`` for a message, or nothing if none is near."""
     # To compare two texts takes the product of their lengths: long ones are not mistyped words.
     near: list[str] = []
     if len(wrong) <= _COMPARED:
         words = [word for word in valid if len(word) <= _COMPARED]
         near = get_close_matches(wrong, words, n=most, cutoff=0.6)
-    return f" (nearest: {quoted(near)})" if near else ""
+    return f" (nearest: {quote_list(near)})" if near else ""
 
 
-def quoted(values: Sequence[str], *, most: int = 8) -> str:
+def quote_list(values: Sequence[str], *, most: int = 8) -> str:
     """Return ``'a', 'b' and 3 more``: values for a message, each cut to a readable length."""
     shown = ", ".join(repr(_shortened(value)) for value in values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most:,} more"
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """Return ``1 row`` or ``2,000 rows``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from mhpc.errors import MhpcError, ParameterError, nearest, quoted
+from mhpc.errors import MhpcError, ParameterError, quote_list, suggest
 
 
 class Parameters(BaseModel):
@@ -72,8 +72,8 @@ def _explain(error: ValidationError, owner: type[Parameters]) -> str:
     called = getattr(owner, "name", owner.__name__)
     if first["type"] == "extra_forbidden":
         return (
-            f"{called} has no parameter {name!r}{nearest(name, known)}; "
-            f"it has: {quoted(known, most=20)}"
+            f"{called} has no parameter {name!r}{suggest(name, known)}; "
+            f"it has: {quote_list(known, most=20)}"
         )
     if first["type"] == "missing":
         return f"{called} needs {name!r}"
@@ -99,7 +99,7 @@ def class_by_name(
     """
     if name not in homes:
         raise error(
-            f"no {what} {name!r}{nearest(name, homes)}; there are {quoted(list(homes), most=20)}"
+            f"no {what} {name!r}{suggest(name, homes)}; there are {quote_list(list(homes), most=20)}"
         )
     module, _, attribute = homes[name].partition(":")
     found: type[Any] = getattr(import_module(module), attribute)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mhpc.data.decision import Decision, Outcome, outcome_of
-from mhpc.data.disagreement import KEPT
+from mhpc.data.decision import Decision, LabelledScores, labelled_scores
+from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.panel import Panel
-from mhpc.data.profiles import SourceFacts
+from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, Step, scored_cells
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import short_table
-from mhpc.write.formats import What
-from mhpc.write.tables import Library, frame_of, table_of, write_as
+from mhpc.write.formats import Content
+from mhpc.write.tables import Library, frame_of, table_of, write_content
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Result:
     panel: Panel
     consolidation: Consolidation
     decision: Decision
-    sources: tuple[SourceFacts, ...]
+    sources: tuple[SourceProfile, ...]
 
     @property
     def scores(self) -> dict[str, list[str] | FloatArray]:
@@ -49,11 +49,11 @@ class Result:
         return self.consolidation.trace
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> LabelledScores:
         """The scores and the label sets, as formats take them."""
-        return outcome_of(self.consolidation, self.decision.reason)
+        return labelled_scores(self.consolidation, self.decision.reason)
 
-    def to_frame(self, library: Library = "pandas", *, what: What = "labels") -> Any:
+    def to_frame(self, library: Library = "pandas", *, what: Content = "labels") -> Any:
         """Return a dataframe.
 
         Parameters
@@ -71,7 +71,7 @@ class Result:
         target: str | Path,
         *,
         format: str | None = None,  # noqa: A002 - what readers call it too
-        what: What = "labels",
+        what: Content = "labels",
         **parameters: Any,
     ) -> None:
         """Write the result for another tool, whole or not at all.
@@ -89,9 +89,9 @@ class Result:
         """
         from mhpc.explanation.queries import conflicts
 
-        contested = tuple(each.instance for each in conflicts(self, top=KEPT).instances)
-        subject = replace(self.outcome, contested=contested)
-        write_as(target, subject, what, format=format, parameters=parameters)
+        contested = tuple(each.instance for each in conflicts(self, top=MAX_RANKED).instances)
+        subject = replace(self.outcome, review_order=contested)
+        write_content(target, subject, what, format=format, parameters=parameters)
 
     def _repr_html_(self) -> str:
         rows = (

@@ -13,38 +13,38 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mhpc.api import rule_for, scorecards, tell_found
-from mhpc.data.decision import Settled
-from mhpc.data.disagreement import Conflict, Conflicts, Confusion, Dispute
+from mhpc.api import log_consolidation, rule_for, scorecards
+from mhpc.data.decision import FittedRule
+from mhpc.data.disagreement import ConfusedPair, Disagreement, Disagreements, LabelDispute
 from mhpc.data.panel import Panel, labels_per_answer
-from mhpc.data.profiles import Share, SourceFacts, Weakness
+from mhpc.data.profiles import Proportion, SourceProfile, Weakness
 from mhpc.data.scores import Consolidation
-from mhpc.data.selection import Choice, GoldGain, Judged
-from mhpc.data.summary import Model, Summary
+from mhpc.data.selection import CandidateScore, GoldCalibration, Selection
+from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Unknown
-from mhpc.encoding.gold import of_known_sources
+from mhpc.encoding.gold import align_sources
 from mhpc.encoding.panel import encode
-from mhpc.engines.base import Held, open_engine
-from mhpc.engines.local import with_known
+from mhpc.engines.base import EncodedVotes, open_engine
+from mhpc.engines.local import add_gold
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
-from mhpc.explanation.queries import conflicts_of, spoken_about
-from mhpc.explanation.sources import facts_of
+from mhpc.explanation.queries import effective_scope, find_disagreements
+from mhpc.explanation.sources import profile_sources
 from mhpc.methods.registry import make_method
 from mhpc.read.run_folder import read_decision, read_run, read_run_document
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.report.html import write_report
-from mhpc.report.page_data import account_of
-from mhpc.report.summary import run_document, summarise, versions
+from mhpc.report.page_data import page_data_of
+from mhpc.report.summary import run_document, summarize, versions
 from mhpc.result import Result
 from mhpc.settings import RunSettings
-from mhpc.system.checkpoints import Kept, kept, kept_beside
+from mhpc.system.checkpoints import CheckpointStore, checkpoint_folder, checkpoint_run
 from mhpc.system.display import Progress, silent
-from mhpc.system.files import refuse_existing, whole_folder
-from mhpc.system.memory import as_bytes, within_memory
-from mhpc.system.parallel import one_thread_each
+from mhpc.system.files import atomic_folder, check_output
+from mhpc.system.memory import parse_size, use_memory_budget
+from mhpc.system.parallel import single_threaded_blas
 from mhpc.system.serialization import read_model, write_model
 from mhpc.write.tables import write_sources, write_taxonomy
 
@@ -89,14 +89,14 @@ def _several(path: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, eq=False)
-class Revisited:
+class LoadedRun:
     """A run's ``run.json``, and its result; scores that the run left out are 0."""
 
     document: Mapping[str, Any]
     result: Result
 
 
-def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = None) -> Revisited:
+def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = None) -> LoadedRun:
     """Read a run again.
 
     Parameters
@@ -111,8 +111,8 @@ def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = Non
     document = read_run_document(folder)
     consolidation = replace(
         read_run(folder),
-        choice=_choice(document.get("choice")),
-        learnt=cache(partial(_learnt, folder)) if (folder / "model.npz").is_file() else None,
+        selection=_choice(document.get("selection")),
+        fitted=cache(partial(_learnt, folder)) if (folder / "model.npz").is_file() else None,
     )
     if panel is None:
         found = _votes_file(document, folder, votes)
@@ -124,18 +124,18 @@ def revisit(folder: Path, *, votes: str | None = None, panel: Panel | None = Non
         )
     decision = read_decision(folder, consolidation.taxonomy, panel.instances, document["decision"])
     sources = tuple(map(_source, document["sources"]))
-    return Revisited(document, Result(panel, consolidation, decision, sources))
+    return LoadedRun(document, Result(panel, consolidation, decision, sources))
 
 
-def read_conflicts(folder: Path) -> Conflicts:
+def read_conflicts(folder: Path) -> Disagreements:
     """Return what a run found contested and confused; the votes are not needed for it."""
     found = read_run_document(folder)["conflicts"]
     instances = (
-        Conflict(**{**each, "disputed": tuple(Dispute(**one) for one in each["disputed"])})
+        Disagreement(**{**each, "disputed": tuple(LabelDispute(**one) for one in each["disputed"])})
         for each in found["instances"]
     )
-    confusions = (Confusion(**each) for each in found["confusions"])
-    return Conflicts(tuple(instances), found["disputed"], tuple(confusions))
+    confusions = (ConfusedPair(**each) for each in found["confusions"])
+    return Disagreements(tuple(instances), found["disputed"], tuple(confusions))
 
 
 def _votes_file(document: Mapping[str, Any], folder: Path, given: str | None) -> str:
@@ -172,10 +172,10 @@ def _panel(settings: Mapping[str, Any], votes: str, taxonomy: Taxonomy) -> Panel
         )  # fmt: skip
         panel = encode(found, taxonomy, unknown=unknown)
         gold = read_truth(settings["gold"]) if settings["gold"] else None
-        panel = with_known(panel, gold, unknown=unknown)
+        panel = add_gold(panel, gold, unknown=unknown)
     if settings["apply"]:
         earlier = read_model(Path(settings["apply"]))
-        panel = of_known_sources(panel, earlier.sources, earlier.scope)
+        panel = align_sources(panel, earlier.sources, earlier.scope)
     return panel
 
 
@@ -183,26 +183,28 @@ def _learnt(folder: Path) -> Any:
     return read_model(folder).fitted
 
 
-def _choice(found: Mapping[str, Any] | None) -> Choice | None:
+def _choice(found: Mapping[str, Any] | None) -> Selection | None:
     if found is None:
         return None
     candidates = tuple(
-        Judged(**{**each, "specific": tuple(each["specific"]), "closed": tuple(each["closed"])})
+        CandidateScore(
+            **{**each, "specific": tuple(each["specific"]), "closed": tuple(each["closed"])}
+        )
         for each in found["candidates"]
     )
-    gold = GoldGain(**found["gold"]) if found["gold"] else None
+    gold = GoldCalibration(**found["gold"]) if found["gold"] else None
     named = {view: tuple(found[view]) for view in ("specific", "closed")}
-    return Choice(**{**found, **named, "candidates": candidates, "gold": gold})
+    return Selection(**{**found, **named, "candidates": candidates, "gold": gold})
 
 
-def _source(found: Mapping[str, Any]) -> SourceFacts:
+def _source(found: Mapping[str, Any]) -> SourceProfile:
     shares = {
-        name: Share(*(_number(each) for each in found[name]))
+        name: Proportion(*(_number(each) for each in found[name]))
         for name in ("accurate", "vague", "wrong")
     }
-    errs = tuple(Weakness(**each) for each in found["errs"])
+    errs = tuple(Weakness(**each) for each in found["weaknesses"])
     depth = _number(found["mean_depth"])
-    return SourceFacts(**{**found, **shares, "errs": errs, "mean_depth": depth})
+    return SourceProfile(**{**found, **shares, "weaknesses": errs, "mean_depth": depth})
 
 
 def _number(value: float | None) -> float:
@@ -211,7 +213,7 @@ def _number(value: float | None) -> float:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputFiles:
     """What was there to be read.
 
     Attributes
@@ -222,10 +224,10 @@ class Inputs:
         By which it is seen that one has changed.
     """
 
-    prints: Mapping[str, dict[str, Any]]
+    fingerprints: Mapping[str, dict[str, Any]]
     states: Mapping[Path, State]
 
-    def refuse_changed(self) -> None:
+    def check_unchanged(self) -> None:
         """Refuse files that somebody wrote to since; one that is gone was read before."""
         for path, before in self.states.items():
             now = state_of(path)
@@ -235,15 +237,15 @@ class Inputs:
                 )
 
 
-def look_at(files: Mapping[str, str | None]) -> Inputs:
+def fingerprint_inputs(files: Mapping[str, str | None]) -> InputFiles:
     """Return what files hold, of those that are files: by what they are to the run, their paths."""
     there = {name: Path(file) for name, file in files.items() if file and lasts(Path(file))}
     # Looked at before they are read, so that no change meanwhile is missed.
     states = {path: state_of(path) for path in there.values()}
-    return Inputs({name: fingerprint(path) for name, path in there.items()}, states)
+    return InputFiles({name: fingerprint(path) for name, path in there.items()}, states)
 
 
-def account(
+def page_data_of_run(
     folder: Path, *, votes: str | None = None, panel: Panel | None = None
 ) -> dict[str, Any]:
     """Return the facts of a run's report, from its folder and its votes, which are read again.
@@ -257,8 +259,8 @@ def account(
     panel : Panel, optional
         The votes as they were encoded, where they are at hand, as at the end of a run.
     """
-    found = revisit(folder, votes=votes, panel=panel)
-    return account_of(found.result, found.document)
+    found = load_run(folder, votes=votes, panel=panel)
+    return page_data_of(found.result, found.document)
 
 
 _LOG = logging.getLogger("mhpc")
@@ -280,37 +282,41 @@ def run(
     force: bool = False,
     resume: bool = False,
     progress: Progress = silent,
-) -> Summary:
+) -> RunSummary:
     """Do the main job, from files to a folder that appears whole or not at all.
 
     What is finished on the way is kept beside the folder until it is there; with `resume` it is
     taken from a run that ended before, if settings and files are the same.
     """
-    refuse_existing(output, force=force)
-    inputs = look_at({name: getattr(settings, name) for name in _FILES})
-    stages = Kept(kept_beside(output), _key(settings, inputs))
-    with within_memory(as_bytes(settings.memory)), one_thread_each(), kept(stages):
+    check_output(output, force=force)
+    inputs = fingerprint_inputs({name: getattr(settings, name) for name in _FILES})
+    stages = CheckpointStore(checkpoint_folder(output), _key(settings, inputs))
+    with (
+        use_memory_budget(parse_size(settings.memory)),
+        single_threaded_blas(),
+        checkpoint_run(stages),
+    ):
         return _run(settings, inputs, stages, output, force, resume, progress)
 
 
 def _run(
     settings: RunSettings,
-    inputs: Inputs,
-    stages: Kept,
+    inputs: InputFiles,
+    stages: CheckpointStore,
     output: Path,
     force: bool,
     resume: bool,
     progress: Progress,
-) -> Summary:
+) -> RunSummary:
     seconds: dict[str, float] = {}
     earlier = read_model(Path(settings.apply)) if settings.apply else None
-    memory = as_bytes(settings.memory)
+    memory = parse_size(settings.memory)
     with (
-        whole_folder(output, force=force) as folder,
+        atomic_folder(output, force=force) as folder,
         open_engine(settings.engine, memory=memory) as engine,
     ):
         stages.begin(resume=resume)
-        if settings.truth and not engine.whole:
+        if settings.truth and not engine.is_local:
             raise ParameterError(
                 f"--truth cannot be given with --engine {settings.engine}; measure afterwards: "
                 f"mhpc evaluate {output} --truth {settings.truth}"
@@ -329,65 +335,67 @@ def _run(
                 progress=progress,
             )  # fmt: skip
             del votes
-        inputs.refuse_changed()
+        inputs.check_unchanged()
         with _stage("consolidating", seconds, progress):
             if earlier is None:
                 method = make_method(settings.method, settings.parameters, seed=settings.seed)
                 held = held.for_method(method, folder)
-                found = held.learn(method, progress=progress)
+                found = held.fit_and_score(method, progress=progress)
                 model = _model(held, found, _settled(settings, held, found))
             else:
                 found, model = held.apply(earlier, progress=progress), earlier
-        tell_found(found)
+        log_consolidation(found)
         with _stage("evaluating", seconds, progress):
-            cards = scorecards(found, model.settled, truth, settings.unknown) if truth else ()
+            cards = scorecards(found, model.rule, truth, settings.unknown) if truth else ()
         with _stage("writing", seconds, progress):
-            write_taxonomy(folder / "taxonomy.csv", held.shape.taxonomy)
+            write_taxonomy(folder / "taxonomy.csv", held.template.taxonomy)
             if model.fitted is not None:
                 write_model(folder / "model.npz", model)
-            scope = spoken_about(held.parts, held.shape)
-            counts = held.finish(
-                folder, found, model.settled, top=settings.top, scope=scope, progress=progress
+            scope = effective_scope(held.partitions, held.template)
+            counts = held.write_results(
+                folder, found, model.rule, top=settings.top, scope=scope, progress=progress
             )
-            sources = facts_of(held.parts, held.shape, counts)
-            conflicts = conflicts_of(held.parts, scope, counts)
+            sources = profile_sources(held.partitions, held.template, counts)
+            conflicts = find_disagreements(held.partitions, scope, counts)
             write_sources(folder / "sources.csv", sources)
         found = replace(found, notes=(*found.notes, *stages.notes))
-        summary = summarise(found, counts, model.settled, sources, conflicts, cards, seconds)
-        document = run_document(settings.model_dump(), inputs.prints, summary)
+        summary = summarize(found, counts, model.rule, sources, conflicts, cards, seconds)
+        document = run_document(settings.model_dump(), inputs.fingerprints, summary)
         (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
         if settings.report:
             progress("reporting", 0, 0)
             # Here the votes are at hand; elsewhere they are read once more.
-            write_report(folder, account(folder, panel=held.shape if engine.whole else None))
-        if not engine.whole:
+            write_report(
+                folder, page_data_of_run(folder, panel=held.template if engine.is_local else None)
+            )
+        if not engine.is_local:
             # Workers that took over from others may have read them late.
-            inputs.refuse_changed()
+            inputs.check_unchanged()
     return summary
 
 
-def _key(settings: RunSettings, inputs: Inputs) -> dict[str, Any] | None:
+def _key(settings: RunSettings, inputs: InputFiles) -> dict[str, Any] | None:
     """Return what finished stages depend on, by name; None where that comes through a pipe."""
     files = {name: getattr(settings, name) for name in _FILES}
     if any(file == "-" or Path(file).is_fifo() for file in files.values() if file):
         return None
     # Of files it matters what is in them, not where they are.
-    return {**settings.model_dump(include=_MATTERS), **inputs.prints, **versions()}
+    return {**settings.model_dump(include=_MATTERS), **inputs.fingerprints, **versions()}
 
 
-def _settled(settings: RunSettings, held: Held, found: Consolidation) -> Settled:
+def _settled(settings: RunSettings, held: EncodedVotes, found: Consolidation) -> FittedRule:
     rule = rule_for(
         found,
         settings.rule or ("threshold" if settings.threshold else None),
-        depth_bias=settings.depth_bias, level=settings.threshold, paths=settings.paths,
+        depth_bias=settings.depth_bias, threshold=settings.threshold, paths=settings.paths,
     )  # fmt: skip
-    return rule.settle(held.seen(found), labels_per_answer=labels_per_answer(held.parts))
+    return rule.fit(held.rule_sample(found), labels_per_answer=labels_per_answer(held.partitions))
 
 
-def _model(held: Held, found: Consolidation, settled: Settled) -> Model:
+def _model(held: EncodedVotes, found: Consolidation, settled: FittedRule) -> Model:
     """Return what the run learnt; what it decides by alone where the method keeps nothing."""
-    learnt = found.learnt() if found.learnt else None
-    sources, scope = held.parts.sources, held.shape.scope
+    learnt = found.fitted() if found.fitted else None
+    sources, scope = held.partitions.sources, held.template.scope
     return Model(found.method, dict(found.parameters), learnt, settled, sources, scope)
 
 

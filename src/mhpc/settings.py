@@ -67,7 +67,7 @@ class RunSettings(Parameters):
     teach what is learnt of the others."""
 
     rule: str | None = None
-    """How scores become label sets: expected-f, threshold, sure, one-path or top-paths. Unless
+    """How scores become label sets: expected-f, threshold, min-probability, one-path or top-paths. Unless
     given: one-path where instances have one true label, expected-f where the method's scores are
     shares of sources, else threshold."""
 
@@ -117,7 +117,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         found = _toml(content, path)
     if not isinstance(found, dict):
         raise UnreadableError(f"settings {path}: not the run.json of a run")
-    _refuse_wrong(found, path)
+    _check_values(found, path)
     return found
 
 
@@ -130,7 +130,7 @@ def _toml(content: bytes, path: Path) -> dict[str, Any]:
         raise UnreadableError(f"settings {path}: {error}") from None
 
 
-def _refuse_wrong(found: dict[str, Any], path: Path) -> None:
+def _check_values(found: dict[str, Any], path: Path) -> None:
     """Check what the file says by itself, so that the message can name it."""
     try:
         RunSettings(**{"votes": "-", "taxonomy": "-", **found})

@@ -43,7 +43,10 @@ def scores(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
 
 @pytest.mark.parametrize("method", ANYWHERE)
 def test_the_same_votes_are_scored_as_they_were(votes: Path, mhpc: Mhpc, method: str) -> None:
-    again = {"mhpc": {"max_iter": 0, "neighbours": 15}, "mpc-u": {"max_iter": 0, "neighbours": 15}}
+    again = {
+        "mhpc": {"max_iter": 0, "n_neighbors": 15},
+        "mpc-u": {"max_iter": 0, "n_neighbors": 15},
+    }
     options = [
         part for key, value in again.get(method, {}).items() for part in ("--set", f"{key}={value}")
     ]
@@ -120,7 +123,7 @@ def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
         ("--taxonomy", "tree.csv"),
         ("--set", "lam=1"),
         ("--threshold", "0.5"),
-        ("--rule", "sure"),
+        ("--rule", "min-probability"),
         ("--depth-bias", "1"),
     ],
 )

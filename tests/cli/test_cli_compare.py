@@ -24,18 +24,18 @@ def test_methods_are_judged_without_truth(mhpc: Mhpc) -> None:
 def test_every_combination_of_values_is_tried(mhpc: Mhpc) -> None:
     done = mhpc(
         "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mpc-u",
-        "--set", "lam=1,5", "--set", "sigma=0.3,none", "--set", "neighbours=2", "--json",
+        "--set", "lam=1,5", "--set", "sigma=0.3,none", "--set", "n_neighbors=2", "--json",
     )  # fmt: skip
     names = [each["name"] for each in json.loads(done.stdout)]
     assert names == [
         "sa",
-        "mpc-u, lam=1, sigma=0.3, neighbours=2",
-        "mpc-u, lam=1, sigma=None, neighbours=2",
-        "mpc-u, lam=5, sigma=0.3, neighbours=2",
-        "mpc-u, lam=5, sigma=None, neighbours=2",
+        "mpc-u, lam=1, sigma=0.3, n_neighbors=2",
+        "mpc-u, lam=1, sigma=None, n_neighbors=2",
+        "mpc-u, lam=5, sigma=0.3, n_neighbors=2",
+        "mpc-u, lam=5, sigma=None, n_neighbors=2",
     ]
-    tried = [each["judged"]["parameters"] for each in json.loads(done.stdout)[1:]]
-    assert [(each["lam"], each["sigma"]) for each in tried] == [
+    successive_halving = [each["judged"]["parameters"] for each in json.loads(done.stdout)[1:]]
+    assert [(each["lam"], each["sigma"]) for each in successive_halving] == [
         (1, 0.3), (1, None), (5, 0.3), (5, None)
     ]  # fmt: skip
 

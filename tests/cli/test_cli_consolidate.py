@@ -49,7 +49,7 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     assert header(out / "sources.csv") == [
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-        "wrong", "wrong_low", "wrong_high", "errs_under", "voice", "kin", "kinship", "copy",
+        "wrong", "wrong_low", "wrong_high", "errs_under", "independence", "nearest_source", "dependence", "copy",
     ]  # fmt: skip
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 
@@ -239,7 +239,7 @@ def test_known_instances_come_out_as_they_are_known(garden: Path, mhpc: Mhpc) ->
 
 def test_what_was_judged_and_chosen_is_in_the_run_document(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT")
-    choice = document(garden / "OUT")["choice"]
+    choice = document(garden / "OUT")["selection"]
     assert choice["closed"]
     assert choice["reason"]
     assert {"name", "closed", "specific", "seconds"} <= choice["candidates"][0].keys()
@@ -280,10 +280,13 @@ def test_a_rule_and_how_deep_are_recorded_and_used(garden: Path, mhpc: Mhpc) -> 
     ("options", "message"),
     [
         (("--rule", "expected-f", "--threshold", "0.5"), "--threshold cannot be given with --rule"),
-        (("--rule", "sure", "--paths", "2"), "the rules that have it: top-paths"),
+        (("--rule", "min-probability", "--paths", "2"), "the rules that have it: top-paths"),
         (("--paths", "2"), "--paths cannot be given without --rule"),
         (("--threshold", "0.5", "--paths", "2"), "--paths cannot be given with --rule threshold"),
-        (("--rule", "sure", "--threshold", "5"), "sure: level = 5.0 is not allowed"),
+        (
+            ("--rule", "min-probability", "--threshold", "5"),
+            "min-probability: threshold = 5.0 is not allowed",
+        ),
         (("--rule", "deepest"), "no rule 'deepest'"),
         (("--depth-bias", "100"), "depth_bias = 100.0 is not allowed"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mhpc.methods.registry import METHODS
-from mhpc.read.run_folder import read_outcome
+from mhpc.read.run_folder import read_labelled_scores
 from mhpc.read.votes import read_votes
 from mhpc.rules.registry import RULES
 from tests.fixtures.damaged_files import mutated
@@ -59,7 +59,7 @@ def test_odd_tables_are_consolidated_or_refused(mhpc: Run, rng: random.Random) -
         made = {path.name for path in Path().iterdir()} - {"votes.csv", "taxonomy.csv", "truth.csv"}
         assert made == ({"OUT"} if done.returncode == 0 else set())
         if done.returncode == 0:
-            read_outcome(Path("OUT"))
+            read_labelled_scores(Path("OUT"))
 
 
 @settings(few, max_examples=4)
@@ -97,7 +97,7 @@ def test_ids_that_mean_something_elsewhere_come_through(
     assert done.returncode == 0, done.stderr
     for source in sources:
         assert source in done.stdout
-    found = read_outcome(garden / "OUT").consolidation
+    found = read_labelled_scores(garden / "OUT").consolidation
     assert found.instances.ids == tuple(ids)
     assert found.taxonomy.labels.ids == tuple(ids)
     ask(mhpc, tables, random.Random(0))
@@ -128,7 +128,7 @@ def test_an_output_that_is_a_link_is_written_to_where_it_points(mhpc: Run, garde
     (garden / "LINK").symlink_to("REAL")
     assert mhpc("consolidate", *BOTH, "-o", "LINK", "--method", "wa", "--force").returncode == 0
     assert (garden / "LINK").is_symlink()
-    assert read_outcome(garden / "REAL").consolidation.method == "wa"
+    assert read_labelled_scores(garden / "REAL").consolidation.method == "wa"
     assert not [path.name for path in garden.iterdir() if path.name.startswith(".")]
 
 

@@ -19,7 +19,7 @@ from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.encoding.panel import encode
 from mhpc.read.taxonomy import read_taxonomy
-from mhpc.read.taxonomy_formats import HIERARCHIES
+from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.vote_formats import FORMATS
 from mhpc.read.votes import read_votes
 from tests.fixtures.build import GARDEN
@@ -412,7 +412,7 @@ def by_name(taxonomy: Taxonomy) -> dict[str, set[str]]:
 
 def test_every_hierarchy_is_in_the_battery() -> None:
     elsewhere = {"arff", "icd-10-cm"}
-    assert {name for name, _ in HIERARCHY_WAYS.values()} | elsewhere == set(HIERARCHIES)
+    assert {name for name, _ in HIERARCHY_WAYS.values()} | elsewhere == set(TAXONOMY_FORMATS)
 
 
 @pytest.mark.parametrize("insist", [False, True], ids=["sniffed", "insisted"])

@@ -12,7 +12,7 @@ from mhpc.data import panel as dividing
 from mhpc.data.panel import Panel
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.encoding.gold import clamped, encode_truth, with_gold
+from mhpc.encoding.gold import add_gold_labels, clamp_gold, encode_truth
 from mhpc.errors import ConvergenceWarning, UnknownMethodError
 from mhpc.methods.base import Method, MethodParameters
 from mhpc.methods.registry import METHODS, make_method, method_class
@@ -21,8 +21,8 @@ from mhpc.read.truth import read_truth
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 BEYOND: dict[str, Any] = {
-    "votes": "each", "neighbours": 3, "shrink": "answers", "sigma": None, "fill": 0.3,
-    "lam": 1.0, "max_iter": 0, "sources": "independent",
+    "votes": "each", "n_neighbors": 3, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
+    "lam": 1.0, "max_iter": 0, "source_weights": "learned",
 }  # fmt: skip
 """MHPC with every parameter past the paper."""
 
@@ -30,8 +30,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
     "wa": [{}, {"votes": "augmented"}],
     "majority": [{}],
-    "wawa": [{}, {"smooth": 0.0}],
-    "inat": [{}, {"least": 1}],
+    "wawa": [{}, {"prior_answers": 0.0}],
+    "inat": [{}, {"min_answers": 1}],
     "dawid-skene": [{}],
     "one-truth": [{}],
     "mlcm": [{}],
@@ -43,9 +43,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         BEYOND,
         {**BEYOND, "solver": "graph"},
     ],
-    "cross-source": [{}, {"sources": "independent"}],
+    "cross-source": [{}, {"source_weights": "learned"}],
     "auto": [{}],
-    "channel": [{}, {"sources": "independent"}],
+    "channel": [{}, {"source_weights": "learned"}],
 }
 
 ALL = [
@@ -190,10 +190,10 @@ def test_scores_as_input_lie_between_silence_and_certainty(method: Method) -> No
 def test_gold_is_accepted_and_stays_as_it_is(method: Method) -> None:
     panel = panel_of(ROWS)
     known = read_truth({"instance": ["p1", "p3"], "label": ["fuchsia", "finch"]})
-    taught = with_gold(panel, encode_truth(known, GARDEN, panel.instances))
+    append_gold_source = add_gold_labels(panel, encode_truth(known, GARDEN, panel.instances))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = clamped(method.consolidate(taught), taught.gold)
+        found = clamp_gold(method.consolidate(append_gold_source), append_gold_source.gold)
     scores = dense(found.score)
     assert np.isfinite(scores).all()
     assert (
@@ -269,10 +269,10 @@ def test_what_was_learnt_concludes_as_the_method_did(method: Method) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = method.consolidate(panel)
-    assert found.learnt is not None
-    learnt = found.learnt()
+    assert found.fitted is not None
+    learnt = found.fitted()
     for at in range(len(panel.instances)):
-        alone = learnt.views(panel.part(np.array([at])))
+        alone = learnt.predict(panel.part(np.array([at])))
         np.testing.assert_allclose(dense(alone.score)[0], dense(found.score)[at], atol=1e-9)
         np.testing.assert_allclose(dense(alone.specific)[0], dense(found.specific)[at], atol=1e-9)
 

@@ -31,7 +31,7 @@ _CHOOSES = "may choose otherwise"
 METHODS: Mapping[str, Method] = {str(variant.id): variant.values[0] for variant in ALL}  # type: ignore[misc]
 
 
-def ways_of(*names: str, why: str) -> Waived:
+def count_paths(*names: str, why: str) -> Waived:
     """Waive a property for some methods in all their variants."""
     return {each: why for each in METHODS if each.partition(" ")[0] in names}
 
@@ -47,21 +47,21 @@ NOT_ABOVE_CHILDREN: Waived = {
 }
 
 BEYOND_ONE: Waived = {
-    **ways_of("mhpc", "mpc-u", why=_ROOTS),
-    **ways_of(
+    **count_paths("mhpc", "mpc-u", why=_ROOTS),
+    **count_paths(
         "channel", why="`specific` is a number of votes, of which an answer may have several"
     ),
-    **ways_of("cross-source", why="`specific` is a regression, which knows no 1"),
+    **count_paths("cross-source", why="`specific` is a regression, which knows no 1"),
     "auto": "`specific` is that of what was chosen",
 }
 
 CHANGED_BY_DOUBLING: Waived = {
-    **ways_of("wa", "mhpc", why="support is a bound that narrows as answers grow"),
+    **count_paths("wa", "mhpc", why="support is a bound that narrows as answers grow"),
     "wawa": "twice the answers outweigh those that every source is taken to have given",
     "dawid-skene": "twice the answers outweigh the mean of the level twice as much",
     "one-truth": "twice the answers outweigh the mean profile twice as much",
     "mlcm": "groups of twice the size hold on to their own label half as much",
-    **ways_of(
+    **count_paths(
         "cross-source",
         "channel",
         why="twice the answers outweigh what is usual, or one unnamed answer, twice as much",
@@ -73,16 +73,18 @@ CHANGED_BY_A_LABEL: Waived = {
     "dawid-skene": "a label more that is not affirmed is a false alarm less for everyone",
     "one-truth": "every label takes half an answer's worth of popularity",
     "channel": "one more root that others may be taken for",
-    "channel {'sources': 'independent'}": "one more root that others may be taken for",
+    "channel {'source_weights': 'learned'}": "one more root that others may be taken for",
     "auto": _CHOOSES,
 }
 
 LOWERED_BY_SUPPORT: Waived = {
-    **ways_of("mhpc", "mpc-u", "channel", why="another mean answer has other neighbours"),
-    **ways_of("wawa", why="an answer changes the majority, and what all who answered are worth"),
+    **count_paths("mhpc", "mpc-u", "channel", why="another mean answer has other neighbours"),
+    **count_paths(
+        "wawa", why="an answer changes the majority, and what all who answered are worth"
+    ),
     "dawid-skene": "an answer changes what is believed of its source, and of all others",
     "one-truth": "an answer changes what is believed of its source, and of all others",
-    **ways_of("cross-source", why="an answer changes which labels go with which"),
+    **count_paths("cross-source", why="an answer changes which labels go with which"),
     "auto": _CHOOSES,
 }
 
@@ -213,7 +215,7 @@ def assert_sound(result: Result) -> None:
     sets = dense(result.decision.reason) > 0
     assert not ((sets @ dense(found.taxonomy.closure) > 0) & ~sets).any()
     for each in result.sources:
-        assert np.isfinite([each.coverage, each.voice, each.kinship]).all()
+        assert np.isfinite([each.coverage, each.independence, each.dependence]).all()
         # Of a source that gave no label there is nothing to have a share of.
         assert np.isnan(each.mean_depth) == np.isnan(each.accurate.value)
         if not np.isnan(each.mean_depth):
@@ -318,7 +320,7 @@ def test_a_hundred_thousand_siblings_are_no_more_than_those_that_are_said(method
     assert len(result.labels) == 7
 
 
-@pytest.mark.parametrize("sources", ["equal", "independent"])
+@pytest.mark.parametrize("sources", ["equal", "learned"])
 def test_channel_refuses_as_many_siblings_as_would_all_be_taken_for_each_other(
     sources: str,
 ) -> None:
@@ -331,8 +333,8 @@ def test_auto_does_without_what_does_not_fit(sources: int) -> None:
     found = make_method("auto").consolidate(panel_of(_of_siblings(sources), _wide()))
     assert np.isfinite(dense(found.score)).all()
     assert any(note.startswith("channel was not tried: ") for note in found.notes)
-    assert found.choice is not None
-    assert "channel" not in (*found.choice.specific, *found.choice.closed)
+    assert found.selection is not None
+    assert "channel" not in (*found.selection.specific, *found.selection.closed)
 
 
 def _of_siblings(sources: int = 3) -> list[Row]:
@@ -351,7 +353,7 @@ def _wide() -> Taxonomy:
 
 
 GROUPED_BY_POSITION: Waived = {
-    **ways_of(
+    **count_paths(
         "channel", why="of more than five sources some are explained together, by their positions"
     ),
     "auto": "of more than four sources some are hidden together, drawn by their positions",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mhpc.data.decision import Settled
+from mhpc.data.decision import FittedRule
 from mhpc.data.index import Index
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model
@@ -18,17 +18,17 @@ from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ParameterError
 from mhpc.numerics.arrays import BoolArray, FloatArray, dense
 from mhpc.rules.base import Rule
-from mhpc.rules.paths import Paths
+from mhpc.rules.paths import FittedPaths
 from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.system.serialization import read_model, write_model
 from tests.fixtures.build import DAG, GARDEN
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "expected-f": [{}, {"over": "each"}],
-    "threshold": [{}, {"level": 0.4}, {"level": 3.0}],
-    "sure": [{}, {"level": 0.9}],
-    "one-path": [{}, {"level": 0.4}],
-    "top-paths": [{}, {"paths": 1}, {"paths": 2, "level": 0.4}],
+    "threshold": [{}, {"threshold": 0.4}, {"threshold": 3.0}],
+    "min-probability": [{}, {"threshold": 0.9}],
+    "one-path": [{}, {"threshold": 0.4}],
+    "top-paths": [{}, {"paths": 1}, {"paths": 2, "threshold": 0.4}],
 }
 
 ALL = [
@@ -75,17 +75,17 @@ def scored(
     score: Any, specific: Any, taxonomy: Taxonomy, level: float | None = None
 ) -> Consolidation:
     instances = Index(tuple(f"x{i}" for i in range(score.shape[0])))
-    return Consolidation(taxonomy, instances, score, specific, "by hand", level=level)
+    return Consolidation(taxonomy, instances, score, specific, "by hand", threshold=level)
 
 
-def chosen(settled: Settled, found: Consolidation) -> BoolArray:
+def chosen(settled: FittedRule, found: Consolidation) -> BoolArray:
     assert isinstance(found.score, np.ndarray)
     assert isinstance(found.specific, np.ndarray)
-    return dense(settled.sets(found.score, found.specific, found.taxonomy)) > 0
+    return dense(settled.decide(found.score, found.specific, found.taxonomy)) > 0
 
 
-def settle(name: str, parameters: dict[str, Any], found: Consolidation, **more: Any) -> Settled:
-    return make_rule(name, **parameters, **more).settle(found, labels_per_answer=WANTED)
+def fit(name: str, parameters: dict[str, Any], found: Consolidation, **more: Any) -> FittedRule:
+    return make_rule(name, **parameters, **more).fit(found, labels_per_answer=WANTED)
 
 
 def test_every_rule_is_tried_here() -> None:
@@ -110,8 +110,8 @@ def test_a_decision_says_by_which_rule_it_is(name: str, parameters: dict[str, An
 def test_with_a_label_come_all_its_ancestors_and_reasons_say_which_was_meant(
     name: str, parameters: dict[str, Any], found: Consolidation, bias: float
 ) -> None:
-    settled = settle(name, parameters, found, depth_bias=bias)
-    reason = dense(settled.sets(found.score, found.specific, found.taxonomy))
+    settled = fit(name, parameters, found, depth_bias=bias)
+    reason = dense(settled.decide(found.score, found.specific, found.taxonomy))
     sets, own = reason > 0, reason == 1
     closure = dense(found.taxonomy.closure)
     assert np.array_equal(sets, own.astype(float) @ closure > 0)
@@ -125,17 +125,17 @@ def test_with_a_label_come_all_its_ancestors_and_reasons_say_which_was_meant(
 def test_sparse_scores_and_any_division_give_the_same_sets(
     name: str, parameters: dict[str, Any], found: Consolidation, bias: float
 ) -> None:
-    settled = settle(name, parameters, found, depth_bias=bias)
+    settled = fit(name, parameters, found, depth_bias=bias)
     sparsely = scored(
         sparse.csr_array(found.score),
         sparse.csr_array(found.specific),
         found.taxonomy,
-        found.level,
+        found.threshold,
     )
-    assert settle(name, parameters, sparsely, depth_bias=bias) == settled
+    assert fit(name, parameters, sparsely, depth_bias=bias) == settled
     whole = chosen(settled, found)
     rows = [
-        settled.sets(matrices.score[i : i + 1], matrices.specific[i : i + 1], found.taxonomy)
+        settled.decide(matrices.score[i : i + 1], matrices.specific[i : i + 1], found.taxonomy)
         for matrices in (found, sparsely)
         for i in range(len(found.instances))
     ]
@@ -152,7 +152,7 @@ def test_round_scores_that_were_computed_otherwise_are_decided_the_same(
     specific = rng.permutation(len(GARDEN) * 40).reshape(40, -1) / 400.0
     otherwise = scores * (1 + noise * rng.random(scores.shape))
     found, again = (scored(each, specific, GARDEN) for each in (scores, otherwise))
-    settled = settle(name, parameters, found)
+    settled = fit(name, parameters, found)
     assert np.array_equal(chosen(settled, found), chosen(settled, again))
 
 
@@ -165,9 +165,9 @@ def test_round_scores_that_were_computed_otherwise_are_decided_the_same(
 def test_a_larger_bias_never_answers_less_deep(
     name: str, parameters: dict[str, Any], found: Consolidation, biases: list[float]
 ) -> None:
-    steps = [settle(name, parameters, found, depth_bias=bias) for bias in biases]
+    steps = [fit(name, parameters, found, depth_bias=bias) for bias in biases]
     for less, more in pairwise(chosen(settled, found) for settled in steps):
-        if isinstance(steps[0], Paths):
+        if isinstance(steps[0], FittedPaths):
             # Paths end deeper, which on a branch may be elsewhere.
             assert (_deepest(less, found) <= _deepest(more, found)).all()
         else:
@@ -182,7 +182,7 @@ def test_paths_in_a_tree_are_taken_back_the_way_they_went(
     found: Consolidation, biases: list[float]
 ) -> None:
     steps = [
-        chosen(settle("top-paths", {"paths": 3}, found, depth_bias=bias), found)
+        chosen(fit("top-paths", {"paths": 3}, found, depth_bias=bias), found)
         for bias in [*biases, 0.0]
     ]
     for less, more in pairwise(steps):
@@ -210,9 +210,9 @@ def test_what_was_settled_can_be_kept(
     tmp_path: Path, name: str, parameters: dict[str, Any]
 ) -> None:
     scores = np.random.default_rng(0).random((5, len(GARDEN)))
-    settled = settle(name, parameters, scored(scores, scores, GARDEN), depth_bias=0.5)
+    settled = fit(name, parameters, scored(scores, scores, GARDEN), depth_bias=0.5)
     write_model(tmp_path / "model.npz", Model("sa", {}, None, settled, Index(("ann",)), None))
-    assert read_model(tmp_path).settled == settled
+    assert read_model(tmp_path).rule == settled
     assert settled.rule == name
     assert settled.parameters["depth_bias"] == 0.5
 

@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.hierarchy import deepest, most_specific, raised
+from mhpc.data.hierarchy import deepest, most_specific, propagate_up
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, GARDEN, panel_of
@@ -18,14 +18,16 @@ def test_a_parent_is_raised_to_its_best_child_sparse_or_not() -> None:
         scores = some_scores(taxonomy)
         below = dense(taxonomy.closure).T > 0
         expected = np.stack([np.where(below, row, 0).max(axis=1) for row in scores])
-        np.testing.assert_array_equal(raised(scores, taxonomy), expected)
-        np.testing.assert_array_equal(dense(raised(sparse.csr_array(scores), taxonomy)), expected)
+        np.testing.assert_array_equal(propagate_up(scores, taxonomy), expected)
+        np.testing.assert_array_equal(
+            dense(propagate_up(sparse.csr_array(scores), taxonomy)), expected
+        )
 
 
 def test_raising_leaves_its_input_as_it_was() -> None:
     scores = some_scores(GARDEN)
     before = scores.copy()
-    raised(scores, GARDEN)
+    propagate_up(scores, GARDEN)
     np.testing.assert_array_equal(scores, before)
 
 

@@ -136,10 +136,10 @@ def test_a_source_not_heard_yet_says_what_is_held_true_unless_a_method_knows_bet
     panel = panel_of(ROWS)
     score, said = np.zeros((2, 9)), np.ones((2, 9))
     plain = Consolidation(panel.taxonomy, panel.instances, score, score + 2, "some")
-    assert plain.foretold("closed") is plain.score
-    assert plain.foretold("specific") is plain.specific
-    knowing = replace(plain, said=(said, said + 1))
-    assert dense(knowing.foretold("specific"))[0, 0] == 1.0
-    assert dense(knowing.foretold("closed"))[0, 0] == 2.0
-    assert plain.level is None
+    assert plain.predict_answers("closed") is plain.score
+    assert plain.predict_answers("specific") is plain.specific
+    knowing = replace(plain, expected_answers=(said, said + 1))
+    assert dense(knowing.predict_answers("specific"))[0, 0] == 1.0
+    assert dense(knowing.predict_answers("closed"))[0, 0] == 2.0
+    assert plain.threshold is None
     assert not plain.one_truth

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mhpc.data import panel as dividing
-from mhpc.data.panel import Panel, Scoped, Whole, draw, part_of, spans
+from mhpc.data.panel import Panel, SinglePartition, WithScope, hash_ids, panel_block, spans
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, Row, panel_of
@@ -29,7 +29,7 @@ def test_sums_do_not_depend_on_how_instances_are_divided(
 ) -> None:
     monkeypatch.setattr(dividing, "_INSTANCES", instances)
     panel = some_panel()
-    occurrences, answers = Whole(panel).total(said)
+    occurrences, answers = SinglePartition(panel).sum(said)
     np.testing.assert_allclose(occurrences, panel.occurrences)
     assert answers == len(panel.instance)
 
@@ -53,7 +53,7 @@ def test_a_part_has_the_answers_to_its_instances_and_all_sources() -> None:
             dense(part.mean(kind, "answers")),
             dense(panel.mean(kind, "answers"))[at],
         )
-    assert part_of(panel, slice(0, len(panel.instances))) is panel
+    assert panel_block(panel, slice(0, len(panel.instances))) is panel
 
 
 def test_a_part_knows_what_is_known_of_its_instances() -> None:
@@ -67,22 +67,22 @@ def test_a_part_knows_what_is_known_of_its_instances() -> None:
 
 def test_a_sample_depends_on_ids_alone_and_keeps_their_order() -> None:
     panel = some_panel()
-    few = Whole(panel).sample(6)
+    few = SinglePartition(panel).sample(6)
     assert len(few.instances) == 6
     place = panel.instances.locate(few.instances)
     assert (np.diff(place) > 0).all()
     backwards = panel.part(np.arange(10, len(panel.instances)))
-    drawn = set(Whole(backwards).sample(6).instances)
-    lots = dict(zip(backwards.instances, draw(backwards.instances), strict=True))
-    assert drawn == set(sorted(lots, key=lots.__getitem__)[:6])
-    assert Whole(panel).sample(1000) is panel
+    drawn = set(SinglePartition(backwards).sample(6).instances)
+    sampling_order = dict(zip(backwards.instances, hash_ids(backwards.instances), strict=True))
+    assert drawn == set(sorted(sampling_order, key=sampling_order.__getitem__)[:6])
+    assert SinglePartition(panel).sample(1000) is panel
 
 
 def test_scoped_parts_have_the_scope_in_sums_and_samples() -> None:
     panel = some_panel()
     scope = panel.augmented[:3].astype(bool).astype(float)
-    parts = Scoped(Whole(panel), scope)
-    (trials,) = parts.total(trials_of)
+    parts = WithScope(SinglePartition(panel), scope)
+    (trials,) = parts.sum(trials_of)
     expected = np.bincount(panel.source, minlength=3).astype(float) @ dense(scope)
     np.testing.assert_allclose(trials, expected)
     assert parts.sample(5).scope is scope

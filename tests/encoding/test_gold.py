@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 import mhpc
-from mhpc.encoding.gold import clamped, encode_truth, with_gold
+from mhpc.encoding.gold import add_gold_labels, clamp_gold, encode_truth
 from mhpc.numerics.arrays import dense
 from mhpc.read.truth import read_truth
 from tests.fixtures.build import GARDEN, panel_of
@@ -14,7 +14,7 @@ ROWS = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "flower"), ("z"
 
 def gold_of(panel: mhpc.Panel, **labels: str | None) -> mhpc.Panel:
     truth = read_truth({"instance": list(labels), "label": list(labels.values())})
-    return with_gold(panel, encode_truth(truth, panel.taxonomy, panel.instances))
+    return add_gold_labels(panel, encode_truth(truth, panel.taxonomy, panel.instances))
 
 
 def test_gold_is_the_last_source_and_answers_what_is_known() -> None:
@@ -43,7 +43,7 @@ def test_known_instances_are_as_they_are_known_whatever_a_method_says() -> None:
     panel = gold_of(panel_of(ROWS), x="finch", y=None)
     found = mhpc.SA().consolidate(panel)
     for matrix in (dense(found.score), sparse.csr_array(found.score)):
-        fixed = clamped(
+        fixed = clamp_gold(
             mhpc.Consolidation(GARDEN, panel.instances, matrix, matrix, "sa"), panel.gold
         )
         score, specific = dense(fixed.score), dense(fixed.specific)
@@ -63,8 +63,8 @@ def test_gold_teaches_who_is_right() -> None:
     ]
     panel = panel_of(rows)
     known = {f"i{i}": "oak" if i % 2 == 0 else "finch" for i in range(20)}
-    taught = gold_of(panel, **known)
-    found = mhpc.OneTruth().consolidate(taught)
+    append_gold_source = gold_of(panel, **known)
+    found = mhpc.OneTruth().consolidate(append_gold_source)
     best = [GARDEN.labels[k] for k in dense(found.specific).argmax(axis=1)]
     right = [
         best[panel.instances.positions[f"i{i}"]] == ("oak" if i % 2 == 0 else "finch")
@@ -84,7 +84,7 @@ def test_a_run_with_gold_says_what_it_was_worth() -> None:
         label=data.truth.label[some],
     )
     result = mhpc.consolidate(data.votes, data.taxonomy, gold=gold)
-    choice = result.consolidation.choice
+    choice = result.consolidation.selection
     assert choice is not None
     assert choice.gold is not None
     assert choice.gold.instances == len(names)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mhpc.data.index import Index
-from mhpc.encoding.gold import of_known_sources
+from mhpc.encoding.gold import align_sources
 from mhpc.errors import DataError
 from mhpc.numerics.arrays import dense
 from tests.fixtures.build import GARDEN, Row, panel_of
@@ -12,7 +12,7 @@ ROWS: list[Row] = [("p", "bob", "oak"), ("p", "ann", "monarda"), ("q", "bob", "f
 
 def test_sources_count_as_an_earlier_run_counts_them() -> None:
     earlier = Index(("ann", "cid", "bob"))
-    panel = of_known_sources(panel_of(ROWS), earlier, None)
+    panel = align_sources(panel_of(ROWS), earlier, None)
     assert panel.sources is earlier
     assert panel.scope is None
     # Of an instance answers stand in the order of their sources: ann is 0, bob is 2.
@@ -25,9 +25,9 @@ def test_sources_count_as_an_earlier_run_counts_them() -> None:
 
 def test_the_scope_is_that_of_the_earlier_run() -> None:
     scope = panel_of(ROWS, scope="used").scope
-    assert of_known_sources(panel_of(ROWS), Index(("bob", "ann")), scope).scope is scope
+    assert align_sources(panel_of(ROWS), Index(("bob", "ann")), scope).scope is scope
 
 
 def test_a_source_of_which_nothing_is_known_is_refused() -> None:
     with pytest.raises(DataError, match="source 'ann' has no answers in the earlier run"):
-        of_known_sources(panel_of(ROWS), Index(("bob", "anne")), None)
+        align_sources(panel_of(ROWS), Index(("bob", "anne")), None)

@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 import mhpc.datasets
-from mhpc.data.panel import Whole
-from mhpc.engines import dask_cluster as crew
-from mhpc.engines.dask import Remote
-from mhpc.engines.dask_cluster import gathered
+from mhpc.data.panel import SinglePartition
+from mhpc.engines import dask_cluster as dask_cluster
+from mhpc.engines.dask import DaskEngine
+from mhpc.engines.dask_cluster import connect
 from mhpc.errors import ParameterError, WorkerError
 from mhpc.run import run
 from mhpc.settings import RunSettings
@@ -80,7 +80,7 @@ def assert_same(one: Path, other: Path) -> None:
         table(folder / "sources.csv") for folder in (one, other)
     )
     assert header == other_header
-    texts = [header.index(name) for name in ("source", "errs_under", "kin", "copy")]
+    texts = [header.index(name) for name in ("source", "errs_under", "nearest_source", "copy")]
     for row, other_row in zip(facts, other_facts, strict=True):
         assert [row[at] for at in texts] == [other_row[at] for at in texts]
         rest = [at for at in range(len(header)) if at not in texts]
@@ -117,9 +117,9 @@ def test_both_engines_give_the_same_on_the_garden(
     "settings",
     [
         {"method": "cross-source"},
-        {"method": "majority", "parameters": {"sources": "independent"}, "scope": "used"},
+        {"method": "majority", "parameters": {"source_weights": "learned"}, "scope": "used"},
         {"method": "wa", "top": 3},
-        {"method": "mpc-u", "parameters": {"solver": "graph", "landmarks": 200, "neighbours": 5}},
+        {"method": "mpc-u", "parameters": {"solver": "graph", "landmarks": 200, "n_neighbors": 5}},
         {"method": "channel", "parameters": {"landmarks": 200}},
     ],
     ids=[
@@ -176,15 +176,15 @@ def test_a_sample_is_that_of_a_panel_in_memory(
     cluster: Processes, made_up: Path, tmp_path: Path
 ) -> None:
     taxonomy = mhpc.read_taxonomy(made_up / "taxonomy.csv")
-    whole = Whole(mhpc.encode(mhpc.read_votes(made_up / "votes.csv"), taxonomy))
-    with gathered(cluster.address) as workers:
-        engine = Remote(workers, None)
+    whole = SinglePartition(mhpc.encode(mhpc.read_votes(made_up / "votes.csv"), taxonomy))
+    with connect(cluster.address) as workers:
+        engine = DaskEngine(workers, None)
         votes = engine.read(str(made_up / "votes.csv"), columns={}, scope="all", folder=tmp_path)
         held = engine.encode(
             votes, taxonomy, unknown="error", gold=None, earlier=None, progress=silent
         )
         for most in (1, 700, 10_000):
-            some, expected = held.parts.sample(most), whole.sample(most)
+            some, expected = held.partitions.sample(most), whole.sample(most)
             assert some.instances.ids == expected.instances.ids
             assert some.instance.tolist() == expected.instance.tolist()
             assert some.source.tolist() == expected.source.tolist()
@@ -223,7 +223,7 @@ def test_a_worker_that_is_killed_costs_time_and_no_result(
 def test_a_cluster_that_is_gone_is_told_of_and_leaves_nothing(
     scheduler: bool, made_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "PATIENCE", 2.0)
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 2.0)
     out = tmp_path / "out"
     out.mkdir()
     with processes(tmp_path) as started:
@@ -243,7 +243,7 @@ def test_a_cluster_that_is_gone_is_told_of_and_leaves_nothing(
 def test_an_address_where_nobody_answers_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "_CONNECT", 0.5)
+    monkeypatch.setattr(dask_cluster, "_CONNECT", 0.5)
     with pytest.raises(WorkerError, match="no Dask scheduler answers at tcp://127.0.0.1:1 "):
         consolidated(GARDEN, tmp_path / "OUT", "dask=tcp://127.0.0.1:1", method="wa")
 
@@ -261,7 +261,7 @@ def test_a_cluster_that_is_slow_to_end_does_not_hide_what_went_wrong(
     import distributed
 
     monkeypatch.setattr(distributed, "LocalCluster", lambda **_: SlowToEnd())
-    with pytest.raises(WorkerError, match="what went wrong"), crew._local_cluster():
+    with pytest.raises(WorkerError, match="what went wrong"), dask_cluster._local_cluster():
         raise WorkerError("what went wrong")
 
 

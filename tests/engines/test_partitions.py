@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mhpc
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.votes import Truth, Unknown
-from mhpc.encoding.gold import encode_truth, with_gold
-from mhpc.engines.partitions import Partitions, divided, drawn, joined, load, sampled
+from mhpc.encoding.gold import add_gold_labels, encode_truth
+from mhpc.engines.partitions import PartitionPlan, drawn, joined, load, plan_partitions, sampled
 from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.partitioned import survey_votes
@@ -29,10 +29,10 @@ def partitions(
     scope: str = "all",
     unknown: Unknown = "error",
     gold: Truth | None = None,
-) -> Partitions:
+) -> PartitionPlan:
     survey = survey_votes(str(votes), columns=None, scope=scope, keep=votes.parent / "kept.parquet")
     taxonomy = mhpc.read_taxonomy(votes.parent / "taxonomy.csv")
-    return divided(survey, taxonomy, count=count, unknown=unknown, gold=gold, earlier=None)
+    return plan_partitions(survey, taxonomy, count=count, unknown=unknown, gold=gold, earlier=None)
 
 
 def whole_panel(votes: Path, *, scope: str = "all", unknown: Unknown = "error") -> Panel:
@@ -75,7 +75,7 @@ def test_what_is_known_is_a_source_of_every_partition(votes: Path) -> None:
     found = [load(whole, part) for part in range(9)]
     assert {part.panel.sources.ids[-1] for part in found} == {"gold"}
     panel = whole_panel(votes)
-    expected = with_gold(panel, encode_truth(gold, panel.taxonomy, panel.instances))
+    expected = add_gold_labels(panel, encode_truth(gold, panel.taxonomy, panel.instances))
     assert_same(joined(found), expected)
 
 
@@ -124,5 +124,7 @@ def test_a_sample_does_not_depend_on_how_votes_are_divided(
     at = np.lexsort((first, lot))[most - 1]
     some = [sampled(part, (int(lot[at]), int(first[at]))) for part in parts]
     panel = whole_panel(votes)
-    panel = with_gold(panel, encode_truth(gold, panel.taxonomy, panel.instances))
-    assert_same(joined([part for part in some if part is not None]), Whole(panel).sample(most))
+    panel = add_gold_labels(panel, encode_truth(gold, panel.taxonomy, panel.instances))
+    assert_same(
+        joined([part for part in some if part is not None]), SinglePartition(panel).sample(most)
+    )

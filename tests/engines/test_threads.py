@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from mhpc.run import run
 from mhpc.settings import RunSettings
-from mhpc.system import parallel as ahead
+from mhpc.system import parallel as parallel_map
 from tests.fixtures.clusters import write_votes
 
 FILES = ("labels.csv", "scores.parquet", "sources.csv", "model.npz")
@@ -33,7 +33,7 @@ def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
     # Parts of a few instances each, so that threads have something to share.
     monkeypatch.setattr("mhpc.data.panel._INSTANCES", 100)
     for count in (1, 2):
-        monkeypatch.setattr(ahead, "cores", lambda count=count: count)
+        monkeypatch.setattr(parallel_map, "cores", lambda count=count: count)
         with threadpool_limits(count, user_api="blas"):
             run(settings, output=tmp_path / str(count))
         found.append({name: (tmp_path / str(count) / name).read_bytes() for name in FILES})

@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from mhpc.explanation.agreement import common_ancestor, confront, confusions
+from mhpc.explanation.agreement import common_ancestor, compare_answers, find_confused_pairs
 from tests.explanation.slow_twins import answers_to, contradicts
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
 
@@ -22,7 +22,7 @@ def test_agreement_is_that_of_the_slow_twin(seed: int, monkeypatch: pytest.Monke
             pair = panel.source[one], panel.source[other]
             common[pair] += 1
             agreed[pair] += not (contradicts(panel, one, other) or contradicts(panel, other, one))
-    found = confront(panel)
+    found = compare_answers(panel)
     np.testing.assert_array_equal(found.common.toarray(), common)
     np.testing.assert_array_equal(found.agreed.toarray(), agreed)
 
@@ -33,7 +33,7 @@ def test_labels_are_confused_with_the_nearest_that_contradicts_them() -> None:
         ("q", "ann", "fuchsia"), ("q", "bob", "monarda"), ("r", "ann", "flower"),
         ("r", "bob", "monarda"), ("s", "ann", "oak"), ("s", "bob", "monarda"),
     ]  # fmt: skip
-    found = confront(panel_of(rows)).confused.toarray()
+    found = compare_answers(panel_of(rows)).confused.toarray()
     at = {name: k for k, name in enumerate(GARDEN.labels)}
     # p and q; the finch of p has no other label near it and meets the fuchsia too.
     assert found[at["monarda"], at["fuchsia"]] == 2
@@ -49,7 +49,7 @@ def test_confusions_name_the_subtree_and_leave_out_what_meets_by_chance() -> Non
         rows += [(f"p{n}", "ann", "monarda"), (f"p{n}", "bob", "fuchsia")]
         rows += [(f"q{n}", "ann", "oak"), (f"q{n}", "bob", "finch")]
     rows += [("r", "ann", "oak"), ("r", "bob", "fuchsia")]
-    found = confusions(confront(panel_of(rows)), GARDEN, most=5)
+    found = find_confused_pairs(compare_answers(panel_of(rows)), GARDEN, most=5)
     assert [(each.one, each.other, each.count, each.under) for each in found] == [
         ("monarda", "fuchsia", 4, "flower"),
         ("oak", "finch", 4, None),
@@ -66,6 +66,6 @@ def test_the_deepest_common_ancestor_is_found_in_a_dag() -> None:
 def test_pairs_beyond_the_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "_PAIRS", 4)
     rows: list[Row] = [(f"p{n}", who, "oak") for n in range(9) for who in ("ann", "bob")]
-    found = confront(panel_of(rows))
+    found = compare_answers(panel_of(rows))
     assert found.instances == 4
     assert found.common.toarray().tolist() == [[0, 4], [0, 0]]

@@ -2,13 +2,13 @@ import pytest
 
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import build_taxonomy
-from mhpc.explanation.disagreement import disputes_in, said_in
+from mhpc.explanation.disagreement import collect_answers, find_disputes
 from tests.explanation.slow_twins import answers_to, stance
 from tests.fixtures.build import Row, panel_of, small_panel
 
 
 def disputed(panel: Panel) -> dict[tuple[str, str], tuple[int, int]]:
-    found = disputes_in(panel, said_in(panel))
+    found = find_disputes(panel, collect_answers(panel))
     cells = zip(found.row, found.label, found.support, found.against, strict=True)
     return {
         (panel.instances[i], panel.taxonomy.labels[k]): (int(yes), int(no))

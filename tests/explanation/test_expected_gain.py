@@ -4,18 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mhpc
-from mhpc.data.disagreement import Conflict
-from mhpc.data.panel import Panel, part_of
-from mhpc.explanation.disagreement import mended
-from mhpc.explanation.sources import tally
+from mhpc.data.disagreement import Disagreement
+from mhpc.data.panel import Panel, panel_block
+from mhpc.explanation.disagreement import expected_gain
+from mhpc.explanation.sources import count_block
 from tests.fixtures.build import GARDEN, Row, panel_of, small_panel
 
 
-def ranked(panel: Panel, *, level: float = 0.5, most: int = 200) -> tuple[Conflict, ...]:
+def ranked(panel: Panel, *, level: float = 0.5, most: int = 200) -> tuple[Disagreement, ...]:
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=level).decide(averaged, labels_per_answer=1)
-    found = tally(panel, averaged.score, decision.reason, level=level, most=most)
-    return found.contested.told(panel.taxonomy.labels)
+    decision = mhpc.Threshold(threshold=level).decide(averaged, labels_per_answer=1)
+    found = count_block(panel, averaged.score, decision.reason, level=level, most=most)
+    return found.disagreements.told(panel.taxonomy.labels)
 
 
 @given(p=st.floats(0, 1), n=st.integers(2, 20))
@@ -28,7 +28,7 @@ def test_the_closed_form_is_the_loss_now_less_the_loss_expected_after_one_answer
 
     up, down = (n * p + 1) / (n + 1), n * p / (n + 1)
     expected = loss(p) - (p * loss(up) + (1 - p) * loss(down))
-    found = mended(np.array([p]), np.array([float(n)]), np.array([p >= 0.5]))[0]
+    found = expected_gain(np.array([p]), np.array([float(n)]), np.array([p >= 0.5]))[0]
     assert found == pytest.approx(expected, abs=1e-12)
 
 
@@ -71,18 +71,20 @@ def test_a_dispute_high_in_the_hierarchy_is_worth_more_than_one_between_siblings
 def test_blocks_add_up_to_the_whole(seed: int, level: float) -> None:
     panel = small_panel(seed=seed)
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=level).decide(averaged, labels_per_answer=1)
+    decision = mhpc.Threshold(threshold=level).decide(averaged, labels_per_answer=1)
     spans = [slice(0, 9), slice(9, 10), slice(10, len(panel.instances))]
     whole, *parts = (
-        tally(part_of(panel, s), averaged.score[s], decision.reason[s], level=level, most=5)
+        count_block(
+            panel_block(panel, s), averaged.score[s], decision.reason[s], level=level, most=5
+        )
         for s in (slice(0, len(panel.instances)), *spans)
     )
     found = parts[0] + parts[1] + parts[2]
-    assert found.contested.told(panel.taxonomy.labels) == whole.contested.told(
+    assert found.disagreements.told(panel.taxonomy.labels) == whole.disagreements.told(
         panel.taxonomy.labels
     )
-    assert found.contested.count == whole.contested.count
-    assert len(found.contested.ids) == 5
+    assert found.disagreements.count == whole.disagreements.count
+    assert len(found.disagreements.ids) == 5
     for name in ("by_source", "by_label"):
         np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
     for name in ("said", "wrong"):
@@ -92,8 +94,8 @@ def test_blocks_add_up_to_the_whole(seed: int, level: float) -> None:
 def test_labels_are_counted() -> None:
     panel = panel_of([("p", "ann", "monarda"), ("p", "bob", "fuchsia"), ("q", "ann", "flower")])
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=0.6).decide(averaged, labels_per_answer=1)
-    votes, said, chosen, disputed = tally(panel, averaged.score, decision.reason).by_label
+    decision = mhpc.Threshold(threshold=0.6).decide(averaged, labels_per_answer=1)
+    votes, said, chosen, disputed = count_block(panel, averaged.score, decision.reason).by_label
     names = ["plant", "flower", "monarda", "fuchsia"]
     at = GARDEN.locate(names)
     assert votes[at].tolist() == [0, 1, 1, 1]

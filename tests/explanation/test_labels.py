@@ -6,23 +6,25 @@ import pytest
 
 import mhpc
 from mhpc.data.panel import Panel
-from mhpc.data.scores import Views
+from mhpc.data.scores import Scores
 from mhpc.explanation.effects import effects
-from mhpc.explanation.labels import Findings, explanations
+from mhpc.explanation.labels import ScoredPanel, explanations
 from mhpc.numerics.arrays import dense
 from tests.explanation.slow_twins import answers_to, stance
 from tests.fixtures.build import Row, panel_of, small_panel
 
 
-def findings(panel: Panel) -> Findings:
+def findings(panel: Panel) -> ScoredPanel:
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=0.5).decide(averaged, labels_per_answer=1)
-    return Findings(averaged.score, averaged.specific, decision.reason, 0.5, None, "not asked for")
+    decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=1)
+    return ScoredPanel(
+        averaged.score, averaged.specific, decision.reason, 0.5, None, "not asked for"
+    )
 
 
-def mean_views(panel: Panel) -> Views:
+def mean_views(panel: Panel) -> Scores:
     mean = dense(panel.mean("augmented", "answers"))
-    return Views(mean, mean)
+    return Scores(mean, mean)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -25,8 +25,8 @@ def result(method: Any = None) -> mhpc.Result:
 def test_effects_of_a_method_that_learns_are_by_what_it_learnt(method: str) -> None:
     found = result(method)
     (label,) = mhpc.explain(found, "p", "monarda").labels
-    assert found.consolidation.learnt is not None
-    views, panel = found.consolidation.learnt().views, found.panel
+    assert found.consolidation.fitted is not None
+    views, panel = found.consolidation.fitted().views, found.panel
     k = GARDEN.locate(["monarda"])[0]
     for voice in label.voices:
         m = panel.sources.positions[voice.source]

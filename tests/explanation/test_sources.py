@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 import mhpc
-from mhpc.data.profiles import Kinship, strangers
-from mhpc.explanation.sources import share, source_facts, tally
+from mhpc.data.profiles import SourceDependence, independent_sources
+from mhpc.explanation.sources import count_block, make_profiles, proportion
 from tests.fixtures.build import GARDEN, panel_of
 
 
@@ -21,19 +21,19 @@ def test_source_facts_tell_coverage_depth_and_how_far_the_result_upholds_a_sourc
     ]
     panel = panel_of(rows)
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=0.3).decide(averaged, labels_per_answer=2)
+    decision = mhpc.Threshold(threshold=0.3).decide(averaged, labels_per_answer=2)
     assert decision.labels() == {
         "p1": ["plant", "flower", "monarda", "tree", "oak"],
         "p2": ["animal", "bird", "finch"],
     }
-    found = tally(panel, averaged.score, decision.reason)
-    ann, bob, cid, dee = source_facts(found, panel.sources, strangers(4), GARDEN)
+    found = count_block(panel, averaged.score, decision.reason)
+    ann, bob, cid, dee = make_profiles(found, panel.sources, independent_sources(4), GARDEN)
     assert (ann.answers, ann.coverage, ann.mean_depth) == (2, 1.0, 3.0)
     assert (ann.accurate.value, ann.vague.value, ann.wrong.value) == (1.0, 0.0, 0.0)
     # Both its labels are upheld, and the result knows both more precisely.
     assert (bob.mean_depth, bob.accurate.value, bob.vague.value) == (2.0, 0.0, 1.0)
     assert (cid.accurate.value, cid.vague.value, cid.wrong.value) == (1.0, 0.0, 0.0)
-    assert (cid.voice, cid.kin, cid.kinship) == (1.0, "", 0.0)
+    assert (cid.independence, cid.nearest_source, cid.dependence) == (1.0, "", 0.0)
     assert dee.answers == 1
     assert math.isnan(dee.mean_depth)
     assert math.isnan(dee.wrong.value)
@@ -43,26 +43,26 @@ def test_what_the_result_does_not_have_is_wrong() -> None:
     rows = [("p", who, "oak") for who in ("ann", "bob", "cid")]
     panel = panel_of([*rows, ("p", "dee", "finch")])
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
-    decision = mhpc.Threshold(level=0.5).decide(averaged, labels_per_answer=2)
-    found = tally(panel, averaged.score, decision.reason)
-    *_, dee = source_facts(found, panel.sources, strangers(4), GARDEN)
+    decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=2)
+    found = count_block(panel, averaged.score, decision.reason)
+    *_, dee = make_profiles(found, panel.sources, independent_sources(4), GARDEN)
     assert (dee.accurate.value, dee.vague.value, dee.wrong.value) == (0.0, 0.0, 1.0)
     # One mistake out of one is everything that it said: no place is worse than the others.
-    assert dee.errs == ()
+    assert dee.weaknesses == ()
 
 
 def test_the_nearest_kin_is_named() -> None:
     panel = panel_of([("p", who, "oak") for who in ("ann", "bob", "cid")])
     alike = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
     averaged = mhpc.SA().consolidate(panel)
-    decision = mhpc.Threshold(level=0.5).decide(averaged, labels_per_answer=1)
-    ann, bob, cid = source_facts(
-        tally(panel, averaged.score, decision.reason), panel.sources,
-        Kinship(np.ones(3), sparse.csr_array(alike)), GARDEN,
+    decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=1)
+    ann, bob, cid = make_profiles(
+        count_block(panel, averaged.score, decision.reason), panel.sources,
+        SourceDependence(np.ones(3), sparse.csr_array(alike)), GARDEN,
     )  # fmt: skip
-    assert (ann.kin, ann.kinship, bob.kin) == ("bob", 0.9, "ann")
+    assert (ann.nearest_source, ann.dependence, bob.nearest_source) == ("bob", 0.9, "ann")
     assert (ann.copy, bob.copy, cid.copy) == ("near-copy", "near-copy", None)
-    assert bob.voice == pytest.approx(1 / 1.9)
+    assert bob.independence == pytest.approx(1 / 1.9)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_nearest_kin_is_named() -> None:
     ],
 )
 def test_intervals_are_wilsons(part: int, whole: int, low: float, high: float) -> None:
-    found = share(part, whole)
+    found = proportion(part, whole)
     assert found.value == part / whole
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
 

@@ -73,8 +73,8 @@ SOURCE_COLUMNS: Mapping[str, str] = MappingProxyType(
         "wrong": "wrong.value",
         "wrong, lower bound": "wrong.low",
         "wrong, upper bound": "wrong.high",
-        "weight": "voice",
-        "similarity": "kinship",
+        "weight": "independence",
+        "similarity": "dependence",
     }
 )
 """What a number of a source means, as the golden file calls it, and its name in the result."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mhpc.data.hierarchy import descended
-from mhpc.data.panel import Panel, VotesKind, Whole
+from mhpc.data.hierarchy import fill_down
+from mhpc.data.panel import Panel, SinglePartition, VotesKind
 from mhpc.data.votes import Scope
 from mhpc.methods.cross_source import CrossSource, Sums, from_answers, from_sums, summed
 from mhpc.numerics.arrays import FloatArray, dense
@@ -15,7 +15,7 @@ from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 
 def predicted(panel: Panel, target: VotesKind, *, penalty: float) -> FloatArray:
-    return CrossSource(penalty=penalty).fit(Whole(panel)).predicted(panel, target)
+    return CrossSource(penalty=penalty).fit(SinglePartition(panel)).predicted(panel, target)
 
 
 def random_panel(seed: int, *, instances: int = 12, scope: Scope = "all") -> Panel:
@@ -126,9 +126,9 @@ def test_weights_of_one_change_nothing() -> None:
 
 def test_score_descends_from_the_predictions_and_specific_is_never_negative() -> None:
     panel = random_panel(7)
-    found = CrossSource(penalty=0.5, fill=0.7).consolidate(panel)
+    found = CrossSource(penalty=0.5, fill_strength=0.7).consolidate(panel)
     closed = predicted(panel, "augmented", penalty=0.5)
-    expected = descended(closed, panel.evidence, panel.popularity, DAG, strength=0.7)
+    expected = fill_down(closed, panel.evidence, panel.popularity, DAG, strength=0.7)
     np.testing.assert_allclose(dense(found.score), expected)
     raw = predicted(panel, "raw", penalty=0.5)
     np.testing.assert_allclose(dense(found.specific), np.maximum(raw, 0))
@@ -157,7 +157,7 @@ def test_a_parent_is_never_below_its_child(seed: int) -> None:
 
 def test_one_source_alone_gives_its_own_answers() -> None:
     panel = panel_of([("x", "s", "c"), ("y", "s", "e")], DAG)
-    found = CrossSource(fill=0).consolidate(panel)
+    found = CrossSource(fill_strength=0).consolidate(panel)
     np.testing.assert_allclose(dense(found.specific), dense(panel.mean("raw", "answers")))
     np.testing.assert_allclose(dense(found.score), dense(panel.mean("augmented", "answers")))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mhpc.data import panel as parts
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods import dawid_skene
 from mhpc.methods.dawid_skene import DawidSkene, source_skills, trials_of
@@ -88,7 +88,7 @@ def twin(panel: Panel, rounds: int, smooth: float = 1.0) -> FloatArray:
 def test_it_agrees_with_going_from_answer_to_answer(scoped: bool, weighted: bool) -> None:
     panel = some_panel(scoped=scoped, weighted=weighted)
     with pytest.warns(ConvergenceWarning):
-        found = DawidSkene(tol=0, max_iter=4, smooth=2.0).consolidate(panel)
+        found = DawidSkene(tol=0, max_iter=4, prior_answers=2.0).consolidate(panel)
     np.testing.assert_allclose(dense(found.score), twin(panel, 4, smooth=2.0), atol=1e-12)
 
 
@@ -163,7 +163,7 @@ def test_a_label_is_never_above_its_parent() -> None:
         found = DawidSkene().consolidate(some_panel(seed, scoped=True))
         scores = dense(found.score)
         assert (scores[:, child] <= scores[:, parent]).all()
-        assert found.level == 0.5
+        assert found.threshold == 0.5
 
 
 def test_the_trace_tells_change_and_spread_of_every_round() -> None:
@@ -196,20 +196,20 @@ def test_results_do_not_depend_on_how_instances_are_divided(
     whole = DawidSkene().consolidate(panel)
     monkeypatch.setattr(parts, "_INSTANCES", 3)
     monkeypatch.setattr(dawid_skene, "CHANCES", 1)
-    divided = DawidSkene().consolidate(panel)
-    np.testing.assert_allclose(dense(divided.score), dense(whole.score), atol=1e-12)
-    np.testing.assert_allclose(dense(divided.specific), dense(whole.specific), atol=1e-12)
-    for one, other in zip(divided.trace, whole.trace, strict=True):
+    plan_partitions = DawidSkene().consolidate(panel)
+    np.testing.assert_allclose(dense(plan_partitions.score), dense(whole.score), atol=1e-12)
+    np.testing.assert_allclose(dense(plan_partitions.specific), dense(whole.specific), atol=1e-12)
+    for one, other in zip(plan_partitions.trace, whole.trace, strict=True):
         assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
 
 
 def test_some_instances_are_judged_by_what_all_taught() -> None:
     panel = some_panel()
-    fitted = pickle.loads(pickle.dumps(DawidSkene().fit(Whole(panel))))  # noqa: S301
+    fitted = pickle.loads(pickle.dumps(DawidSkene().fit(SinglePartition(panel))))  # noqa: S301
     some = np.array([1, 4, 7])
     np.testing.assert_allclose(
-        dense(fitted.views(panel.part(some)).score),
-        dense(fitted.views(panel).score)[some],
+        dense(fitted.predict(panel.part(some)).score),
+        dense(fitted.predict(panel).score)[some],
         atol=1e-12,
     )
 
@@ -221,6 +221,6 @@ def test_nothing_of_an_instance_is_kept() -> None:
     )
     sizes = []
     for panel in (few, many):
-        fitted = DawidSkene().fit(Whole(panel))
+        fitted = DawidSkene().fit(SinglePartition(panel))
         sizes.append(len(pickle.dumps(replace(fitted, trace=()))))
     assert sizes[0] == sizes[1]

@@ -60,7 +60,7 @@ def test_a_single_voice_ranks_but_decides_nothing() -> None:
     panel = said(["monarda"])
     assert scores(panel) == pytest.approx({"plant": 2 / 3, "flower": 2 / 3, "monarda": 2 / 3})
     assert decided(panel) == set()
-    assert decided(panel, least=1) == {"plant", "flower", "monarda"}
+    assert decided(panel, min_answers=1) == {"plant", "flower", "monarda"}
 
 
 def test_none_of_these_is_against_all() -> None:
@@ -83,14 +83,14 @@ def test_an_answer_of_several_labels_is_in_a_branch_if_one_of_them_is() -> None:
 
 def test_an_answer_that_names_label_and_parent_went_to_the_label() -> None:
     rows: list[Row] = [("p", "ann", "monarda"), ("p", "bob", "flower"), ("p", "bob", "fuchsia")]
-    assert scores(panel_of(rows), least=1)["monarda"] == 0.5
+    assert scores(panel_of(rows), min_answers=1)["monarda"] == 0.5
 
 
 def test_the_rest_of_a_half_sure_vote_is_against_unless_it_stopped_above() -> None:
     alone: list[Row] = [("p", "ann", "monarda", 0.4)]
-    assert scores(panel_of(alone), least=1)["monarda"] == pytest.approx(0.4 * 2 / 3)
+    assert scores(panel_of(alone), min_answers=1)["monarda"] == pytest.approx(0.4 * 2 / 3)
     sure_of_the_parent: list[Row] = [*alone, ("p", "ann", "flower")]
-    found = scores(panel_of(sure_of_the_parent), least=1)
+    found = scores(panel_of(sure_of_the_parent), min_answers=1)
     assert found["flower"] == 1
     assert found["monarda"] == pytest.approx(2 / 3)
 
@@ -106,7 +106,7 @@ def test_answers_count_by_their_weight() -> None:
 def test_who_cannot_speak_about_a_label_is_not_against_it() -> None:
     rows: list[Row] = [("p", "ann", "monarda"), ("p", "bob", "oak"), ("p", "cid", "flower")]
     scope = {"bob": ("oak",), "cid": ("flower", "fuchsia")}
-    found = scores(panel_of(rows, scope=scope), least=1)
+    found = scores(panel_of(rows, scope=scope), min_answers=1)
     # bob knows trees only: nothing is against monarda, and cid, who knows no monardas, is not
     # counted as neutral either. ann alone is against oak.
     assert found["monarda"] == found["flower"] == found["plant"] == 1
@@ -122,13 +122,13 @@ DIAMOND = build_taxonomy(
 def test_an_answer_that_names_both_parents_is_neutral_once() -> None:
     rows: list[Row] = [("p", "ann", "bottom"), ("p", "bob", "left"), ("p", "bob", "right")]
     # Were bob neutral twice, that would make up for cid, who is against.
-    found = scores(panel_of([*rows, ("p", "cid", None)], DIAMOND), least=1)
+    found = scores(panel_of([*rows, ("p", "cid", None)], DIAMOND), min_answers=1)
     assert found["bottom"] == 0.5
 
 
 def test_a_parent_with_more_against_it_is_raised_to_its_child() -> None:
     # Who says left is neutral to bottom, and against right.
-    assert scores(said(["bottom", "left", "left"], DIAMOND), least=1) == {
+    assert scores(said(["bottom", "left", "left"], DIAMOND), min_answers=1) == {
         "top": 1,
         "left": 1,
         "right": 1,
@@ -148,6 +148,6 @@ def test_instances_are_judged_by_themselves(monkeypatch: pytest.MonkeyPatch) -> 
     panel = panel_of(rows, DAG, scope="used")
     whole = INat().consolidate(panel)
     monkeypatch.setattr(parts, "_INSTANCES", 2)
-    divided = INat().consolidate(panel)
-    np.testing.assert_array_equal(dense(divided.score), dense(whole.score))
-    np.testing.assert_array_equal(dense(divided.specific), dense(whole.specific))
+    plan_partitions = INat().consolidate(panel)
+    np.testing.assert_array_equal(dense(plan_partitions.score), dense(whole.score))
+    np.testing.assert_array_equal(dense(plan_partitions.specific), dense(whole.specific))

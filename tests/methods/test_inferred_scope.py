@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mhpc.data import panel as parts
-from mhpc.data.panel import Whole
+from mhpc.data.panel import SinglePartition
 from mhpc.methods import source_weights as silence
-from mhpc.methods.source_weights import scope_in, within_scope
+from mhpc.methods.source_weights import infer_scope, with_inferred_scope
 from mhpc.numerics.arrays import dense
 from tests.fixtures.build import GARDEN, panel_of
 
@@ -21,7 +21,7 @@ def rows(count: int) -> list[tuple[str, str, str]]:
 
 
 def test_a_label_that_a_source_never_says_though_it_would_often_have_is_out_of_its_scope() -> None:
-    panel = within_scope(panel_of(rows(40)))
+    panel = with_inferred_scope(panel_of(rows(40)))
     assert panel.scope is not None
     scope = dense(panel.scope)
     cid, finch = panel.sources.positions["cid"], GARDEN.labels.positions["finch"]
@@ -31,30 +31,30 @@ def test_a_label_that_a_source_never_says_though_it_would_often_have_is_out_of_i
 
 
 def test_a_few_answers_prove_nothing() -> None:
-    assert within_scope(panel_of(rows(6))).scope is None
+    assert with_inferred_scope(panel_of(rows(6))).scope is None
 
 
 def test_a_scope_that_was_given_stays() -> None:
     panel = panel_of(rows(40), scope="used")
-    assert within_scope(panel) is panel
+    assert with_inferred_scope(panel) is panel
 
 
 def test_who_gives_scores_has_spoken() -> None:
     scored = [(*row, 0.9) for row in rows(40)]
-    assert within_scope(panel_of(scored)).scope is None
+    assert with_inferred_scope(panel_of(scored)).scope is None
 
 
 def test_the_scope_does_not_depend_on_how_instances_are_divided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     panel = panel_of(rows(40))
-    whole = scope_in(Whole(panel))
+    whole = infer_scope(SinglePartition(panel))
     monkeypatch.setattr(parts, "_INSTANCES", 7)
-    divided = scope_in(Whole(panel))
+    plan_partitions = infer_scope(SinglePartition(panel))
     assert whole is not None
-    np.testing.assert_array_equal(dense(divided), dense(whole))
+    np.testing.assert_array_equal(dense(plan_partitions), dense(whole))
 
 
 def test_no_scope_is_made_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silence, "_SCOPE_CELLS", 20)
-    assert scope_in(Whole(panel_of(rows(40)))) is None
+    assert infer_scope(SinglePartition(panel_of(rows(40)))) is None

@@ -11,9 +11,9 @@ import mhpc
 from mhpc.data.panel import Size, size_of
 from mhpc.errors import TooLargeError
 from mhpc.methods import memory as foresee
-from mhpc.methods.memory import foreseen, refuse_what_cannot_be_read, refuse_what_will_not_fit
+from mhpc.methods.memory import check_memory, check_readable, estimate_memory
 from mhpc.methods.registry import METHODS, make_method
-from mhpc.system.memory import within_memory
+from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import panel_of, small_panel
 
 LARGE = Size(
@@ -41,11 +41,11 @@ def test_a_panel_is_counted() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_more_of_anything_never_takes_less(name: str) -> None:
     method = make_method(name)
-    with within_memory(10**12):
-        before = foreseen(method, LARGE)
+    with use_memory_budget(10**12):
+        before = estimate_memory(method, LARGE)
         for field in ("instances", "labels", "answers", "implied", "groups", "pairs"):
             larger = replace(LARGE, **{field: 2 * getattr(LARGE, field)})
-            assert foreseen(method, larger) >= before
+            assert estimate_memory(method, larger) >= before
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_more_of_anything_never_takes_less(name: str) -> None:
     ],
 )
 def test_what_is_largest_is_foreseen(name: str, least: int) -> None:
-    with within_memory(10**12):
-        assert foreseen(make_method(name), LARGE) >= least
+    with use_memory_budget(10**12):
+        assert estimate_memory(make_method(name), LARGE) >= least
 
 
 def test_what_will_not_fit_is_refused_before_it_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,30 +83,33 @@ def test_votes_that_cannot_be_read_at_once_are_refused(folder: bool, tmp_path: P
     path = tmp_path / "votes.parquet"
     duckdb.execute(f"COPY (SELECT range AS instance FROM range(3000)) TO '{path}'")
     source = str(tmp_path if folder else path)
-    with within_memory(200_000), pytest.raises(TooLargeError, match="holds 3,000 votes, .* 300 kB"):
-        refuse_what_cannot_be_read(source)
-    with within_memory(400_000):
-        refuse_what_cannot_be_read(source)
+    with (
+        use_memory_budget(200_000),
+        pytest.raises(TooLargeError, match="holds 3,000 votes, .* 300 kB"),
+    ):
+        check_readable(source)
+    with use_memory_budget(400_000):
+        check_readable(source)
 
 
 def test_what_says_nothing_of_its_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("instance,source,label\n")
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
-    with within_memory(1):
+    with use_memory_budget(1):
         for source in ("-", "missing.parquet", "votes.csv", "damaged.parquet"):
-            refuse_what_cannot_be_read(str(tmp_path / source))
+            check_readable(str(tmp_path / source))
 
 
 def test_nothing_is_recommended_that_would_not_fit_either() -> None:
-    with within_memory(1), pytest.raises(TooLargeError, match="may be used; raise --memory"):
-        refuse_what_will_not_fit(make_method("channel"), small_panel())
+    with use_memory_budget(1), pytest.raises(TooLargeError, match="may be used; raise --memory"):
+        check_memory(make_method("channel"), small_panel())
 
 
 def test_what_fits_is_not_refused() -> None:
     for name in METHODS:
-        refuse_what_will_not_fit(make_method(name), small_panel())
+        check_memory(make_method(name), small_panel())
 
 
 def test_nothing_is_known_of_somebody_elses_method() -> None:
-    with within_memory(1):
-        refuse_what_will_not_fit(object(), small_panel())
+    with use_memory_budget(1):
+        check_memory(object(), small_panel())

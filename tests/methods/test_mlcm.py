@@ -5,11 +5,11 @@ import pytest
 
 import mhpc
 from mhpc.data import panel as parts
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.errors import ConvergenceWarning, TooLargeError
 from mhpc.methods import mlcm as consensus
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.system.memory import within_memory
+from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -99,9 +99,9 @@ def test_results_do_not_depend_on_how_instances_are_divided(
     whole = method.consolidate(panel)
     monkeypatch.setattr(consensus, "_STRIP", 50)
     monkeypatch.setattr(parts, "_INSTANCES", 7)
-    divided = method.consolidate(panel)
-    np.testing.assert_allclose(dense(divided.score), dense(whole.score), atol=1e-12)
-    for one, other in zip(divided.trace, whole.trace, strict=True):
+    plan_partitions = method.consolidate(panel)
+    np.testing.assert_allclose(dense(plan_partitions.score), dense(whole.score), atol=1e-12)
+    for one, other in zip(plan_partitions.trace, whole.trace, strict=True):
         assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
 
 
@@ -127,16 +127,16 @@ def test_a_label_that_its_source_never_said_before_means_itself() -> None:
     rows: list[Row] = [*ROWS, ("p9", "bob", "finch"), ("p9", "ann", "monarda")]
     panel = panel_of(rows)
     last = panel.instances.positions["p9"]
-    taught = panel.part(np.delete(np.arange(len(panel.instances)), last))
-    fitted = mhpc.MLCM().fit(Whole(taught))
-    found = dense(fitted.views(panel).score)
-    monarda = fitted.views(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
+    append_gold_source = panel.part(np.delete(np.arange(len(panel.instances)), last))
+    fitted = mhpc.MLCM().fit(SinglePartition(append_gold_source))
+    found = dense(fitted.predict(panel).score)
+    monarda = fitted.predict(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
     expected = (dense(monarda)[0] + np.eye(len(GARDEN))[GARDEN.labels.positions["finch"]]) / 2
     np.testing.assert_allclose(found[last], expected, atol=1e-12)
 
 
 def test_groups_that_do_not_fit_are_refused() -> None:
-    with within_memory(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
+    with use_memory_budget(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
         mhpc.MLCM().consolidate(panel_of(ROWS))
 
 

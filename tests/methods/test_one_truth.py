@@ -7,16 +7,16 @@ from scipy import sparse
 
 import mhpc
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Truth
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
 from mhpc.methods.one_truth import OneTruth, fits
 from mhpc.methods.one_truth import evidence as statements
 from mhpc.methods.one_truth.em import Inference, infer
-from mhpc.methods.one_truth.evidence import EXACT, NEAR, VAGUE, kinds
+from mhpc.methods.one_truth.evidence import EXACT, NEAR, VAGUE, relate_labels
 from mhpc.numerics.arrays import FloatArray, Sparse, dense
-from mhpc.system.memory import within_memory
+from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 
@@ -49,7 +49,7 @@ def by_loops(
     taxonomy, K, M = panel.taxonomy, len(panel.taxonomy), len(panel.sources)
     rho = np.zeros((M, M)) if kinship is None else kinship.copy()
     np.fill_diagonal(rho, 1)
-    kind = [[int(kinds(taxonomy, np.array([v]), np.array([z]))[0]) for z in range(K)]
+    kind = [[int(relate_labels(taxonomy, np.array([v]), np.array([z]))[0]) for z in range(K)]
             for v in range(K)]  # fmt: skip
     said = []
     for row, (i, m) in enumerate(zip(panel.instance, panel.source, strict=True)):
@@ -98,8 +98,10 @@ def by_loops(
                 of_kind = sum(x for (t, y), x in mine.items() if kind[said[t][2]][y] == k) - own
                 theta = (of_kind + shrink * mean[k]) / (sum(mine.values()) - own + shrink)
                 there = sum(x for (_, y), x in mine.items() if y == z) - own
-                habit = sum(x for (t, y), x in mine.items() if y == z and said[t][2] == v) - own
-                p[s, z] = (habit + J * theta * given) / (there + J)
+                confusion_id = (
+                    sum(x for (t, y), x in mine.items() if y == z and said[t][2] == v) - own
+                )
+                p[s, z] = (confusion_id + J * theta * given) / (there + J)
         post[:] = 0
         for i, possible in options.items():
             logs = {z: np.log(popular[z]) + sum(volume[s] * np.log(p[s, z])
@@ -162,8 +164,8 @@ def test_profiles_of_simulated_sources_are_found_without_the_truth() -> None:
     ]
     panel = mhpc.encode(mhpc.simulate(truth, taxonomy, sources, seed=2), taxonomy)
     found = infer(panel)
-    said = statements.state(panel)
-    kind = kinds(taxonomy, said.label, true[said.instance])
+    said = statements.extract_statements(panel)
+    kind = relate_labels(taxonomy, said.label, true[said.instance])
     for m in range(len(sources)):
         realised = np.bincount(kind[said.source == m], minlength=4) / (said.source == m).sum()
         np.testing.assert_allclose(profile_table(found)[m], realised, atol=0.05)
@@ -250,10 +252,10 @@ def test_copies_of_a_wrong_source_are_one_voice() -> None:
 
 def test_kinship_is_looked_up_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     panel = random_panel(GARDEN, 4, sets=True)
-    said, kinship = statements.state(panel), random_kinship(panel, 1)
-    whole = dense(statements.echoes(said, kinship))
+    said, kinship = statements.extract_statements(panel), random_kinship(panel, 1)
+    whole = dense(statements.redundancy(said, kinship))
     monkeypatch.setattr(statements, "BLOCK_PAIRS", 7)
-    np.testing.assert_array_equal(dense(statements.echoes(said, kinship)), whole)
+    np.testing.assert_array_equal(dense(statements.redundancy(said, kinship)), whole)
     alike = np.where(said.source[:, None] == said.source, 1, kinship[said.source][:, said.source])
     np.testing.assert_array_equal(whole, alike * (said.instance[:, None] == said.instance))
 
@@ -315,7 +317,7 @@ def test_scores_are_probabilities_that_grow_upwards(sets: bool) -> None:
         for parent in DAG.parents_of(label):
             assert (score[:, parent] >= score[:, label] - 1e-12).all()
     assert found.one_truth
-    assert found.level == 0.5
+    assert found.threshold == 0.5
 
 
 def test_it_fits_where_no_answer_names_two_truths() -> None:
@@ -338,17 +340,17 @@ def test_the_trace_tells_every_round_and_a_short_run_warns() -> None:
 
 def test_it_says_that_it_needs_all_instances_at_once() -> None:
     with pytest.raises(ParameterError, match="one-truth cannot be learnt in parts"):
-        OneTruth().fit(Whole(random_panel(GARDEN, 2)))
+        OneTruth().fit(SinglePartition(random_panel(GARDEN, 2)))
 
 
 def test_more_than_fits_is_refused() -> None:
-    with within_memory(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
+    with use_memory_budget(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
         OneTruth().consolidate(random_panel(GARDEN, 2))
 
 
 def test_profiles_that_nothing_outweighs_are_the_mean_profile() -> None:
     rows: list[Row] = [(f"x{i}", f"s{s}", "de"[(i * s) % 2]) for i in range(6) for s in range(3)]
     panel = panel_of(rows, DAG)
-    found = infer(panel, shrink=1e300)
+    found = infer(panel, prior_weight=1e300)
     assert np.isfinite(dense(found.specific)).all()
     assert found.profiles.exact == pytest.approx(found.profiles.exact[0])

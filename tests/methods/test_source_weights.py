@@ -7,10 +7,15 @@ from scipy import sparse
 import mhpc
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel
-from mhpc.data.profiles import Kinship, strangers
+from mhpc.data.profiles import SourceDependence, independent_sources
 from mhpc.data.votes import Scope
 from mhpc.methods import source_weights as weighing
-from mhpc.methods.source_weights import agreement, heard, kinship_of, voices
+from mhpc.methods.source_weights import (
+    agreement,
+    answer_independence,
+    panel_dependence,
+    weight_answers,
+)
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
@@ -99,18 +104,18 @@ def mean(panel: Panel) -> FloatArray:
 
 
 def test_copies_have_half_a_voice_each_and_the_others_a_whole_one() -> None:
-    kin = kinship_of(with_copy(simulated(), "s2"))
-    np.testing.assert_allclose(kin.voice[[1, 5]], 0.5, atol=0.05)
-    assert kin.voice[[0, 2, 3, 4]].min() > 0.85
+    kin = panel_dependence(with_copy(simulated(), "s2"))
+    np.testing.assert_allclose(kin.independence[[1, 5]], 0.5, atol=0.05)
+    assert kin.independence[[0, 2, 3, 4]].min() > 0.85
 
 
 def test_independent_sources_are_not_punished() -> None:
-    kin = kinship_of(simulated())
-    assert kin.voice.min() > 0.95
+    kin = panel_dependence(simulated())
+    assert kin.independence.min() > 0.95
 
 
 def test_skill_follows_how_noisy_and_vague_a_source_is() -> None:
-    skill = kinship_of(simulated()).skill
+    skill = panel_dependence(simulated()).skill
     assert skill.argmax() == 0
     assert skill.argmin() == 2
 
@@ -119,7 +124,7 @@ def test_skill_follows_how_noisy_and_vague_a_source_is() -> None:
 def test_with_a_copy_the_mean_is_nearly_what_it_is_without(source: str) -> None:
     panel = simulated()
     copied = with_copy(panel, source)
-    unmoved = np.abs(mean(heard(copied)) - mean(heard(panel))).mean()
+    unmoved = np.abs(mean(weight_answers(copied)) - mean(weight_answers(panel))).mean()
     moved = np.abs(mean(copied) - mean(panel)).mean()
     assert unmoved < 0.25 * moved
 
@@ -127,9 +132,11 @@ def test_with_a_copy_the_mean_is_nearly_what_it_is_without(source: str) -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        mhpc.MHPC(lam=1, sigma=None, neighbours=5, votes="each", max_iter=0, sources="independent"),
-        mhpc.CrossSource(sources="independent"),
-        mhpc.Channel(sources="independent"),
+        mhpc.MHPC(
+            lam=1, sigma=None, n_neighbors=5, votes="each", max_iter=0, source_weights="learned"
+        ),
+        mhpc.CrossSource(source_weights="learned"),
+        mhpc.Channel(source_weights="learned"),
     ],
 )
 def test_with_a_copy_methods_conclude_nearly_what_they_do_without(
@@ -149,8 +156,8 @@ def test_a_source_has_its_whole_voice_where_its_kin_is_silent() -> None:
     panel = panel_of([("x", "s", "a"), ("x", "t", "a"), ("x", "u", "b"), ("y", "s", "a")], DAG)
     alike = np.zeros((3, 3))
     alike[0, 1] = alike[1, 0] = 1.0
-    kin = Kinship(np.ones(3), sparse.csr_array(alike))
-    assert voices(panel, kin).tolist() == [0.5, 0.5, 1.0, 1.0]
+    kin = SourceDependence(np.ones(3), sparse.csr_array(alike))
+    assert answer_independence(panel, kin).tolist() == [0.5, 0.5, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("cells", [1, 20, 1 << 22])
@@ -166,21 +173,21 @@ def test_voices_are_one_over_the_kin_that_answered(
         for m, i in zip(panel.source, panel.instance, strict=True)
     ]
     np.testing.assert_allclose(
-        voices(panel, Kinship(np.ones(4), sparse.csr_array(alike))), expected
+        answer_independence(panel, SourceDependence(np.ones(4), sparse.csr_array(alike))), expected
     )
 
 
 def test_an_answer_weighs_its_voice_times_skill_over_mean_skill() -> None:
     panel = panel_of(ROWS)
-    kin = Kinship(np.array([0.2, 0.4, 0.6, 0.8]), sparse.csr_array(np.zeros((4, 4))))
-    weight = heard(panel, kin).weight
+    kin = SourceDependence(np.array([0.2, 0.4, 0.6, 0.8]), sparse.csr_array(np.zeros((4, 4))))
+    weight = weight_answers(panel, kin).weight
     assert weight is not None
     np.testing.assert_allclose(weight, kin.skill[panel.source] / 0.5)
 
 
 def test_strangers_of_one_skill_weigh_one_each() -> None:
     panel = panel_of(ROWS)
-    weight = heard(panel, strangers(4)).weight
+    weight = weight_answers(panel, independent_sources(4)).weight
     assert weight is not None
     assert weight.tolist() == [1.0] * len(panel.source)
 
@@ -188,10 +195,10 @@ def test_strangers_of_one_skill_weigh_one_each() -> None:
 def test_who_was_not_asked_changes_nobodys_skill() -> None:
     panel = simulated(coverage=0.6)
     joined = replace(panel, sources=Index((*panel.sources, "late")))
-    here, there = kinship_of(panel), kinship_of(joined)
+    here, there = panel_dependence(panel), panel_dependence(joined)
     assert there.skill[:5].tolist() == here.skill.tolist()
-    assert dense(there.alike[:5, :5]).tolist() == dense(here.alike).tolist()
-    assert heard(joined).weight.tolist() == heard(panel).weight.tolist()  # type: ignore[union-attr]
+    assert dense(there.matrix[:5, :5]).tolist() == dense(here.matrix).tolist()
+    assert weight_answers(joined).weight.tolist() == weight_answers(panel).weight.tolist()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -205,21 +212,21 @@ def test_who_was_not_asked_changes_nobodys_skill() -> None:
     ids=["one source", "nothing said", "nothing in common", "one instance"],
 )
 def test_where_nothing_can_be_told_all_weigh_the_same(rows: list[Row]) -> None:
-    weight = heard(panel_of(rows, DAG)).weight
+    weight = weight_answers(panel_of(rows, DAG)).weight
     assert weight is not None
     np.testing.assert_allclose(weight, 1.0)
 
 
 def test_too_many_sources_to_look_at_pairs_are_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weighing, "MOST_SOURCES", 4)
-    kin = kinship_of(simulated())
-    assert kin.voice.tolist() == kin.skill.tolist() == [1.0] * 5
+    kin = panel_dependence(simulated())
+    assert kin.independence.tolist() == kin.skill.tolist() == [1.0] * 5
 
 
 def test_the_panel_that_is_heard_keeps_its_votes() -> None:
     panel = panel_of(ROWS)
-    assert heard(panel).raw is panel.raw
-    assert heard(panel).taxonomy is GARDEN
+    assert weight_answers(panel).raw is panel.raw
+    assert weight_answers(panel).taxonomy is GARDEN
     assert panel.weight is None
 
 
@@ -227,17 +234,17 @@ def test_of_many_instances_as_many_are_looked_at_as_tell_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     panel = with_copy(simulated(), "s2")
-    everything = kinship_of(panel)
+    everything = panel_dependence(panel)
     monkeypatch.setattr(weighing, "_COMMON", 60)
-    some = kinship_of(panel)
+    some = panel_dependence(panel)
     assert not np.array_equal(some.skill, everything.skill)
     np.testing.assert_allclose(some.skill, everything.skill, atol=0.2)
-    assert dense(some.alike).argmax() == dense(everything.alike).argmax()
+    assert dense(some.matrix).argmax() == dense(everything.matrix).argmax()
 
 
 def test_a_source_that_never_meets_another_has_the_mean_skill_and_its_own_voice() -> None:
     apart: list[Row] = [(f"alone{i}", "hermit", k) for i, k in enumerate(("oak", "finch", "oak"))]
-    kin = kinship_of(panel_of([*ROWS, *apart]))
+    kin = panel_dependence(panel_of([*ROWS, *apart]))
     others, hermit = kin.skill[:-1], kin.skill[-1]
     assert others.min() <= hermit <= others.max()
-    assert kin.alike.toarray()[-1].tolist() == [0.0] * len(kin.skill)
+    assert kin.matrix.toarray()[-1].tolist() == [0.0] * len(kin.skill)

@@ -35,7 +35,7 @@ def scores(panel: Panel, **parameters: float) -> dict[tuple[str, str], float]:
 def test_sources_count_by_their_agreement_with_the_majority() -> None:
     # p: the majority is plant, flower, monarda: ann and bob agree fully, cid in 1 label of 5.
     # q: nothing has a majority, so that neither agrees: ann 1/2, bob 1, cid 1/10.
-    found = scores(panel_of(ROWS), smooth=0)
+    found = scores(panel_of(ROWS), prior_answers=0)
     assert found["p", "monarda"] == pytest.approx(1.5 / 1.6)
     assert found["p", "oak"] == pytest.approx(0.1 / 1.6)
     assert found["p", "plant"] == pytest.approx(1)
@@ -45,26 +45,26 @@ def test_sources_count_by_their_agreement_with_the_majority() -> None:
 
 def test_of_a_source_that_said_little_little_is_known() -> None:
     # ann (1 + 1) / (2 + 2), cid (1/5 + 1) / (2 + 2).
-    found = scores(panel_of(ROWS), smooth=1)
+    found = scores(panel_of(ROWS), prior_answers=1)
     assert found["q", "flower"] == pytest.approx(0.5 / (0.5 + 0.3))
-    very = scores(panel_of(ROWS), smooth=1e12)
+    very = scores(panel_of(ROWS), prior_answers=1e12)
     assert very["q", "flower"] == pytest.approx(0.5)
 
 
 def test_nothing_is_agreed_with_where_nothing_is_chosen() -> None:
     rows: list[Row] = [("p", "ann", None), ("p", "bob", None), ("q", "ann", "oak")]
-    assert scores(panel_of(rows), smooth=0)["q", "oak"] == 1
+    assert scores(panel_of(rows), prior_answers=0)["q", "oak"] == 1
 
 
 def test_a_source_agrees_as_far_as_it_can_speak() -> None:
     rows: list[Row] = [("p", "ann", "monarda"), ("p", "bob", "monarda"), ("p", "cid", "flower")]
     rows += [("q", "ann", "oak"), ("q", "cid", "flower")]
     # cid agrees in 2 labels of 3 and in 1 of 2, ann in 3 of 3 and in 1 of 3.
-    assert scores(panel_of(rows), smooth=0)["q", "flower"] == pytest.approx(
+    assert scores(panel_of(rows), prior_answers=0)["q", "flower"] == pytest.approx(
         (7 / 12) / (7 / 12 + 2 / 3)
     )
     # Of p cid said all that it could, and only ann was asked about oaks: cid 3/4, ann 1.
-    within = scores(panel_of(rows, scope={"cid": ("plant", "flower")}), smooth=0)
+    within = scores(panel_of(rows, scope={"cid": ("plant", "flower")}), prior_answers=0)
     assert within["q", "flower"] == pytest.approx(0.75 / 1.75)
 
 
@@ -78,7 +78,7 @@ def test_in_a_flat_set_it_is_the_vote_of_workers_weighted_by_their_agreement(
         st.dictionaries(st.tuples(st.integers(0, 4), st.integers(0, 4)), label, min_size=1)
     )
     found = scores(
-        panel_of([(f"i{i}", f"s{s}", k) for (i, s), k in answers.items()], FLAT), smooth=0
+        panel_of([(f"i{i}", f"s{s}", k) for (i, s), k in answers.items()], FLAT), prior_answers=0
     )
     for at, expected in worker_agreement_with_aggregate(answers).items():
         assert found.get(at, 0) == pytest.approx(expected)

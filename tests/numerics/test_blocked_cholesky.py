@@ -6,7 +6,7 @@ import pytest
 from mhpc.numerics import cholesky as blocked
 from mhpc.numerics.arrays import FloatArray
 from mhpc.numerics.cholesky import factor_in_place, solve_in_strips, solve_positive_definite
-from mhpc.system.parallel import in_threads, one_thread_each
+from mhpc.system.parallel import limit_threads, single_threaded_blas
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_threads_change_no_bit() -> None:
     A, B = definite(60), np.random.default_rng(0).random((60, 10))
     found = []
     for count in (1, 2, 3):
-        with in_threads(count), one_thread_each():
+        with limit_threads(count), single_threaded_blas():
             factor = factor_in_place(A.copy())
             found.append((np.tril(factor), solve_in_strips(factor, B)))
     for factor, solution in found[1:]:

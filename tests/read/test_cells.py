@@ -3,7 +3,7 @@ import pytest
 
 from mhpc.errors import DataError
 from mhpc.read import columns as cells_module
-from mhpc.read.columns import Cells, read_cells, refuse_empty
+from mhpc.read.columns import Cells, check_not_empty, read_cells
 from mhpc.read.tables import open_table
 
 
@@ -45,8 +45,8 @@ def test_an_id_too_long_to_be_one_is_refused_by_row() -> None:
 def test_empty_ids_are_refused_with_the_first_row_and_their_number() -> None:
     cells = cells_of({"label": ["bee", None, None, None]})
     with pytest.raises(DataError, match="votes: row 2 has an empty label, as have 2 more;"):
-        refuse_empty(cells, "label", "votes")
-    refuse_empty(cells_of({"label": ["bee"]}), "label", "votes")
+        check_not_empty(cells, "label", "votes")
+    check_not_empty(cells_of({"label": ["bee"]}), "label", "votes")
 
 
 def test_many_ids_are_numbered_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:

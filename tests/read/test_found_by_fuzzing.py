@@ -13,7 +13,7 @@ from mhpc.errors import (
     MissingColumnError,
     TaxonomyError,
     UnreadableError,
-    nearest,
+    suggest,
 )
 from mhpc.read.tasks import read_tasks
 from mhpc.read.taxonomy import read_taxonomy
@@ -159,8 +159,8 @@ def test_a_zip_whose_directory_is_damaged_is_told(tmp_path: Path) -> None:
 
 
 def test_long_words_are_not_compared_letter_by_letter() -> None:
-    assert nearest("x" * 300, ["x" * 300, "y"]) == ""
-    assert nearest("flowre", ["flower", "z" * 10_000]) == " (nearest: 'flower')"
+    assert suggest("x" * 300, ["x" * 300, "y"]) == ""
+    assert suggest("flowre", ["flower", "z" * 10_000]) == " (nearest: 'flower')"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mhpc.read.taxonomy_formats import HIERARCHIES
+from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.vote_formats import FORMATS
 from tests.fixtures.damaged_files import ODD_VALUES, mutated
 from tests.fixtures.sampling import all_samples
@@ -56,7 +56,7 @@ def test_every_format_has_a_sample() -> None:
     in_memory = {"networkx", "icd-10-cm"}
     assert {format_ for reader, format_ in read if reader == "votes"} == set(FORMATS)
     assert {format_ for reader, format_ in read if reader == "taxonomy"} == (
-        set(HIERARCHIES) - in_memory
+        set(TAXONOMY_FORMATS) - in_memory
     )
 
 

@@ -14,7 +14,7 @@ from mhpc.data.index import Index
 from mhpc.data.summary import Model
 from mhpc.errors import UnreadableError
 from mhpc.numerics.arrays import dense
-from mhpc.rules.base import Level
+from mhpc.rules.base import FittedThreshold
 from mhpc.system.serialization import read_model, write_model
 from tests.fixtures.damaged_files import tree_changed
 
@@ -25,7 +25,7 @@ def model(learnt: object) -> Model:
         "sa",
         {"votes": "raw"},
         learnt,
-        Level(0.5, "given", "threshold"),
+        FittedThreshold(0.5, "given", "threshold"),
         Index(("ann", "bob")),
         scope,
     )
@@ -48,10 +48,10 @@ def test_what_was_learnt_comes_back_as_it_was(tmp_path: Path) -> None:
     }
     write_model(tmp_path / "model.npz", model(learnt))
     found = read_model(tmp_path)
-    assert (found.method, found.parameters, found.settled) == (
+    assert (found.method, found.parameters, found.rule) == (
         "sa",
         {"votes": "raw"},
-        Level(0.5, "given", "threshold"),
+        FittedThreshold(0.5, "given", "threshold"),
     )
     assert found.sources.ids == ("ann", "bob")
     assert found.scope is not None

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mhpc.errors import UnreadableError
-from mhpc.read.run_folder import read_outcome
+from mhpc.read.run_folder import read_labelled_scores
 from mhpc.run import run
 from mhpc.settings import RunSettings
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_label_sets_come_back_as_they_were_decided(folder: Path) -> None:
-    found = read_outcome(folder)
+    found = read_labelled_scores(folder)
     rows = [
         f"{found.instances[row]},{found.taxonomy.labels[label]},{score}"
         for row in range(len(found.instances))
@@ -34,13 +34,13 @@ def test_label_sets_come_back_as_they_were_decided(folder: Path) -> None:
 
 def test_a_run_without_any_label_is_no_error(folder: Path) -> None:
     (folder / "labels.csv").write_text("instance,label,score\n")
-    assert read_outcome(folder).chosen.nnz == 0
+    assert read_labelled_scores(folder).chosen.nnz == 0
 
 
 def test_files_of_different_runs_are_refused(folder: Path) -> None:
     (folder / "labels.csv").write_text("instance,label,score\n1,elm,1\n")
     with pytest.raises(UnreadableError, match="label 'elm' of labels.csv is not in the other"):
-        read_outcome(folder)
+        read_labelled_scores(folder)
     (folder / "labels.csv").unlink()
     with pytest.raises(UnreadableError, match="labels.csv cannot be read: No such file"):
-        read_outcome(folder)
+        read_labelled_scores(folder)

@@ -8,7 +8,7 @@ import pytest
 
 from mhpc.errors import DataError, MissingColumnError, UnreadableError
 from mhpc.numerics.arrays import dense
-from mhpc.read.run_folder import read_outcome, read_run, read_run_document
+from mhpc.read.run_folder import read_labelled_scores, read_run, read_run_document
 from mhpc.run import run
 from mhpc.settings import RunSettings
 
@@ -164,7 +164,7 @@ def test_damaged_labels_are_refused(folder: Path) -> None:
     ):
         (folder / "labels.csv").write_bytes(content)
         with pytest.raises((DataError, UnreadableError), match=f"labels.csv.*{says}"):
-            read_outcome(folder)
+            read_labelled_scores(folder)
     (folder / "labels.csv").unlink()
     with pytest.raises(UnreadableError, match="labels.csv cannot be read"):
-        read_outcome(folder)
+        read_labelled_scores(folder)

@@ -49,8 +49,14 @@ def test_columns_have_aliases() -> None:
 
 
 def test_columns_can_be_named() -> None:
-    table = {"photo": [1], "who": ["ann"], "said": ["bee"], "label": ["no"], "sure": [0.5]}
-    columns = {"instance": "photo", "source": "who", "label": "said", "score": "sure"}
+    table = {
+        "photo": [1],
+        "who": ["ann"],
+        "said": ["bee"],
+        "label": ["no"],
+        "min-probability": [0.5],
+    }
+    columns = {"instance": "photo", "source": "who", "label": "said", "score": "min-probability"}
     assert rows(read_votes(table, columns=columns)) == {("1", "ann", "bee", 0.5)}
 
 

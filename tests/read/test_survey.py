@@ -10,8 +10,14 @@ import pytest
 
 from mhpc.data.votes import Votes
 from mhpc.errors import MhpcError, MhpcWarning, UnreadableError
-from mhpc.read.partitioned import Survey, all_instances, instances_among, read_part, survey_votes
-from mhpc.read.votes import read_votes, tell_left_out
+from mhpc.read.partitioned import (
+    VotesSurvey,
+    all_instances,
+    instances_among,
+    read_part,
+    survey_votes,
+)
+from mhpc.read.votes import read_votes, warn_dropped
 
 HEADER = "instance,source,label,score\n"
 
@@ -27,7 +33,7 @@ WRONG = {
 }
 
 
-def surveyed(path: Path, *, scope: str = "all") -> Survey:
+def surveyed(path: Path, *, scope: str = "all") -> VotesSurvey:
     return survey_votes(str(path), columns=None, scope=scope, keep=path.parent / "kept.parquet")
 
 
@@ -97,7 +103,7 @@ def test_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
     assert all(part.votes.labels.ids == whole.labels.ids for part in found)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        tell_left_out((each for part in found for each in part.left_out), str(path))
+        warn_dropped((each for part in found for each in part.left_out), str(path))
     assert {str(each.message) for each in told} == {str(each.message) for each in expected}
 
 

@@ -1,17 +1,17 @@
 import json
 
 import mhpc
-from mhpc.explanation.sources import counted
-from mhpc.report.summary import plain, run_document, summarise
+from mhpc.explanation.sources import count_run
+from mhpc.report.summary import plain, run_document, summarize
 from tests.fixtures.build import GARDEN
 
 
 def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
     votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": [None]})
     result = mhpc.consolidate(votes, GARDEN)
-    summary = summarise(
+    summary = summarize(
         result.consolidation,
-        counted(result.panel, result.consolidation, result.decision),
+        count_run(result.panel, result.consolidation, result.decision),
         result.decision,
         result.sources,
         mhpc.conflicts(result),

@@ -7,7 +7,7 @@ import pytest
 
 from mhpc.cli import main
 from mhpc.report.page_data import command
-from mhpc.run import account
+from mhpc.run import page_data_of_run
 from mhpc.settings import RunSettings
 
 VOTES = """\
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_facts_are_json_and_hold_together(folder: Path) -> None:
-    found = json.loads(json.dumps(account(folder), allow_nan=False))
+    found = json.loads(json.dumps(page_data_of_run(folder), allow_nan=False))
     assert found.keys() == {
         "format", "title", "overview", "taxonomy", "sources", "agreement", "conflicts",
         "confusions", "instances", "comparison", "trace", "scorecards", "settings", "command",
@@ -95,7 +95,7 @@ def test_what_is_left_out_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("mhpc.report.page_data.LISTED", 3)
     monkeypatch.setattr("mhpc.report.page_data.EXPLAINED", 1)
     monkeypatch.setattr("mhpc.report.page_data.SOURCES", 2)
-    found = account(folder)
+    found = page_data_of_run(folder)
     assert found["shown"]["instances"] == [3, 4]
     assert found["shown"]["conflicts"] == [1, 2]
     assert found["agreement"]["sources"] == [0, 1]

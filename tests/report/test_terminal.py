@@ -4,9 +4,9 @@ from rich.console import Console, RenderableType
 
 import mhpc
 from mhpc.data.scorecard import Score, Scorecard, View
-from mhpc.explanation.sources import counted
+from mhpc.explanation.sources import count_run
 from mhpc.report.run_summary import render_summary
-from mhpc.report.summary import summarise
+from mhpc.report.summary import summarize
 from mhpc.report.terminal import render_inspection, render_scorecards
 from tests.fixtures.build import GARDEN
 
@@ -29,9 +29,9 @@ def summary_of(*sources: str, method: str | None = None) -> str:
 
 def ending(given: mhpc.Votes, *, method: str | None = None) -> str:
     result = mhpc.consolidate(given, GARDEN, method=method)
-    summary = summarise(
+    summary = summarize(
         result.consolidation,
-        counted(result.panel, result.consolidation, result.decision),
+        count_run(result.panel, result.consolidation, result.decision),
         result.decision,
         result.sources,
         mhpc.conflicts(result),

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mhpc
-from mhpc.data.hierarchy import raised
+from mhpc.data.hierarchy import propagate_up
 from mhpc.data.index import Index
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.numerics.arrays import BoolArray, FloatArray, dense
-from mhpc.rules.base import Level
-from mhpc.rules.expected_f import Each, Scale
+from mhpc.rules.base import FittedThreshold
+from mhpc.rules.expected_f import FittedExpectedF, Scale
 from tests.fixtures.build import DAG
 
 TREE = build_taxonomy(
@@ -49,13 +49,13 @@ def test_no_closed_sets_have_a_higher_expected_f(
     taxonomy: Taxonomy, scores: list[int], bias: float, wanted: float
 ) -> None:
     found = scored(np.array(scores).reshape(2, 5) / 16, taxonomy)
-    settled = mhpc.ExpectedF(depth_bias=bias).settle(found, labels_per_answer=wanted)
-    assert isinstance(settled, Level)
-    p = dense(Scale(1.0, settled.parameters["power"]).probable(dense(found.score), taxonomy))
+    settled = mhpc.ExpectedF(depth_bias=bias).fit(found, labels_per_answer=wanted)
+    assert isinstance(settled, FittedThreshold)
+    p = dense(Scale(1.0, settled.parameters["power"]).is_probability(dense(found.score), taxonomy))
     cost = 2.0**bias
     options = [np.array(pair) for pair in product(closed_sets(taxonomy), repeat=2)]
     best = max(expected(sets, p, cost) for sets in options)
-    decided = dense(settled.sets(dense(found.score), dense(found.specific), taxonomy)) > 0
+    decided = dense(settled.decide(dense(found.score), dense(found.specific), taxonomy)) > 0
     assert expected(decided, p, cost) == pytest.approx(best, rel=1e-6)
     assert settled.parameters["expected_f"] == pytest.approx(best, rel=1e-6)
 
@@ -65,10 +65,10 @@ def test_no_closed_sets_have_a_higher_expected_f(
 def test_no_closed_set_of_an_instance_has_a_higher_one_unless_nothing_may_apply(
     taxonomy: Taxonomy, scores: list[int], bias: float
 ) -> None:
-    settled, cost = Each(Scale(1.0, 1.0), bias), 2.0**bias
+    settled, cost = FittedExpectedF(Scale(1.0, 1.0), bias), 2.0**bias
     score = np.array(scores).reshape(2, 5) / 16
-    p = dense(raised(score, taxonomy))
-    for row, decided in zip(p, dense(settled.sets(score, score, taxonomy)) > 0, strict=True):
+    p = dense(propagate_up(score, taxonomy))
+    for row, decided in zip(p, dense(settled.decide(score, score, taxonomy)) > 0, strict=True):
         best = max(expected(labels, row, cost) for labels in closed_sets(taxonomy))
         usual = max(expected(labels, row, 1.0) for labels in closed_sets(taxonomy))
         nothing = np.prod(1 - row[taxonomy.roots])
@@ -81,8 +81,8 @@ def test_no_closed_set_of_an_instance_has_a_higher_one_unless_nothing_may_apply(
 
 def test_as_many_labels_are_expected_as_answers_hold() -> None:
     scores = np.random.default_rng(0).random((50, len(TREE)))
-    settled = mhpc.ExpectedF().settle(scored(scores, TREE), labels_per_answer=1.5)
-    p = dense(raised(scores, TREE)) ** settled.parameters["power"]
+    settled = mhpc.ExpectedF().fit(scored(scores, TREE), labels_per_answer=1.5)
+    p = dense(propagate_up(scores, TREE)) ** settled.parameters["power"]
     assert p.sum() / 50 == pytest.approx(1.5, rel=1e-3)
 
 

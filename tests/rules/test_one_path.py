@@ -50,7 +50,7 @@ def test_no_label_below_the_least_score_ends_the_path() -> None:
     specific[0, [at["plant"], at["flower"], at["monarda"]]] = 0.3, 0.2, 0.4
     score[1, at["bird"]] = specific[1, at["bird"]] = 0.3
     found = Consolidation(GARDEN, Index(("x", "y")), score, specific, "test")
-    decision = OnePath(level=0.5).decide(found, labels_per_answer=1.0)
+    decision = OnePath(threshold=0.5).decide(found, labels_per_answer=1.0)
     assert decision.labels() == {"x": ["plant"], "y": []}
 
 

@@ -21,14 +21,14 @@ def scored(scores: FloatArray, taxonomy: Taxonomy) -> Consolidation:
 
 def test_a_label_brings_its_ancestors_and_says_why() -> None:
     scores = np.array([[0.1, 0.2, 0.0, 0.9, 0.0]])
-    decision = mhpc.Threshold(level=0.5).decide(scored(scores, DAG), labels_per_answer=1)
+    decision = mhpc.Threshold(threshold=0.5).decide(scored(scores, DAG), labels_per_answer=1)
     assert decision.labels() == {"x0": ["a", "b", "c", "d"]}
     assert [REASONS[code] for code in decision.reason.data] == ["implied"] * 3 + ["score"]
 
 
 def test_a_score_right_at_the_level_is_enough() -> None:
     scores = np.array([[0.5, 0.0, 0.0, 0.0, 0.0]])
-    decision = mhpc.Threshold(level=0.5).decide(scored(scores, DAG), labels_per_answer=1)
+    decision = mhpc.Threshold(threshold=0.5).decide(scored(scores, DAG), labels_per_answer=1)
     assert decision.labels() == {"x0": ["a"]}
     assert decision.reason.data.tolist() == [1]
 
@@ -56,7 +56,7 @@ def test_nothing_scored_is_nothing_decided() -> None:
 def test_no_set_has_a_child_without_its_ancestors(
     scores: FloatArray, level: float | None, wanted: float
 ) -> None:
-    decision = mhpc.Threshold(level=level).decide(scored(scores, DAG), labels_per_answer=wanted)
+    decision = mhpc.Threshold(threshold=level).decide(scored(scores, DAG), labels_per_answer=wanted)
     chosen = dense(decision.reason.astype(bool))
     missing = (chosen @ dense(DAG.closure) > 0) & (chosen == 0)
     assert not missing.any()
@@ -64,11 +64,16 @@ def test_no_set_has_a_child_without_its_ancestors(
 
 def test_a_level_of_zero_is_refused() -> None:
     with pytest.raises(ParameterError, match="level = 0"):
-        mhpc.Threshold(level=0)
+        mhpc.Threshold(threshold=0)
 
 
 def test_where_no_answer_holds_a_label_no_set_does() -> None:
     scores = np.full((3, len(GARDEN)), 1e-7)
-    for rule in (mhpc.Threshold(), mhpc.ExpectedF(), mhpc.ExpectedF(over="each"), mhpc.Sure()):
+    for rule in (
+        mhpc.Threshold(),
+        mhpc.ExpectedF(),
+        mhpc.ExpectedF(over="each"),
+        mhpc.MinProbability(),
+    ):
         decision = rule.decide(scored(scores, GARDEN), labels_per_answer=0.0)
         assert not decision.reason.nnz, rule.name

@@ -27,7 +27,7 @@ def test_what_lies_on_a_path_that_was_taken_starts_no_other() -> None:
 
 def test_there_are_no_more_paths_than_labels_with_a_score() -> None:
     assert decided({"bird": 0.2, "oak": 0.1}, paths=5) == ["plant", "tree", "oak", "animal", "bird"]
-    assert decided({"bird": 0.2, "oak": 0.1}, paths=5, level=0.15) == ["animal", "bird"]
+    assert decided({"bird": 0.2, "oak": 0.1}, paths=5, threshold=0.15) == ["animal", "bird"]
 
 
 def test_an_end_moves_among_labels_of_its_own_path() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mhpc
-from mhpc.data.panel import Panel, Whole
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.votes import EncodedTruth
 from mhpc.encoding.gold import encode_truth
 from mhpc.methods.one_truth import fits
@@ -15,7 +15,7 @@ from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import dense
 from mhpc.selection.auto import Auto
 from mhpc.selection.candidates import candidates_for
-from mhpc.selection.cross_validation import judge
+from mhpc.selection.cross_validation import cross_validate
 from tests.fixtures.build import panel_of
 
 PROFILES = [mhpc.Profile(specificity=0.8, accuracy=accuracy) for accuracy in (0.9, 0.6, 0.6, 0.3)]
@@ -34,7 +34,7 @@ def test_the_judge_orders_methods_as_the_truth_does(garden: tuple[Panel, Encoded
     panel, truth = garden
     names = ("sa", "majority", "cross-source", "channel")
     methods = {name: make_method(name) for name in names}
-    judged = {each.name: each.loss("closed") for each in judge(panel, methods)}
+    judged = {each.name: each.loss("closed") for each in cross_validate(panel, methods)}
     true = {
         name: ranking_loss(truth.closed, method.consolidate(panel).score[truth.rows])
         for name, method in methods.items()
@@ -56,7 +56,7 @@ def test_what_is_chosen_is_better_than_plain_averaging(
 def test_the_choice_tells_candidates_losses_and_what_was_taken(
     garden: tuple[Panel, EncodedTruth],
 ) -> None:
-    choice = Auto().consolidate(garden[0]).choice
+    choice = Auto().consolidate(garden[0]).selection
     assert choice is not None
     names = {each.name for each in choice.candidates}
     assert names == set(candidates_for(fits(garden[0])))
@@ -94,31 +94,31 @@ def test_answers_of_one_label_call_for_methods_that_know_one_truth() -> None:
     ]
     found = Auto().consolidate(panel_of(rows))
     assert found.one_truth
-    assert found.choice is not None
-    assert "one-truth" in {each.name for each in found.choice.candidates}
+    assert found.selection is not None
+    assert "one-truth" in {each.name for each in found.selection.candidates}
 
 
 def test_one_source_is_not_judged_and_that_is_said() -> None:
     rows = [("x", "s", "oak"), ("x", "s", "finch"), ("y", "s", "monarda")]
     found = Auto().consolidate(panel_of(rows))
-    assert found.choice is not None
-    assert found.choice.candidates == ()
-    assert "nothing was judged" in found.choice.reason
+    assert found.selection is not None
+    assert found.selection.candidates == ()
+    assert "nothing was judged" in found.selection.reason
 
 
 def test_another_seed_hides_other_answers_and_the_same_the_same(
     garden: tuple[Panel, EncodedTruth],
 ) -> None:
     methods = {"sa": make_method("sa")}
-    first, second = (judge(garden[0], methods, count=2, seed=0)[0] for _ in range(2))
-    other = judge(garden[0], methods, count=2, seed=5)[0]
+    first, second = (cross_validate(garden[0], methods, count=2, seed=0)[0] for _ in range(2))
+    other = cross_validate(garden[0], methods, count=2, seed=5)[0]
     assert first.closed == second.closed
     assert first.closed != other.closed
 
 
 def test_several_processes_judge_as_one_does(garden: tuple[Panel, EncodedTruth]) -> None:
     methods = {name: make_method(name) for name in ("sa", "majority")}
-    one, two = (judge(garden[0], methods, count=2, jobs=jobs) for jobs in (1, 2))
+    one, two = (cross_validate(garden[0], methods, count=2, jobs=jobs) for jobs in (1, 2))
     for here, there in zip(one, two, strict=True):
         assert here.closed == pytest.approx(there.closed, abs=1e-12)
 
@@ -127,7 +127,7 @@ def test_nothing_is_warned_of_while_judging(garden: tuple[Panel, EncodedTruth]) 
     method = make_method("mhpc", {"max_iter": 1, "tol": 0.0})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        judge(garden[0], {"mhpc": method}, count=2)
+        cross_validate(garden[0], {"mhpc": method}, count=2)
 
 
 def test_copies_of_a_source_do_not_outvote_two_others() -> None:
@@ -155,11 +155,11 @@ def test_where_instances_are_apart_only_those_are_candidates_that_learn() -> Non
         for source, label in (("ann", "oak"), ("bob", "oak"), ("cid", "finch"))
     ]
     panel = panel_of(rows)
-    apart = Auto().fit(Whole(panel))
-    assert apart.choice is not None
-    assert "one-truth" not in {each.name for each in apart.choice.candidates}
+    apart = Auto().fit(SinglePartition(panel))
+    assert apart.selection is not None
+    assert "one-truth" not in {each.name for each in apart.selection.candidates}
     here = Auto().consolidate(panel)
-    assert here.choice is not None
-    assert "one-truth" in {each.name for each in here.choice.candidates}
-    score = dense(apart.views(panel).score)
+    assert here.selection is not None
+    assert "one-truth" in {each.name for each in here.selection.candidates}
+    score = dense(apart.predict(panel).score)
     assert score[:, panel.taxonomy.labels.positions["oak"]].min() > 0.5

@@ -5,13 +5,15 @@ import pytest
 from scipy import sparse
 
 from mhpc.numerics.arrays import dense as to_dense
-from mhpc.selection.calibration import Calibration, Heard, calibrate
+from mhpc.selection.calibration import Calibration, CalibrationSample, calibrate
 
 
-def heard(scores: np.ndarray, said: np.ndarray, weight: np.ndarray | None = None) -> Heard:
+def heard(
+    scores: np.ndarray, said: np.ndarray, weight: np.ndarray | None = None
+) -> CalibrationSample:
     rows = len(scores)
     worth = np.ones(rows) if weight is None else weight
-    return Heard(scores, np.arange(rows), sparse.csr_array(said), worth, None)
+    return CalibrationSample(scores, np.arange(rows), sparse.csr_array(said), worth, None)
 
 
 def overconfident(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +55,7 @@ def test_a_heavier_answer_counts_for_more() -> None:
 
 
 def test_labels_out_of_scope_do_not_count() -> None:
-    part = Heard(
+    part = CalibrationSample(
         np.full((1, 2), 0.5), np.array([0]), sparse.csr_array([[1.0, 0.0]]), np.ones(1),
         sparse.csr_array([[1.0, 0.0]]),
     )  # fmt: skip

@@ -12,7 +12,7 @@ def test_methods_with_parameters_are_compared_by_the_names_they_are_given() -> N
         truth=garden.truth,
     )
     assert [each.name for each in found] == ["little", "much"]
-    little, much = (each.judged for each in found)
+    little, much = (each.candidate for each in found)
     assert little is not None
     assert much is not None
     assert little.loss("closed") != much.loss("closed")

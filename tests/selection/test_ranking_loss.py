@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray
-from mhpc.selection.cross_validation import surprise
+from mhpc.selection.cross_validation import log_rank_loss
 
 
 def slow(scores: FloatArray, said: FloatArray, scope: FloatArray | None) -> list[float]:
@@ -38,7 +38,7 @@ def test_surprise_is_the_mean_log_rank_of_what_was_said(
 ) -> None:
     rows = min(len(scores), len(said))
     S, Y = np.array(scores[:rows]), np.array(said[:rows])
-    found = surprise(S, np.arange(rows), sparse.csr_array(Y), None)
+    found = log_rank_loss(S, np.arange(rows), sparse.csr_array(Y), None)
     np.testing.assert_allclose(found, slow(S, Y, None))
 
 
@@ -46,28 +46,28 @@ def test_labels_out_of_scope_stand_in_nobodys_way() -> None:
     scores = np.array([[0.9, 0.5, 0.1]])
     said = sparse.csr_array([[0.0, 1.0, 0.0]])
     scope = sparse.csr_array([[0.0, 1.0, 1.0]])
-    assert surprise(scores, np.array([0]), said, scope).tolist() == [0.0]
-    assert surprise(scores, np.array([0]), said, None)[0] == pytest.approx(
+    assert log_rank_loss(scores, np.array([0]), said, scope).tolist() == [0.0]
+    assert log_rank_loss(scores, np.array([0]), said, None)[0] == pytest.approx(
         math.log(2) / math.log(4)
     )
 
 
 def test_what_was_foretold_is_no_surprise_and_what_stands_last_is_the_most() -> None:
     scores = np.array([[0.9, 0.5, 0.1]])
-    first = surprise(scores, np.array([0]), sparse.csr_array([[1.0, 0.0, 0.0]]), None)
-    last = surprise(scores, np.array([0]), sparse.csr_array([[0.0, 0.0, 1.0]]), None)
+    first = log_rank_loss(scores, np.array([0]), sparse.csr_array([[1.0, 0.0, 0.0]]), None)
+    last = log_rank_loss(scores, np.array([0]), sparse.csr_array([[0.0, 0.0, 1.0]]), None)
     assert first[0] == 0.0
     assert first[0] < last[0] <= 1.0
 
 
 def test_an_answer_without_labels_has_no_surprise() -> None:
-    found = surprise(np.ones((1, 3)), np.array([0]), sparse.csr_array((1, 3)), None)
+    found = log_rank_loss(np.ones((1, 3)), np.array([0]), sparse.csr_array((1, 3)), None)
     assert np.isnan(found).all()
 
 
 def test_sparse_scores_are_read_as_dense_ones() -> None:
     scores = np.array([[0.0, 0.5, 0.1], [0.2, 0.0, 0.0]])
     said = sparse.csr_array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    there = surprise(scores, np.array([1, 0]), said, None)
-    here = surprise(sparse.csr_array(scores), np.array([1, 0]), said, None)
+    there = log_rank_loss(scores, np.array([1, 0]), said, None)
+    here = log_rank_loss(sparse.csr_array(scores), np.array([1, 0]), said, None)
     np.testing.assert_array_equal(here, there)

@@ -4,7 +4,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.system.parallel import one_thread_each
+from mhpc.system.parallel import single_threaded_blas
 
 
 def threads() -> set[int]:
@@ -14,7 +14,7 @@ def threads() -> set[int]:
 def test_one_thread_is_used_meanwhile_and_as_many_as_before_afterwards() -> None:
     with threadpool_limits(2, user_api="blas"):
         before = threads()
-        with one_thread_each():
+        with single_threaded_blas():
             assert threads() == {1}
         assert threads() == before
 
@@ -24,6 +24,6 @@ def test_a_solution_does_not_depend_on_how_many_threads_there_were() -> None:
     X, B = rng.random((700, 300)), rng.random((700, 40))
     found = []
     for count in (1, 2):
-        with threadpool_limits(count, user_api="blas"), one_thread_each():
+        with threadpool_limits(count, user_api="blas"), single_threaded_blas():
             found.append(solve_positive_definite(X @ X.T + np.eye(700), X @ (X.T @ B)))
     assert np.array_equal(found[0], found[1])

@@ -15,18 +15,18 @@ import pytest
 from mhpc.errors import MhpcWarning
 from mhpc.methods.registry import METHODS, make_method
 from mhpc.run import run
-from mhpc.selection import cross_validation as judge
+from mhpc.selection import cross_validation as cross_validate
 from mhpc.selection import cross_validation as trials
 from mhpc.settings import RunSettings
 from mhpc.system import checkpoints as keeping_module
 from mhpc.system.checkpoints import (
-    GOES_ON,
-    Kept,
-    finished,
-    finished_in_steps,
-    keeping,
-    kept,
-    kept_beside,
+    RESUME_HINT,
+    CheckpointStore,
+    checkpoint_folder,
+    checkpoint_run,
+    checkpointed,
+    checkpointed_steps,
+    use_checkpoints,
 )
 from tests.fixtures.clusters import write_votes
 
@@ -49,16 +49,16 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def successive_halving(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The candidates that were tried, in order; the judge dies before the fifth."""
     found: list[str] = []
-    attempt = judge.attempt
+    score_fold = cross_validate.score_fold
 
     def counting(method: Any, *args: Any) -> Any:
         found.append(method.name)
         if len(found) == 5:
             raise DeadError
-        return attempt(method, *args)
+        return score_fold(method, *args)
 
     monkeypatch.setattr(trials, "attempt", counting)
     return found
@@ -85,18 +85,18 @@ def notes(data: Path) -> list[str]:
     return found
 
 
-def test_a_judge_that_died_goes_on_where_it_was(data: Path, tried: list[str]) -> None:
+def test_a_judge_that_died_goes_on_where_it_was(data: Path, successive_halving: list[str]) -> None:
     with pytest.raises(DeadError) as ended:
         consolidated(data)
-    assert ended.value.__notes__ == [GOES_ON]
-    assert kept_beside(data / "OUT").is_dir()
+    assert ended.value.__notes__ == [RESUME_HINT]
+    assert checkpoint_folder(data / "OUT").is_dir()
     resumed = consolidated(data, resume=True)
     assert notes(data)[-1] == "resumed: 4 stages taken from an earlier run"
-    begun = len(tried)
+    begun = len(successive_halving)
     assert consolidated(data) == resumed
     # Four of them were not tried again; the fifth, which died, was.
-    assert len(tried) - begun == begun - 1
-    assert not kept_beside(data / "OUT").exists()
+    assert len(successive_halving) - begun == begun - 1
+    assert not checkpoint_folder(data / "OUT").exists()
 
 
 @pytest.mark.parametrize("method", ["auto", "cross-source", "channel", "dawid-skene", "mlcm"])
@@ -131,7 +131,7 @@ def changed_votes(data: Path) -> dict[str, Any]:
     ids=["votes", "a setting"],
 )
 def test_other_votes_or_settings_begin_afresh(
-    change: Callable[[Path], dict[str, Any]], named: str, data: Path, tried: list[str]
+    change: Callable[[Path], dict[str, Any]], named: str, data: Path, successive_halving: list[str]
 ) -> None:
     with pytest.raises(DeadError):
         consolidated(data)
@@ -141,7 +141,7 @@ def test_other_votes_or_settings_begin_afresh(
     assert notes(data) == []
 
 
-def test_without_being_told_a_run_begins_afresh(data: Path, tried: list[str]) -> None:
+def test_without_being_told_a_run_begins_afresh(data: Path, successive_halving: list[str]) -> None:
     with pytest.raises(DeadError):
         consolidated(data)
     consolidated(data)
@@ -150,7 +150,9 @@ def test_without_being_told_a_run_begins_afresh(data: Path, tried: list[str]) ->
         consolidated(data, resume=True)
 
 
-def test_a_run_that_is_refused_leaves_what_another_keeps(data: Path, tried: list[str]) -> None:
+def test_a_run_that_is_refused_leaves_what_another_keeps(
+    data: Path, successive_halving: list[str]
+) -> None:
     with pytest.raises(DeadError):
         consolidated(data)
     (data / "OUT").mkdir()
@@ -158,34 +160,34 @@ def test_a_run_that_is_refused_leaves_what_another_keeps(data: Path, tried: list
     with pytest.raises(FileExistsError) as refused:
         consolidated(data)
     assert not hasattr(refused.value, "__notes__")
-    assert kept_beside(data / "OUT").is_dir()
+    assert checkpoint_folder(data / "OUT").is_dir()
 
 
 def test_a_stage_that_is_not_whole_is_not_taken(tmp_path: Path) -> None:
-    stages = Kept(tmp_path / "kept", {"votes": 1})
+    stages = CheckpointStore(tmp_path / "kept", {"votes": 1})
     stages.begin(resume=False)
-    with kept(stages), keeping(stages):
-        assert finished("one", lambda: (1, 2.5)) == (1, 2.5)
+    with checkpoint_run(stages), use_checkpoints(stages):
+        assert checkpointed("one", lambda: (1, 2.5)) == (1, 2.5)
         (path,) = stages.folder.glob("*.npz")
         path.write_bytes(path.read_bytes()[:-30])
-        assert finished("one", lambda: (3, 4)) == (3, 4)
-        assert finished("one", lambda: (5, 6)) == (3, 4)
+        assert checkpointed("one", lambda: (3, 4)) == (3, 4)
+        assert checkpointed("one", lambda: (5, 6)) == (3, 4)
     assert not stages.folder.exists()
 
 
 def test_steps_are_kept_until_all_of_them_are_finished(tmp_path: Path) -> None:
-    stages = Kept(tmp_path / "kept", {})
+    stages = CheckpointStore(tmp_path / "kept", {})
     stages.begin(resume=False)
     seen: list[int] = []
 
     def all_steps() -> tuple[int, ...]:
         for at in range(2):
-            finished(f"step {at}", lambda: (0,))
+            checkpointed(f"step {at}", lambda: (0,))
             seen.append(len(list(stages.folder.glob("*.npz"))))
         return (1,)
 
-    with keeping(stages):
-        assert finished_in_steps("all", all_steps) == (1,)
+    with use_checkpoints(stages):
+        assert checkpointed_steps("all", all_steps) == (1,)
     assert seen == [1, 2]
     assert len(list(stages.folder.glob("*.npz"))) == 1
 
@@ -193,10 +195,10 @@ def test_steps_are_kept_until_all_of_them_are_finished(tmp_path: Path) -> None:
 def test_what_cannot_be_kept_does_not_end_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder, outcome in ((tmp_path / "file", (1,)), (tmp_path / "kept", object())):
-        stages = Kept(folder, {})
+        stages = CheckpointStore(folder, {})
         stages.begin(resume=False)
-        with keeping(stages):
-            assert finished("one", partial(_given, outcome)) is outcome
+        with use_checkpoints(stages):
+            assert checkpointed("one", partial(_given, outcome)) is outcome
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -205,7 +207,7 @@ def _given(outcome: object) -> object:
 
 
 def test_the_first_seconds_of_a_run_are_not_kept(
-    data: Path, tried: list[str], monkeypatch: pytest.MonkeyPatch
+    data: Path, successive_halving: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping_module, "WORTH", 600.0)
     with pytest.raises(DeadError) as ended:
@@ -246,7 +248,7 @@ def test_a_process_that_is_killed_after_the_judge_can_go_on(
     )  # fmt: skip
     assert ended.returncode == code
     if number == signal.SIGINT:
-        assert ended.stderr.strip() == f"mhpc: interrupted; {GOES_ON}"
+        assert ended.stderr.strip() == f"mhpc: interrupted; {RESUME_HINT}"
     assert {name: (data / "OUT" / name).read_bytes() for name in whole} == whole
     assert consolidated(data, resume=True) == whole
     assert "resumed" in notes(data)[-1]

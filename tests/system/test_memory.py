@@ -4,7 +4,7 @@ import pytest
 
 from mhpc.errors import ParameterError
 from mhpc.system import memory
-from mhpc.system.memory import as_bytes, available_memory, memory_budget, within_memory
+from mhpc.system.memory import available_memory, memory_budget, parse_size, use_memory_budget
 
 
 def test_available_memory_is_what_linux_says_can_be_had(
@@ -37,20 +37,20 @@ def test_elsewhere_it_is_all_memory_or_unknown(
     ],
 )
 def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
-    assert as_bytes(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["much", "-3GB", "0", "3 PB", ""])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="give a size such as 6GB"):
-        as_bytes(text)
+        parse_size(text)
 
 
 def test_the_budget_is_what_was_set_and_else_half_of_what_is_free() -> None:
     free = available_memory()
     if free is not None:
         assert memory_budget() == pytest.approx(free / 2, rel=0.2)
-    with within_memory(12345):
+    with use_memory_budget(12345):
         assert memory_budget() == 12345
     assert memory_budget() != 12345
 
@@ -76,7 +76,7 @@ def test_the_limit_is_what_was_set_and_else_all_that_is_free(
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 7000)
     assert (memory.memory_limit(), memory_budget()) == (7000, 3500)
-    with within_memory(12345):
+    with use_memory_budget(12345):
         assert memory.memory_limit() == 12345
 
 

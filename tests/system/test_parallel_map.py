@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from mhpc.system.parallel import ahead
+from mhpc.system.parallel import parallel_map
 
 
 def slow_at_first(item: int) -> int:
@@ -13,7 +13,9 @@ def slow_at_first(item: int) -> int:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_outcomes_come_in_the_order_of_items(threads: int) -> None:
-    assert list(ahead(slow_at_first, range(12), threads=threads)) == [n * n for n in range(12)]
+    assert list(parallel_map(slow_at_first, range(12), threads=threads)) == [
+        n * n for n in range(12)
+    ]
 
 
 def test_no_more_is_begun_than_is_soon_needed() -> None:
@@ -23,7 +25,7 @@ def test_no_more_is_begun_than_is_soon_needed() -> None:
         begun.append(item)
         return item
 
-    outcomes = ahead(work, range(100), threads=2)
+    outcomes = parallel_map(work, range(100), threads=2)
     next(outcomes)
     time.sleep(0.05)
     assert len(begun) <= 4
@@ -31,7 +33,7 @@ def test_no_more_is_begun_than_is_soon_needed() -> None:
 
 
 def test_work_is_done_in_threads() -> None:
-    names = set(ahead(lambda _: threading.current_thread().name, range(4), threads=2))
+    names = set(parallel_map(lambda _: threading.current_thread().name, range(4), threads=2))
     assert threading.current_thread().name not in names
 
 
@@ -39,7 +41,7 @@ def test_an_error_arrives_in_its_turn() -> None:
     def work(item: int) -> float:
         return 1 / (item - 2)
 
-    outcomes = ahead(work, range(5), threads=2)
+    outcomes = parallel_map(work, range(5), threads=2)
     assert next(outcomes) == -0.5
     assert next(outcomes) == -1.0
     with pytest.raises(ZeroDivisionError):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mhpc.errors import MhpcWarning, WorkerError
-from mhpc.system.parallel import cores, in_workers
+from mhpc.system.parallel import core_count, process_map
 
 
 def doubled(number: int) -> int:
@@ -31,11 +31,11 @@ def dies(_: int) -> None:
 
 
 def test_every_item_comes_back_with_its_position() -> None:
-    assert sorted(in_workers(doubled, [5, 6, 7], jobs=2)) == [(0, 10), (1, 12), (2, 14)]
+    assert sorted(process_map(doubled, [5, 6, 7], jobs=2)) == [(0, 10), (1, 12), (2, 14)]
 
 
 def test_no_items_need_no_process() -> None:
-    assert list(in_workers(doubled, [], jobs=2)) == []
+    assert list(process_map(doubled, [], jobs=2)) == []
 
 
 def test_a_worker_has_one_thread_and_this_process_keeps_its_own(
@@ -43,14 +43,14 @@ def test_a_worker_has_one_thread_and_this_process_keeps_its_own(
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    assert list(in_workers(threads_of_blas, [0], jobs=1)) == [(0, "1")]
+    assert list(process_map(threads_of_blas, [0], jobs=1)) == [(0, "1")]
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
 def test_an_error_of_the_work_arrives_as_it_is() -> None:
     with pytest.raises(ValueError, match="no 3"):
-        list(in_workers(fails, [3], jobs=1))
+        list(process_map(fails, [3], jobs=1))
 
 
 def dies_once(mark: str) -> str:
@@ -62,7 +62,7 @@ def dies_once(mark: str) -> str:
 
 def test_a_worker_that_dies_over_and_over_is_told_of() -> None:
     with pytest.raises(WorkerError, match="a worker process died though it worked alone"):
-        list(in_workers(dies, [0], jobs=1))
+        list(process_map(dies, [0], jobs=1))
 
 
 def test_what_a_worker_that_dies_had_begun_is_begun_again(tmp_path: Path) -> None:
@@ -70,12 +70,12 @@ def test_what_a_worker_that_dies_had_begun_is_begun_again(tmp_path: Path) -> Non
     for mark in marks[1:]:
         Path(mark).touch()
     with pytest.warns(MhpcWarning, match="a worker process died.*going on with 1"):
-        assert sorted(in_workers(dies_once, marks, jobs=2)) == list(enumerate(marks))
+        assert sorted(process_map(dies_once, marks, jobs=2)) == list(enumerate(marks))
 
 
 def test_no_process_outlives_the_iteration() -> None:
     before = set(multiprocessing.active_children())
-    work = in_workers(time.sleep, [0.0, 600.0], jobs=2)
+    work = process_map(time.sleep, [0.0, 600.0], jobs=2)
     assert next(work) == (0, None)
     work.close()  # type: ignore[attr-defined]
     deadline = time.monotonic() + 20
@@ -85,7 +85,7 @@ def test_no_process_outlives_the_iteration() -> None:
 
 
 def test_there_is_a_core_to_work_on() -> None:
-    assert cores() >= 1
+    assert core_count() >= 1
 
 
 def test_an_interrupt_ends_the_workers_quietly(tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def test_a_folder_for_other_processes_leaves_it_to_the_next(tmp_path: Path) -> N
 
 def test_a_full_disk_elsewhere_is_not_the_folders(tmp_path: Path) -> None:
     with (
-        pytest.raises(OSError, match="No space left") as raised,
+        pytest.raises(OSError, match="No space left") as propagate_up,
         temporary_folder("one-", inside=tmp_path),
     ):
         full(tmp_path / "file")
-    assert not isinstance(raised.value, UnwritableError)
+    assert not isinstance(propagate_up.value, UnwritableError)

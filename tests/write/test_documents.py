@@ -9,12 +9,12 @@ import pytest
 
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.errors import DataError
-from mhpc.write.formats import What, make_format
+from mhpc.write.formats import Content, make_format
 from tests.fixtures.build import DAG, GARDEN
 from tests.fixtures.labelled_scores import SURE, THREE, UNSURE, outcome_of_sets
 
 
-def written(format_: str, subject: Any = THREE, what: What = "labels", **parameters: Any) -> Any:
+def written(format_: str, subject: Any = THREE, what: Content = "labels", **parameters: Any) -> Any:
     file = io.BytesIO()
     make_format(format_, what, parameters).write(file, subject, what)
     return json.loads(file.getvalue())
@@ -69,7 +69,7 @@ def test_tasks_come_with_the_labels_filled_in_the_least_sure_first() -> None:
 
 
 def test_what_is_contested_comes_before_what_is_merely_unsure() -> None:
-    tasks = written("label-studio", replace(THREE, contested=("2", "1")))
+    tasks = written("label-studio", replace(THREE, review_order=("2", "1")))
     assert [task["id"] for task in tasks] == [2, 1, 3]
 
 

@@ -12,8 +12,8 @@ import pytest
 from mhpc.cli.convert import WHAT, convert
 from mhpc.errors import DataError, ParameterError
 from mhpc.read.votes import read_votes
-from mhpc.write.formats import FORMATS, SUFFIXES, What, format_class, make_format
-from mhpc.write.tables import write_as
+from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_class, make_format
+from mhpc.write.tables import write_content
 from tests.fixtures.build import DAG, GARDEN
 from tests.fixtures.labelled_scores import THREE, outcome_of_sets
 
@@ -22,7 +22,9 @@ VOTES = read_votes({"instance": [1, 2], "source": ["ann", "bob"], "label": ["é"
 WIDE_HEADER = ["instance", *GARDEN.labels]
 
 
-def written(format_: str, what: What = "labels", subject: Any = THREE, **parameters: Any) -> bytes:
+def written(
+    format_: str, what: Content = "labels", subject: Any = THREE, **parameters: Any
+) -> bytes:
     file = io.BytesIO()
     make_format(format_, what, parameters).write(file, subject, what)
     return file.getvalue()
@@ -50,7 +52,7 @@ def test_the_page_names_every_format_and_parameter(name: str) -> None:
 
 
 def test_what_the_command_offers_is_what_there_is() -> None:
-    assert get_args(What) == WHAT
+    assert get_args(Content) == WHAT
     assert set(SUFFIXES.values()) <= set(FORMATS)
 
 
@@ -97,8 +99,8 @@ def test_votes_and_taxonomies_are_canonical_tables() -> None:
 
 
 @pytest.mark.parametrize("what", ["labels", "scores", "wide"])
-def test_parquet_holds_what_csv_holds(tmp_path: Path, what: What) -> None:
-    write_as(tmp_path / "it's.parquet", THREE, what)
+def test_parquet_holds_what_csv_holds(tmp_path: Path, what: Content) -> None:
+    write_content(tmp_path / "it's.parquet", THREE, what)
     found = duckdb.execute("FROM read_parquet(?)", [str(tmp_path / "it's.parquet")])
     names = [column[0] for column in found.description]
     content = [[str(cell) for cell in row] for row in found.fetchall()]
@@ -139,5 +141,5 @@ def test_a_format_says_what_it_cannot_hold_and_which_can() -> None:
 
 def test_a_name_that_does_not_tell_the_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="labels.json: the name does not tell the format"):
-        write_as(tmp_path / "labels.json", THREE, "labels")
+        write_content(tmp_path / "labels.json", THREE, "labels")
     assert not list(tmp_path.iterdir())

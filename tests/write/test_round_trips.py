@@ -14,8 +14,8 @@ from mhpc.data.votes import Votes
 from mhpc.encoding.panel import encode
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.formats import What
-from mhpc.write.tables import write_as, write_taxonomy, write_votes
+from mhpc.write.formats import Content
+from mhpc.write.tables import write_content, write_taxonomy, write_votes
 from tests.fixtures.build import GARDEN
 from tests.fixtures.labelled_scores import SURE, THREE, UNSURE
 
@@ -94,9 +94,9 @@ def test_taxonomies_come_back(end: str, taxonomy: Taxonomy) -> None:
     ("format_", "what"), [("label-studio", "labels"), ("argilla", "labels"), ("cafa", "scores")]
 )
 def test_what_goes_to_another_tool_comes_back_as_a_source(
-    tmp_path: Path, format_: str, what: What
+    tmp_path: Path, format_: str, what: Content
 ) -> None:
-    write_as(tmp_path / "file", THREE, what, format=format_)
+    write_content(tmp_path / "file", THREE, what, format=format_)
     panel = encode(read_votes(tmp_path / "file", format=format_), GARDEN)
     said = {
         panel.instances[i]: {GARDEN.labels[k] for k in panel.augmented[[answer]].indices}

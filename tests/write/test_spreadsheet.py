@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.write.formats import What, make_format
+from mhpc.write.formats import Content, make_format
 from mhpc.write.formats.tabular import guarded, unguarded
 from tests.fixtures.labelled_scores import outcome_of_sets
 
 FORMULAS = ("=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1")  # noqa: RUF001
 
 
-def cells(format_: str, subject: Any, what: What) -> list[list[str]]:
+def cells(format_: str, subject: Any, what: Content) -> list[list[str]]:
     file = io.BytesIO()
     make_format(format_, what).write(file, subject, what)
     text = file.getvalue().decode("utf-8-sig")
@@ -29,7 +29,7 @@ def test_no_cell_begins_like_a_formula(formula: str) -> None:
     taxonomy = build_taxonomy([formula, "b"], [])
     found = outcome_of_sets({formula: {formula: 1.0}}, taxonomy=taxonomy)
     votes = read_votes({"instance": [formula], "source": [formula], "label": [formula]})
-    whats: tuple[tuple[Any, What], ...] = (
+    whats: tuple[tuple[Any, Content], ...] = (
         (found, "labels"), (found, "scores"), (found, "wide"), (taxonomy, "taxonomy"),
         (votes, "votes"),
     )  # fmt: skip

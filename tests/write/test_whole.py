@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 
 from mhpc.errors import OutputExistsError, UnwritableError
-from mhpc.system.files import whole_file
+from mhpc.system.files import atomic_file
 
 
 def test_a_file_is_there_at_the_end_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"new")
         assert not path.exists()
     assert path.read_bytes() == b"new"
@@ -21,7 +21,7 @@ def test_what_goes_wrong_leaves_what_was_there(tmp_path: Path) -> None:
     path.write_text("old")
 
     def fail() -> None:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             file.write(b"new")
             raise KeyboardInterrupt
 
@@ -35,12 +35,12 @@ def test_a_file_that_is_there_is_refused_unless_told(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("old")
     with pytest.raises(OutputExistsError, match="a.csv is there already"):
-        whole_file(path, force=False).__enter__()
+        atomic_file(path, force=False).__enter__()
 
 
 def test_the_same_data_are_packed_to_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
-        with whole_file(tmp_path / name) as file:
+        with atomic_file(tmp_path / name) as file:
             file.write(b"x" * 1000)
     assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == b"x" * 1000
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
@@ -48,7 +48,7 @@ def test_the_same_data_are_packed_to_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
     def fail() -> None:
-        with whole_file(tmp_path / "a.csv"):
+        with atomic_file(tmp_path / "a.csv"):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(UnwritableError, match="takes no more: No space left.*free some space"):

@@ -8,11 +8,11 @@ import pytest
 
 from mhpc.errors import OutputExistsError, UnwritableError
 from mhpc.system import files as folders
-from mhpc.system.files import refuse_existing, whole_folder
+from mhpc.system.files import atomic_folder, check_output
 
 
 def write(target: Path, content: str, *, force: bool = False) -> None:
-    with whole_folder(target, force=force) as folder:
+    with atomic_folder(target, force=force) as folder:
         (folder / "run.json").write_text(content)
 
 
@@ -22,7 +22,7 @@ def names(folder: Path) -> list[str]:
 
 def test_the_folder_appears_at_the_end(tmp_path: Path) -> None:
     target = tmp_path / "OUT"
-    with whole_folder(target, force=False) as folder:
+    with atomic_folder(target, force=False) as folder:
         (folder / "run.json").write_text("new")
         assert not target.exists()
         assert folder.parent == tmp_path
@@ -42,7 +42,7 @@ def test_what_goes_wrong_leaves_nothing(tmp_path: Path, error: type[BaseExceptio
         raise error
 
     for target in (tmp_path / "OUT", tmp_path / "a" / "b" / "OUT"):
-        with pytest.raises(error), whole_folder(target, force=False) as folder:
+        with pytest.raises(error), atomic_folder(target, force=False) as folder:
             fail(folder)
     assert names(tmp_path) == []
 
@@ -83,7 +83,7 @@ def test_force_leaves_alone_what_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_an_old_output_survives_a_failing_run(tmp_path: Path, error: type[BaseException]) -> None:
     write(tmp_path / "OUT", "old")
-    with pytest.raises(error), whole_folder(tmp_path / "OUT", force=True):
+    with pytest.raises(error), atomic_folder(tmp_path / "OUT", force=True):
         raise error
     assert names(tmp_path) == ["OUT"]
     assert (tmp_path / "OUT" / "run.json").read_text() == "old"
@@ -127,7 +127,7 @@ def test_an_old_output_is_replaced_in_one_step(
 
 
 def test_a_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
-    with whole_folder(tmp_path / "OUT", force=False) as folder:
+    with atomic_folder(tmp_path / "OUT", force=False) as folder:
         (folder / "run.json").write_text("first")
         with pytest.raises(OutputExistsError, match="another run is writing to .*OUT"):
             write(tmp_path / "OUT", "second")
@@ -137,7 +137,7 @@ def test_a_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 def test_an_output_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     def write_late() -> None:
-        with whole_folder(tmp_path / "OUT", force=False) as folder:
+        with atomic_folder(tmp_path / "OUT", force=False) as folder:
             (folder / "run.json").write_text("late")
             (tmp_path / "OUT").mkdir()
 
@@ -171,7 +171,7 @@ def test_the_output_is_as_open_as_the_umask_says(tmp_path: Path) -> None:
 def test_a_folder_cannot_be_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")
     with pytest.raises(UnwritableError, match="file is a file; choose another"):
-        refuse_existing(tmp_path / "file" / "OUT", force=False)
+        check_output(tmp_path / "file" / "OUT", force=False)
 
 
 def test_a_folder_that_may_not_be_written_to_is_refused_at_once(
@@ -180,13 +180,13 @@ def test_a_folder_that_may_not_be_written_to_is_refused_at_once(
     # Asked of os.access, so that the test means the same to root, who may write anywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UnwritableError, match=f"OUT cannot be made: {tmp_path} may not be written"):
-        refuse_existing(tmp_path / "new" / "OUT", force=False)
+        check_output(tmp_path / "new" / "OUT", force=False)
 
 
 def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     with (
         pytest.raises(UnwritableError, match="cannot be made: File name too long"),
-        whole_folder(tmp_path / ("x" * 250), force=False),
+        atomic_folder(tmp_path / ("x" * 250), force=False),
     ):
         pass
 
@@ -197,6 +197,6 @@ def test_force_deletes_nothing_that_a_run_did_not_write(tmp_path: Path) -> None:
     for name in ("run.json", "my votes.csv"):
         (target / name).write_text("mine")
     with pytest.raises(OutputExistsError, match="'my votes.csv', which no run wrote"):
-        refuse_existing(target, force=True)
+        check_output(target, force=True)
     (target / "my votes.csv").unlink()
-    refuse_existing(target, force=True)
+    check_output(target, force=True)

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.data.profiles import Share, SourceFacts, Weakness
+from mhpc.data.profiles import Proportion, SourceProfile, Weakness
 from mhpc.data.scores import Consolidation, Top, scored_cells
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.data.votes import Votes
@@ -130,19 +130,19 @@ def test_labels_hold_the_decision_with_scores(tmp_path: Path) -> None:
 
 
 def test_sources_are_a_row_each(tmp_path: Path) -> None:
-    unknown = Share(float("nan"), float("nan"), float("nan"))
-    silent = SourceFacts(
+    unknown = Proportion(float("nan"), float("nan"), float("nan"))
+    silent = SourceProfile(
         "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0
     )
-    sure, none = Share(1, 0.4, 1), Share(0, 0, 0.6)
+    sure, none = Proportion(1, 0.4, 1), Proportion(0, 0, 0.6)
     errs = (Weakness("a,b", 3, 1),)
-    bob = SourceFacts("bob", 3, 0.75, 1.5, sure, none, none, 0.5, "cid", 1.0, "copy", errs)
+    bob = SourceProfile("bob", 3, 0.75, 1.5, sure, none, none, 0.5, "cid", 1.0, "copy", errs)
     write_sources(tmp_path / "sources.csv", [silent, bob])
     assert table(tmp_path / "sources.csv") == [
         [
             "source", "answers", "coverage", "mean_depth",
             "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-            "wrong", "wrong_low", "wrong_high", "errs_under", "voice", "kin", "kinship", "copy",
+            "wrong", "wrong_low", "wrong_high", "errs_under", "independence", "nearest_source", "dependence", "copy",
         ],
         ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", ""],
         [

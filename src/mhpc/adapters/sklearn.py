@@ -13,17 +13,17 @@ from mhpc.api import consolidate, rule_for
 from mhpc.data.scores import Consolidation, scored_cells
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Votes
-from mhpc.encoding.gold import of_known_sources
+from mhpc.encoding.gold import align_sources
 from mhpc.encoding.panel import encode
-from mhpc.engines.local import sample_seen
+from mhpc.engines.local import rule_sample
 from mhpc.errors import ParameterError
-from mhpc.methods.base import Method, concluded
+from mhpc.methods.base import Method, predict_scores
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import Sparse
-from mhpc.numerics.sparse import from_ordered
+from mhpc.numerics.sparse import csr_from_sorted
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.rules.base import Rule, decided
+from mhpc.rules.base import Rule, apply_rule
 
 
 def taxonomy_from(given: Any, votes: Votes) -> Taxonomy:
@@ -40,7 +40,7 @@ def sparse_scores(found: Consolidation) -> Sparse:
         np.concatenate([getattr(part, name) for part in cells])
         for name in ("row", "label", "score")
     )
-    scores = from_ordered(row, label, score, shape=(len(found.instances), len(found.taxonomy)))
+    scores = csr_from_sorted(row, label, score, shape=(len(found.instances), len(found.taxonomy)))
     scores.eliminate_zeros()
     return scores
 
@@ -111,8 +111,8 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
         found, panel = self._concluded(X), self.result_.panel
         learnt = self.result_.consolidation
         rule = self.rule or rule_for(learnt)
-        settled = rule.settle(sample_seen(learnt, panel), labels_per_answer=panel.labels_per_answer)
-        return _in_order(_ones(decided(settled, found).reason), found)
+        settled = rule.fit(rule_sample(learnt, panel), labels_per_answer=panel.labels_per_answer)
+        return _in_order(_ones(apply_rule(settled, found).reason), found)
 
     def predict_proba(self, X: Any) -> Sparse:
         """Return the scores of any instances by what was learnt, (n, K); several may be true."""
@@ -123,7 +123,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         votes, rows = self._votes(X, reset=False)
         learnt = self.result_.consolidation
-        fitted = learnt.learnt() if learnt.learnt else None
+        fitted = learnt.fitted() if learnt.fitted else None
         if fitted is None:
             raise ParameterError(
                 f"what {learnt.method} found needs all instances at once and cannot predict "
@@ -131,9 +131,9 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
             )
         panel = encode(votes, learnt.taxonomy, unknown=self.unknown, instances=rows)
         known = self.result_.panel
-        panel = of_known_sources(panel, known.sources, known.scope)
+        panel = align_sources(panel, known.sources, known.scope)
         method = make_method(learnt.method, learnt.parameters)
-        return concluded(method, fitted, panel)
+        return predict_scores(method, fitted, panel)
 
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

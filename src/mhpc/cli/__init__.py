@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from mhpc.cli.signals import end_soon_when_told, leave_if_told
+from mhpc.cli.signals import exit_if_signalled, exit_on_signal
 from mhpc.errors import MhpcError, MhpcWarning
-from mhpc.system.display import visible
+from mhpc.system.display import escape_control
 
 COMMANDS = {
     "demo": "mhpc.cli.demo:demo",
@@ -62,9 +62,9 @@ class LazyCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, naming the nearest ones when there is none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from mhpc.errors import nearest
+            from mhpc.errors import suggest
 
-            ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+            ctx.fail(f"no command {args[0]!r}{suggest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> None:
@@ -99,7 +99,7 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line and exit; every error is one line unless --debug is given."""
     given = sys.argv[1:] if args is None else args
     if args is None:
-        end_soon_when_told()
+        exit_on_signal()
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", MhpcWarning)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
@@ -127,7 +127,7 @@ def _called(given: list[str]) -> Any:
     try:
         return cli.main(args=given, prog_name="mhpc", standalone_mode=False)
     except BaseException as error:
-        leave_if_told(error)
+        exit_if_signalled(error)
         raise
 
 
@@ -137,7 +137,7 @@ def _one_line(error: BaseException) -> str:
 
 def _plain(message: object) -> str:
     """Return a message in one line; ids and names of files in it may hold anything."""
-    return visible(" ".join(str(message).split()))
+    return escape_control(" ".join(str(message).split()))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

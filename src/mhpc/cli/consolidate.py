@@ -73,7 +73,7 @@ def consolidate(
 
     values = _merged(read_settings(config) if config else {}, given(values))
     if values.get("apply"):
-        _refuse_beside_apply(values)
+        _check_with_apply(values)
         values["taxonomy"] = str(Path(values["apply"]) / "taxonomy.csv")
     for name, spelt in (("votes", "VOTES"), ("taxonomy", "--taxonomy FILE")):
         if name not in values:
@@ -88,7 +88,7 @@ def consolidate(
             "dask; give a file"
         )
     settings = _absolute(RunSettings(**values))
-    _refuse_beside_rule(settings)
+    _check_with_rule(settings)
     with StderrProgress(show_progress) as progress:
         summary = run(settings, output=output, force=force, resume=resume, progress=progress)
     show(summary, render_summary, as_json=as_json)
@@ -104,7 +104,7 @@ def _tell_where(output: Path, *, report: bool) -> None:
         click.echo(f"look at it: mhpc report {output}, mhpc conflicts {output}", err=True)
 
 
-def _refuse_beside_apply(values: dict[str, Any]) -> None:
+def _check_with_apply(values: dict[str, Any]) -> None:
     """Refuse what an earlier run has settled already."""
     settled = {
         "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
@@ -118,11 +118,11 @@ def _refuse_beside_apply(values: dict[str, Any]) -> None:
             )
 
 
-def _refuse_beside_rule(settings: RunSettings) -> None:
+def _check_with_rule(settings: RunSettings) -> None:
     """Refuse what the rule does not have, before anything is computed."""
     name = settings.rule or ("threshold" if settings.threshold else None)
     for option, parameter, value in (
-        ("--threshold", "level", settings.threshold),
+        ("--threshold", "threshold", settings.threshold),
         ("--paths", "paths", settings.paths),
     ):
         having = [rule for rule in RULES if parameter in rule_class(rule).model_fields]
@@ -132,8 +132,8 @@ def _refuse_beside_rule(settings: RunSettings) -> None:
                 f"{option} cannot be given {beside}; the rules that have it: {', '.join(having)}"
             )
     if name:
-        level, paths = settings.threshold, settings.paths
-        make_rule(name, depth_bias=settings.depth_bias, level=level, paths=paths)
+        threshold, paths = settings.threshold, settings.paths
+        make_rule(name, depth_bias=settings.depth_bias, threshold=threshold, paths=paths)
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from mhpc.cli.options import given, parameter, setting
 from mhpc.write.formats import FORMATS
 
 if TYPE_CHECKING:
-    from mhpc.write.formats import What
+    from mhpc.write.formats import Content
 
 WHAT = ("votes", "taxonomy", "labels", "scores", "wide")
 
@@ -44,7 +44,7 @@ def convert(
     source: str,
     target: str,
     format_: str | None,
-    what: "What | None",
+    what: "Content | None",
     parameters: tuple[tuple[str, str | None], ...],
     tasks: Path | None,
     force: bool,
@@ -57,11 +57,11 @@ def convert(
     which nothing can be taken for a formula. Of a result, label-studio and argilla hold the labels,
     the least sure first, and cafa the scores; label-studio-config holds a hierarchy.
     """
-    from mhpc.system.files import STDOUT, refuse_target
-    from mhpc.write.tables import write_as
+    from mhpc.system.files import STDOUT, check_target
+    from mhpc.write.tables import write_content
 
     if target != STDOUT:
-        refuse_target(Path(target), force=force)
+        check_target(Path(target), force=force)
     format_ = format_ or _told(target)
     settings: dict[str, Any] = dict(parameters)
     if (Path(source) / "run.json").is_file():
@@ -71,7 +71,7 @@ def convert(
         if tasks is not None:
             raise click.UsageError("--tasks goes with a result, the folder OUT/ of a run")
         subject, what = _table(source, what, **given(values))
-    write_as(target, subject, what, format=format_, parameters=settings, force=force)
+    write_content(target, subject, what, format=format_, parameters=settings, force=force)
     _warn_of_formulas(subject, format_)
 
 
@@ -86,10 +86,10 @@ def _told(target: str) -> str:
 
 
 def _result(
-    folder: Path, what: "What | None", format_: str, tasks: Path | None
-) -> "tuple[Any, What, dict[str, str]]":
+    folder: Path, what: "Content | None", format_: str, tasks: Path | None
+) -> "tuple[Any, Content, dict[str, str]]":
     """Return what a run found, what to write of it, and what the tasks tell of the format."""
-    from mhpc.read.run_folder import read_outcome
+    from mhpc.read.run_folder import read_labelled_scores
     from mhpc.read.tasks import read_tasks
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.write.formats import OF_A_RUN, format_class
@@ -99,9 +99,9 @@ def _result(
         raise click.UsageError(f"{folder} is a result, which holds no votes")
     if what == "taxonomy" or (what is None and writes == ("taxonomy",)):
         return read_taxonomy(folder / "taxonomy.csv"), "taxonomy", {}
-    chosen: What = next((each for each in OF_A_RUN if each in writes), "labels")
+    chosen: Content = next((each for each in OF_A_RUN if each in writes), "labels")
     chosen = chosen if what is None else what
-    outcome = read_outcome(folder)
+    outcome = read_labelled_scores(folder)
     if tasks is None:
         return outcome, chosen, {}
     if format_ not in ("label-studio", "argilla"):
@@ -113,10 +113,10 @@ def _result(
 
 def _table(
     source: str,
-    what: "What | None",
+    what: "Content | None",
     columns: dict[str, str] | None = None,
     format: str | None = None,  # noqa: A002
-) -> "tuple[Any, What]":
+) -> "tuple[Any, Content]":
     """Read votes, or a taxonomy where that is asked for or the columns are those of one."""
     from mhpc.errors import MissingColumnError, UnreadableError
     from mhpc.read.taxonomy import read_taxonomy
@@ -152,12 +152,12 @@ def _has_answers(source: str) -> bool:
 def _warn_of_formulas(subject: Any, format_: str) -> None:
     import warnings
 
-    from mhpc.errors import MhpcWarning, quoted
+    from mhpc.errors import MhpcWarning, quote_list
     from mhpc.write.formats.tabular import formulas_in
 
     if format_ in ("csv", "tsv") and (found := formulas_in(subject)):
         warnings.warn(
-            f"a spreadsheet would take ids such as {quoted(found[:3])} for formulas; they are "
+            f"a spreadsheet would take ids such as {quote_list(found[:3])} for formulas; they are "
             "written as they are, for programs. For a spreadsheet: --to spreadsheet",
             MhpcWarning,
             stacklevel=2,

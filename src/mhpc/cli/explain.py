@@ -24,9 +24,9 @@ def explain(
     """
     from mhpc.explanation.queries import explain as why
     from mhpc.report.terminal import render_explanation
-    from mhpc.run import revisit
+    from mhpc.run import load_run
 
-    found = why(revisit(folder, votes=votes).result, instance, label)
+    found = why(load_run(folder, votes=votes).result, instance, label)
     show(found, render_explanation, as_json=as_json)
 
 
@@ -39,7 +39,7 @@ def explain(
 @as_json
 def conflicts(folder: Path, top: int, as_json: bool) -> None:
     """Show the instances on which one more opinion is worth most, and labels that are confused."""
-    from mhpc.data.disagreement import KEPT
+    from mhpc.data.disagreement import MAX_RANKED
     from mhpc.report.terminal import render_conflicts
     from mhpc.run import read_conflicts
 
@@ -47,4 +47,4 @@ def conflicts(folder: Path, top: int, as_json: bool) -> None:
     shown = replace(found, instances=found.instances[:top], confusions=found.confusions[:top])
     show(shown, render_conflicts, as_json=as_json)
     if top > len(found.instances) < found.disputed:
-        click.echo(f"mhpc: a run keeps its {KEPT} most contested instances", err=True)
+        click.echo(f"mhpc: a run keeps its {MAX_RANKED} most contested instances", err=True)

@@ -44,9 +44,9 @@ def _formats(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def _hierarchies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from mhpc.read.taxonomy_formats import HIERARCHIES
+    from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 
-    return [name for name in HIERARCHIES if name.startswith(incomplete)]
+    return [name for name in TAXONOMY_FORMATS if name.startswith(incomplete)]
 
 
 _FLAGS: dict[str, dict[str, Any]] = {

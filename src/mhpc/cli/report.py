@@ -20,9 +20,9 @@ def report(folder: Path, votes: str | None, show_progress: Show) -> None:
     The votes that OUT/ was made of are read again.
     """
     from mhpc.report.html import write_report
-    from mhpc.run import account
+    from mhpc.run import page_data_of_run
 
     with StderrProgress(show_progress) as progress:
         progress("reporting", 0, 0)
-        write_report(folder, account(folder, votes=votes))
+        write_report(folder, page_data_of_run(folder, votes=votes))
     click.echo(folder / "report.html")

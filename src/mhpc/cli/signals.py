@@ -14,8 +14,8 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-from mhpc.system.checkpoints import GOES_ON
-from mhpc.system.files import remove_all, steady
+from mhpc.system.checkpoints import RESUME_HINT
+from mhpc.system.files import remove_all, stable_path
 
 GRACE = 1.5
 """Seconds for a process to end by itself: it does so in a better order than we can."""
@@ -26,7 +26,7 @@ _came: list[int] = []
 """The signals that came, the first of which is obeyed."""
 
 
-def end_soon_when_told() -> None:
+def exit_on_signal() -> None:
     """From now on end with 130 after an interrupt and with 143 after a polite kill."""
     ear, mouth = socket.socketpair()
     mouth.setblocking(False)
@@ -38,7 +38,7 @@ def end_soon_when_told() -> None:
     threading.Thread(target=_listen, args=(ear,), daemon=True).start()
 
 
-def leave_if_told(error: BaseException) -> None:
+def exit_if_signalled(error: BaseException) -> None:
     """End the process, with everything cleaned up, if an error comes from a signal.
 
     Libraries turn the exception of an interrupt into others, so that this is to be called
@@ -58,7 +58,7 @@ def leave_if_told(error: BaseException) -> None:
 def _noted(error: BaseException | None) -> bool:
     """Tell whether an error, or the one that click made it of, leaves something to go on from."""
     return error is not None and (
-        GOES_ON in getattr(error, "__notes__", ()) or _noted(error.__cause__)
+        RESUME_HINT in getattr(error, "__notes__", ()) or _noted(error.__cause__)
     )
 
 
@@ -82,7 +82,7 @@ def _listen(ear: socket.socket) -> None:
 def _end(number: int) -> None:
     """End this process and those it started, leaving nothing half-written."""
     # The lock is kept, so that whoever still works makes nothing new.
-    steady.acquire(timeout=0.3)
+    stable_path.acquire(timeout=0.3)
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.kill()
@@ -92,7 +92,7 @@ def _end(number: int) -> None:
         with suppress(OSError):
             os.write(2, b"\r\x1b[2K\x1b[?25h")
     kept = sys.modules.get("mhpc.system.checkpoints")
-    _say(number, resume=kept is not None and kept.can_go_on())
+    _say(number, resume=kept is not None and kept.can_resume())
     os._exit(128 + number)
 
 
@@ -100,4 +100,4 @@ def _say(number: int, *, resume: bool) -> None:
     # Past Python's own buffers, whose locks another thread may hold; nobody may be listening.
     if number == signal.SIGINT:
         with suppress(OSError):
-            os.write(2, f"mhpc: interrupted{f'; {GOES_ON}' if resume else ''}\n".encode())
+            os.write(2, f"mhpc: interrupted{f'; {RESUME_HINT}' if resume else ''}\n".encode())

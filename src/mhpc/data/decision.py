@@ -14,14 +14,14 @@ from mhpc.data.index import Index
 from mhpc.data.scores import Consolidation, walk
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import from_ordered, values_at
+from mhpc.numerics.sparse import csr_from_sorted, values_at
 from mhpc.system.display import short_table
 
 REASONS: Mapping[int, str] = MappingProxyType({1: "score", 2: "implied"})
 """Why a label is in a set: its own score, or that of a label below it."""
 
 
-class Settled(Protocol):
+class FittedRule(Protocol):
     """A rule that knows all it needs but the scores."""
 
     @property
@@ -32,7 +32,7 @@ class Settled(Protocol):
     def parameters(self) -> Mapping[str, Any]:
         """Its parameters, computed ones included."""
 
-    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
+    def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
         """Return why each label of some instances is chosen, as in `Decision.reason`."""
         ...
 
@@ -80,7 +80,7 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class LabelledScores:
     """The scores, and the labels that every instance was given.
 
     Attributes
@@ -91,14 +91,14 @@ class Outcome:
         The score of every label that an instance has; what is stored is chosen, even at 0.
     fields : mapping of instance to mapping
         What another tool holds of the instances, to be given back with their labels.
-    contested : tuple of str
+    review_order : tuple of str
         Instances on which one more opinion is worth most, in that order.
     """
 
     consolidation: Consolidation
     chosen: Sparse
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    contested: tuple[str, ...] = ()
+    review_order: tuple[str, ...] = ()
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -115,12 +115,12 @@ class Outcome:
         span = slice(*self.chosen.indptr[row : row + 2])
         return self.chosen.indices[span], self.chosen.data[span]
 
-    def deepest(self) -> "Outcome":
+    def deepest(self) -> "LabelledScores":
         """Return the same with those labels alone that have no chosen label below them."""
         kept = deepest(_ones(self.chosen), self.taxonomy)
         row = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
         score = values_at(self.chosen, row, kept.indices)
-        chosen = from_ordered(row, kept.indices, score, shape=kept.shape)
+        chosen = csr_from_sorted(row, kept.indices, score, shape=kept.shape)
         return replace(self, chosen=chosen)
 
     def least_score(self) -> FloatArray:
@@ -135,15 +135,15 @@ class Outcome:
         return f"Outcome({self.chosen.nnz} labels of {len(self.instances)} instances)"
 
 
-def outcome_of(consolidation: Consolidation, sets: Sparse) -> Outcome:
+def labelled_scores(consolidation: Consolidation, sets: Sparse) -> LabelledScores:
     """Return the outcome of a decision, given by a matrix that stores something at every label."""
     parts = []
     for span in walk(consolidation):
         part = sets[span]
         row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         score = values_at(consolidation.score[span], row, part.indices)
-        parts.append(from_ordered(row, part.indices, score, shape=part.shape))
-    return Outcome(consolidation, sparse.vstack(parts, format="csr"))
+        parts.append(csr_from_sorted(row, part.indices, score, shape=part.shape))
+    return LabelledScores(consolidation, sparse.vstack(parts, format="csr"))
 
 
 def _ones(matrix: Sparse) -> Sparse:
@@ -152,6 +152,6 @@ def _ones(matrix: Sparse) -> Sparse:
     )
 
 
-LOOKED_AT = 20_000
+RULE_SAMPLE = 20_000
 """Instances that a rule looks at, at most, to settle: sets are then as large as wanted within
 0.5 %."""

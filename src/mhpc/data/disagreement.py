@@ -9,12 +9,12 @@ from scipy import sparse
 from mhpc.data.index import Index
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 
-KEPT = 200
+MAX_RANKED = 200
 """Contested instances that a run keeps."""
 
 
 @dataclass(frozen=True)
-class Dispute:
+class LabelDispute:
     """A label of an instance that some uphold and others contradict, and by how many."""
 
     label: str
@@ -25,7 +25,7 @@ class Dispute:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class Disagreement:
     """An instance that sources do not agree on.
 
     Attributes
@@ -46,11 +46,11 @@ class Conflict:
     gain: float
     answers: int
     agreed: str | None
-    disputed: tuple[Dispute, ...]
+    disputed: tuple[LabelDispute, ...]
 
 
 @dataclass(frozen=True)
-class Confusion:
+class ConfusedPair:
     """Two labels that sources say of the same instance, and contradict each other by.
 
     `count` is how often two answers did; `under` the deepest label above both, None if there is
@@ -64,7 +64,7 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class Conflicts:
+class Disagreements:
     """What a human should look at.
 
     Attributes
@@ -77,13 +77,13 @@ class Conflicts:
         The most frequent first.
     """
 
-    instances: tuple[Conflict, ...]
+    instances: tuple[Disagreement, ...]
     disputed: int
-    confusions: tuple[Confusion, ...]
+    confusions: tuple[ConfusedPair, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Contested:
+class DisagreementRanking:
     """The most contested of some instances, in a form that adds up.
 
     Attributes
@@ -114,9 +114,9 @@ class Contested:
     support: Sparse
     against: Sparse
 
-    def __add__(self, other: "Contested") -> "Contested":
+    def __add__(self, other: "DisagreementRanking") -> "DisagreementRanking":
         """Return the best of both."""
-        both = Contested(
+        both = DisagreementRanking(
             self.most,
             self.count + other.count,
             self.ids + other.ids,
@@ -128,7 +128,7 @@ class Contested:
         )
         return both.best()
 
-    def best(self) -> "Contested":
+    def best(self) -> "DisagreementRanking":
         """Return those with the highest gain, then those that would move most, then by id."""
         order = sorted(
             range(len(self.ids)), key=lambda at: (-self.gain[at], -self.moved[at], self.ids[at])
@@ -136,7 +136,7 @@ class Contested:
         at = np.array(order, dtype=np.int64)
         ids = tuple(self.ids[i] for i in order)
         parts = (each[at] for each in (*self._columns, *self._tables))
-        return Contested(self.most, self.count, ids, *parts)
+        return DisagreementRanking(self.most, self.count, ids, *parts)
 
     @property
     def _columns(self) -> tuple[np.ndarray, ...]:
@@ -146,10 +146,10 @@ class Contested:
     def _tables(self) -> tuple[Sparse, ...]:
         return self.score, self.chosen, self.support, self.against
 
-    def told(self, labels: Index) -> tuple[Conflict, ...]:
+    def told(self, labels: Index) -> tuple[Disagreement, ...]:
         """Return them with ids for positions."""
         return tuple(
-            Conflict(
+            Disagreement(
                 instance=id_,
                 gain=float(self.gain[i]),
                 answers=int(self.answers[i]),
@@ -159,11 +159,11 @@ class Contested:
             for i, id_ in enumerate(self.ids)
         )
 
-    def _disputed(self, i: int, labels: Index) -> tuple[Dispute, ...]:
+    def _disputed(self, i: int, labels: Index) -> tuple[LabelDispute, ...]:
         cells = slice(self.score.indptr[i], self.score.indptr[i + 1])
         columns = (self.score.data, self.chosen.data, self.support.data, self.against.data)
         found = [
-            Dispute(labels[k], float(score), bool(chosen), int(support), int(against))
+            LabelDispute(labels[k], float(score), bool(chosen), int(support), int(against))
             for k, score, chosen, support, against in zip(
                 self.score.indices[cells], *(column[cells] for column in columns), strict=True
             )
@@ -241,7 +241,7 @@ class Explanation:
     instance : str
         Its id.
     gain : float
-        What one more opinion is worth, as in `Conflict`.
+        What one more opinion is worth, as in `Disagreement`.
     agreed : str or None
         The deepest label that all its answers say or imply.
     answers : tuple of Answer

@@ -10,17 +10,17 @@ from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import largest_of_each
+from mhpc.numerics.sparse import max_of_each
 
 
-def raised(scores: Block, taxonomy: Taxonomy) -> Block:
+def propagate_up(scores: Block, taxonomy: Taxonomy) -> Block:
     """Return the scores, each label with the highest of it and all labels below it, (N, K).
 
     Sparse scores stay sparse and cost their number times the depth; dense ones N times the
     number of edges. Scores must not be negative.
     """
     if sparse.issparse(scores):
-        return largest_along(scores, taxonomy.closure)
+        return max_along(scores, taxonomy.closure)
     best = np.array(scores, order="F")
     for labels in reversed(taxonomy.levels):
         for label in labels:
@@ -40,12 +40,12 @@ def most_specific(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
     votes : csr_array, (rows, K)
         No label below any of its children, as augmented votes and raised scores are.
     """
-    beyond = (votes - largest_along(votes, taxonomy.parents)).tocsr()
+    beyond = (votes - max_along(votes, taxonomy.parents)).tocsr()
     beyond.eliminate_zeros()
     return beyond
 
 
-def spread(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
+def expand_along(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
     """List every entry once for each label that its label relates to: (row, label, value).
 
     That is the product of the two before terms are summed.
@@ -67,10 +67,10 @@ def deepest(sets: Sparse, taxonomy: Taxonomy) -> Sparse:
     return kept
 
 
-def largest_along(matrix: Sparse, relation: Sparse) -> Sparse:
+def max_along(matrix: Sparse, relation: Sparse) -> Sparse:
     """Return, where several entries lead to one label of a row, the largest of them."""
-    row, label, value = spread(matrix, relation)
-    return largest_of_each(row, label, value, shape=matrix.shape)
+    row, label, value = expand_along(matrix, relation)
+    return max_of_each(row, label, value, shape=matrix.shape)
 
 
 _STRIP = 8192
@@ -80,7 +80,7 @@ _STRIP = 8192
 _TINY = 1e-300
 
 
-def descended(
+def fill_down(
     mean: FloatArray,
     evidence: FloatArray,
     popularity: FloatArray,

@@ -14,7 +14,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.system.display import Progress, short_table, silent
-from mhpc.system.parallel import ahead
+from mhpc.system.parallel import parallel_map
 
 VotesKind: TypeAlias = Literal["raw", "augmented"]
 Average: TypeAlias = Literal["answers", "all-sources"]
@@ -210,7 +210,7 @@ _INSTANCES = 1 << 16
 """Instances of a part at most, however few the labels."""
 
 
-class Parts(Protocol):
+class PanelPartitions(Protocol):
     """What methods learn from: sums over all instances, and a sample of them.
 
     A method that learns by these two runs anywhere: on a panel in memory, or on many machines
@@ -229,7 +229,7 @@ class Parts(Protocol):
     def instances(self) -> int:
         """How many instances there are in all."""
 
-    def total(
+    def sum(
         self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
     ) -> Sums:
         """Return the sum over all parts of a tuple of numbers, arrays or sparse arrays.
@@ -245,7 +245,7 @@ class Parts(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class SinglePartition:
     """A panel in memory, as parts."""
 
     panel: Panel
@@ -265,34 +265,34 @@ class Whole:
         """How many instances the panel has."""
         return len(self.panel.instances)
 
-    def total(
+    def sum(
         self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
     ) -> Sums:
         """Sum over the panel's spans."""
-        divided = list(spans(self.instances, len(self.taxonomy)))
-        if len(divided) < 2:
+        plan_partitions = list(spans(self.instances, len(self.taxonomy)))
+        if len(plan_partitions) < 2:
             return measure(self.panel)
 
         def work(span: slice) -> Sums:
-            return measure(part_of(self.panel, span))
+            return measure(panel_block(self.panel, span))
 
         found: Sums | None = None
-        for span, sums in zip(divided, ahead(work, divided), strict=True):
+        for span, sums in zip(plan_partitions, parallel_map(work, plan_partitions), strict=True):
             found = sums if found is None else added(found, sums)
             if stage:
                 progress(stage, span.stop, self.instances)
         return cast(Sums, found)
 
     def sample(self, most: int) -> Panel:
-        """Return the instances that come first in the order of `draw`, in their own order."""
-        return part_at(self.panel, sample_of(self.panel, most))
+        """Return the instances that come first in the order of `hash_ids`, in their own order."""
+        return panel_rows(self.panel, sample_rows(self.panel, most))
 
 
 @dataclass(frozen=True, eq=False)
-class Scoped:
+class WithScope:
     """Parts whose sources can speak about some labels only."""
 
-    parts: Parts
+    parts: PanelPartitions
     scope: Sparse
 
     @property
@@ -310,12 +310,12 @@ class Scoped:
         """How many instances there are."""
         return self.parts.instances
 
-    def total(
+    def sum(
         self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
     ) -> Sums:
         """Sum over the parts, each with the scope."""
         scoped = partial(_measured_in_scope, measure=measure, scope=self.scope)
-        return self.parts.total(scoped, stage=stage, progress=progress)
+        return self.parts.sum(scoped, stage=stage, progress=progress)
 
     def sample(self, most: int) -> Panel:
         """Return a sample with the scope."""
@@ -338,42 +338,42 @@ def spans(instances: int, labels: int) -> Iterator[slice]:
         yield slice(start, min(start + step, instances))
 
 
-def part_of(panel: Panel, span: slice) -> Panel:
+def panel_block(panel: Panel, span: slice) -> Panel:
     """Return the panel of a span of instances; the panel itself where the span is all of it."""
     if span == slice(0, len(panel.instances)):
         return panel
     return panel.part(np.arange(span.start, span.stop))
 
 
-def part_at(panel: Panel, instances: IntArray) -> Panel:
+def panel_rows(panel: Panel, instances: IntArray) -> Panel:
     """Return the panel of some instances, given by rising positions; itself if they are all."""
     return panel if len(instances) == len(panel.instances) else panel.part(instances)
 
 
-def sample_of(panel: Panel, most: int) -> IntArray:
+def sample_rows(panel: Panel, most: int) -> IntArray:
     """Return the positions of so many instances, or of all, that stand for all; they rise."""
     if len(panel.instances) <= most:
         return np.arange(len(panel.instances))
-    return np.sort(np.argsort(lots(panel), kind="stable")[:most])
+    return np.sort(np.argsort(sampling_order(panel), kind="stable")[:most])
 
 
-def lots(panel: Panel) -> IntArray:
+def sampling_order(panel: Panel) -> IntArray:
     """Return a number for every instance; those with the lowest are a sample."""
-    found = draw(panel.instances)
+    found = hash_ids(panel.instances)
     if panel.gold is not None:
         # What is known is worth more than what stands for others.
         found[panel.gold.rows] = -1
     return found
 
 
-def draw(instances: Index) -> IntArray:
+def hash_ids(instances: Index) -> IntArray:
     """Return a number for every instance by which to draw lots; it depends on the id alone."""
     return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)
 
 
-def labels_per_answer(parts: Parts) -> float:
+def labels_per_answer(parts: PanelPartitions) -> float:
     """Return `Panel.labels_per_answer` of all parts together."""
-    occurrences, answers = parts.total(_said_of_asked)
+    occurrences, answers = parts.sum(_said_of_asked)
     return float((occurrences / np.maximum(answers, 1.0)).sum())
 
 

@@ -11,7 +11,7 @@ from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 Copy: TypeAlias = Literal["copy", "near-copy"]
 
 
-class Share(NamedTuple):
+class Proportion(NamedTuple):
     """A share and its 95 % interval; nan where there is nothing to have a share of."""
 
     value: float
@@ -33,7 +33,7 @@ class Weakness:
 
 
 @dataclass(frozen=True)
-class SourceFacts:
+class SourceProfile:
     """One row of ``sources.csv``.
 
     Attributes
@@ -49,15 +49,15 @@ class SourceFacts:
     accurate, vague, wrong : Share
         Of the most specific labels it said: the result has the label and nothing below it; it has
         the label and one below it; it does not have the label. The three make up 1.
-    voice : float
+    independence : float
         What its answers count beside those of its kin: 1 alone, 1/2 for each of two copies.
-    kin : str
+    nearest_source : str
         The source that it is most alike beyond what skill explains; empty if to none.
-    kinship : float
+    dependence : float
         How alike, from 0 to 1.
     copy : "copy", "near-copy" or None
         Whether all but a twentieth of what skill leaves open is its kin's, or more than half.
-    errs : tuple of Weakness
+    weaknesses : tuple of Weakness
         Where in the hierarchy it errs more than elsewhere, the most first.
     """
 
@@ -65,47 +65,47 @@ class SourceFacts:
     answers: int
     coverage: float
     mean_depth: float
-    accurate: Share
-    vague: Share
-    wrong: Share
-    voice: float
-    kin: str
-    kinship: float
+    accurate: Proportion
+    vague: Proportion
+    wrong: Proportion
+    independence: float
+    nearest_source: str
+    dependence: float
     copy: Copy | None = None
-    errs: tuple[Weakness, ...] = ()
+    weaknesses: tuple[Weakness, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Kinship:
+class SourceDependence:
     """How skilled sources are and how far they are the same voice.
 
     Attributes
     ----------
     skill : float array, (M,)
         a, the correlation of a source's answers with what is common to all.
-    alike : csr_array, (M, M)
+    matrix : csr_array, (M, M)
         Kinship in [0, 1], 0 on the diagonal. Few are anyone's kin where sources are many.
     """
 
     skill: FloatArray
-    alike: Sparse
+    matrix: Sparse
 
     @property
-    def voice(self) -> FloatArray:
+    def independence(self) -> FloatArray:
         """1 / (1 + kinship with all others), (M,): two copies have half a voice each."""
-        return np.asarray(1.0 / (1.0 + np.asarray(self.alike.sum(axis=1)).ravel()))
+        return np.asarray(1.0 / (1.0 + np.asarray(self.matrix.sum(axis=1)).ravel()))
 
     @property
     def nearest(self) -> tuple[IntArray, FloatArray]:
         """The nearest kin of every source and how near it is, 0 where it has none, (M,) each."""
-        if not self.alike.nnz:
+        if not self.matrix.nnz:
             return np.zeros(len(self.skill), dtype=np.int64), np.zeros(len(self.skill))
         return (
-            np.asarray(self.alike.argmax(axis=1)).ravel(),
-            np.asarray(self.alike.max(axis=1).toarray()).ravel(),
+            np.asarray(self.matrix.argmax(axis=1)).ravel(),
+            np.asarray(self.matrix.max(axis=1).toarray()).ravel(),
         )
 
 
-def strangers(sources: int) -> Kinship:
+def independent_sources(sources: int) -> SourceDependence:
     """Return that nothing is known: all of one skill, nobody's kin."""
-    return Kinship(np.ones(sources), sparse.csr_array((sources, sources)))
+    return SourceDependence(np.ones(sources), sparse.csr_array((sources, sources)))

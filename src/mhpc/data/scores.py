@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.data.selection import Choice
+from mhpc.data.selection import Selection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import (
     Block,
@@ -20,7 +20,7 @@ from mhpc.numerics.arrays import (
     dense,
     selected,
 )
-from mhpc.numerics.sparse import canonical, cell_numbers, changes, looked_up
+from mhpc.numerics.sparse import canonical, cell_numbers, lookup_cells, run_starts
 from mhpc.system.display import MOST_ROWS, short_table
 
 Top: TypeAlias = int | Literal["all"]
@@ -80,21 +80,21 @@ class Consolidation:
         The iterations, empty for methods without any.
     converged : bool
         False when an iteration stopped at its limit.
-    level : float or None
+    threshold : float or None
         The score from which on a label is decided to apply, where the method knows one.
     probable : bool
         Whether `score` is what share of sources would affirm the label, or stands for it, so that
         as many labels can be expected as sources give.
     one_truth : bool
         Whether the method takes it that an instance has one true label, with its ancestors.
-    said : pair of matrices or None
+    expected_answers : pair of matrices or None
         What a source not heard yet would say, as (specific, closed), where that is not what the
         method holds true: the truth, made vague and noisy again. The judge looks at this.
-    choice : Choice or None
+    selection : Choice or None
         What was judged and chosen, where the method chooses.
     notes : tuple of str
         What else is to be known of the way it was computed.
-    learnt : callable or None
+    fitted : callable or None
         Returns what the method learnt, with which it concludes on new instances.
     """
 
@@ -106,23 +106,23 @@ class Consolidation:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     trace: tuple[Step, ...] = ()
     converged: bool = True
-    level: float | None = None
-    probable: bool = False
+    threshold: float | None = None
+    is_probability: bool = False
     one_truth: bool = False
-    said: tuple[Matrix, Matrix] | None = None
-    choice: Choice | None = None
+    expected_answers: tuple[Matrix, Matrix] | None = None
+    selection: Selection | None = None
     notes: tuple[str, ...] = ()
-    learnt: Callable[[], Any] | None = None
+    fitted: Callable[[], Any] | None = None
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""
         return self.score if name == "closed" else self.specific
 
-    def foretold(self, name: str) -> Matrix:
+    def predict_answers(self, name: str) -> Matrix:
         """Return what a source not heard yet would say, in a view."""
-        if self.said is None:
+        if self.expected_answers is None:
             return self.view(name)
-        return self.said[1] if name == "closed" else self.said[0]
+        return self.expected_answers[1] if name == "closed" else self.expected_answers[0]
 
     def __repr__(self) -> str:
         return (
@@ -159,7 +159,7 @@ def among(consolidation: Consolidation, rows: IntArray) -> Consolidation:
         instances=Index(tuple(instances[i] for i in rows)),
         score=selected(consolidation.score, rows),
         specific=selected(consolidation.specific, rows),
-        said=None,
+        expected_answers=None,
     )
 
 
@@ -202,20 +202,20 @@ def spans(*matrices: Sparse) -> Iterator[slice]:
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class Scores:
     """Both numbers of every instance and label.
 
     Attributes
     ----------
     score, specific : array or csr_array, (n, K)
         As in `Consolidation`.
-    said : pair of matrices or None
+    expected_answers : pair of matrices or None
         As in `Consolidation`.
     """
 
     score: Block
     specific: Block
-    said: tuple[Block, Block] | None = None
+    expected_answers: tuple[Block, Block] | None = None
 
 
 _ABOVE = float(np.nextafter(0.0, 1.0))
@@ -278,7 +278,7 @@ def _of_stored(start: int, score: Sparse, specific: Sparse, top: Top) -> ScoredC
         firsts = np.flatnonzero(lost) * np.int64(columns)
         kept = np.sort(np.concatenate([cell[keep], firsts]))
         row, label = np.divmod(kept, columns)
-        both = (looked_up(kept, cell, value) for value in values)
+        both = (lookup_cells(kept, cell, value) for value in values)
         return ScoredCells(row + start, label, *both)
     return ScoredCells(row[keep] + start, label[keep], values[0][keep], values[1][keep])
 
@@ -294,8 +294,8 @@ def _union(one: Sparse, other: Sparse) -> tuple[IntArray, tuple[FloatArray, Floa
         return cell, (one.data, values)
     every = np.concatenate([cell, further])
     every.sort()
-    every = every[changes(every)]
-    return every, (looked_up(every, cell, one.data), looked_up(every, further, other.data))
+    every = every[run_starts(every)]
+    return every, (lookup_cells(every, cell, one.data), lookup_cells(every, further, other.data))
 
 
 def _stored_among_best(row: IntArray, value: FloatArray, rows: int, top: Top) -> BoolArray:

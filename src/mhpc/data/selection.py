@@ -10,7 +10,7 @@ from mhpc.data.scorecard import Scorecard, View
 
 
 @dataclass(frozen=True)
-class Judged:
+class CandidateScore:
     """A method and how surprising hidden answers are to it: less is better.
 
     Attributes
@@ -49,20 +49,20 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """A method in a comparison: judged without truth, and measured where truth is known.
 
-    `judged` is None where no answer could be hidden, `scorecards` empty without a truth.
+    `candidate` is None where no answer could be hidden, `scorecards` empty without a truth.
     """
 
     name: str
-    judged: Judged | None
+    candidate: CandidateScore | None
     scorecards: tuple[Scorecard, ...]
     seconds: float
 
 
 @dataclass(frozen=True)
-class GoldGain:
+class GoldCalibration:
     """What knowing some instances was worth: how far scores are off, before and after.
 
     `before` is the mean distance, over bins of scores, between score and share of true labels when
@@ -75,7 +75,7 @@ class GoldGain:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """What was chosen for each view, and from what.
 
     Attributes
@@ -94,10 +94,10 @@ class Choice:
         What known instances were worth, where there are enough.
     """
 
-    candidates: tuple[Judged, ...]
+    candidates: tuple[CandidateScore, ...]
     specific: tuple[str, ...]
     closed: tuple[str, ...]
     folds: int
     reason: str
     seconds: float
-    gold: GoldGain | None = None
+    gold: GoldCalibration | None = None

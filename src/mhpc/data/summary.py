@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mhpc.data.decision import Settled
-from mhpc.data.disagreement import Conflicts, Contested
+from mhpc.data.decision import FittedRule
+from mhpc.data.disagreement import DisagreementRanking, Disagreements
 from mhpc.data.index import Index
-from mhpc.data.profiles import SourceFacts
+from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
-from mhpc.data.selection import Choice
+from mhpc.data.selection import Selection
 from mhpc.numerics.arrays import FloatArray, Sparse
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """What a run did and found.
 
     Attributes
@@ -24,7 +24,7 @@ class Summary:
         As in `Consolidation`.
     counts : mapping of str to int
         Instances, sources, answers, labels, levels.
-    choice : Choice or None
+    selection : Choice or None
         What was judged and chosen, where the method chooses.
     decision : mapping
         The rule, its parameters, mean labels an instance, instances without a label.
@@ -44,18 +44,18 @@ class Summary:
     parameters: Mapping[str, Any]
     converged: bool
     trace: tuple[Step, ...]
-    choice: Choice | None
+    selection: Selection | None
     counts: Mapping[str, int]
     decision: Mapping[str, Any]
-    sources: tuple[SourceFacts, ...]
-    conflicts: Conflicts
+    sources: tuple[SourceProfile, ...]
+    conflicts: Disagreements
     scorecards: tuple[Scorecard, ...]
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class RunCounts:
     """Counts that add up over instances.
 
     Attributes
@@ -71,7 +71,7 @@ class Tally:
     said, wrong : csr_array, (M, K)
         How often each source said each label as a most specific one, and how often the set does
         not have it.
-    contested : Contested
+    disagreements : Contested
         Where one more opinion is worth most.
     """
 
@@ -82,15 +82,15 @@ class Tally:
     by_label: FloatArray
     said: Sparse
     wrong: Sparse
-    contested: Contested
+    disagreements: DisagreementRanking
 
     @property
     def answers(self) -> int:
         """How many answers there are."""
         return int(self.by_source[0].sum())
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "RunCounts") -> "RunCounts":
+        return RunCounts(
             self.instances + other.instances,
             self.chosen + other.chosen,
             self.without + other.without,
@@ -98,7 +98,7 @@ class Tally:
             self.by_label + other.by_label,
             self.said + other.said,
             self.wrong + other.wrong,
-            self.contested + other.contested,
+            self.disagreements + other.disagreements,
         )
 
 
@@ -166,7 +166,7 @@ class Model:
         All its parameters.
     fitted : Fitted
         What it learnt.
-    settled : Settled
+    rule : Settled
         The rule that makes label sets of its scores.
     sources : Index
         The sources it knows, in the order in which it knows them.
@@ -177,6 +177,6 @@ class Model:
     method: str
     parameters: dict[str, Any]
     fitted: Any
-    settled: Settled
+    rule: FittedRule
     sources: Index
     scope: Sparse | None = None

@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import UNKNOWN, Index
-from mhpc.errors import TaxonomyError, nearest, quoted
+from mhpc.errors import TaxonomyError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.numerics.sparse import narrow
+from mhpc.numerics.sparse import use_int32
 from mhpc.system.display import short_table
 
 
-def levels_of(parents: Sparse, labels: Index) -> tuple[IntArray, ...]:
+def topological_levels(parents: Sparse, labels: Index) -> tuple[IntArray, ...]:
     """Sort topologically; a label that never comes free lies on a cycle or below one.
 
     A label is free one level after the last of its parents, so the level is its longest way up.
@@ -91,7 +91,7 @@ class Taxonomy:
 
         Squaring ``I + H`` until it stops growing takes about log2(depth) sparse products.
         """
-        reach = narrow((self.parents + sparse.eye_array(len(self), format="csr")).tocsr())
+        reach = use_int32((self.parents + sparse.eye_array(len(self), format="csr")).tocsr())
         while True:
             further = (reach @ reach).tocsr()
             if further.nnz == reach.nnz:
@@ -116,7 +116,7 @@ class Taxonomy:
     @cached_property
     def levels(self) -> tuple[IntArray, ...]:
         """The label positions level by level, each after all its parents."""
-        return levels_of(self.parents, self.labels)
+        return topological_levels(self.parents, self.labels)
 
     @property
     def roots(self) -> IntArray:
@@ -240,18 +240,18 @@ def build_taxonomy(
         label, above = pairs[at]
         if child[at] == parent[at]:
             raise TaxonomyError(
-                f"{origin}: label {quoted([label])} is its own parent; leave that row out"
+                f"{origin}: label {quote_list([label])} is its own parent; leave that row out"
             )
         lost = label if child[at] == UNKNOWN else above
         raise TaxonomyError(
-            f"{origin}: {quoted([lost])}, named as parent of {quoted([label])}, is not a label"
-            f"{nearest(lost, index)}; add a row for it with an empty parent if it is a root"
+            f"{origin}: {quote_list([lost])}, named as parent of {quote_list([label])}, is not a label"
+            f"{suggest(lost, index)}; add a row for it with an empty parent if it is a root"
         )
     shape = (len(index), len(index))
     parents = sparse.coo_array((np.ones(len(pairs)), (child, parent)), shape=shape).tocsr()
     parents.data[:] = 1.0
     try:
-        levels_of(parents, index)
+        topological_levels(parents, index)
     except TaxonomyError as error:
         raise TaxonomyError(f"{origin}: {error}") from None
     shown = tuple(names) if names is not None else index.ids
@@ -262,8 +262,6 @@ def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:
     """Say why a label was not found and which are near: ambiguous, or simply not there."""
     same = taxonomy.homonyms(label)
     if len(same) > 1:
-        return (
-            f"label {quoted([label])} is the name of {len(same)} labels: {quoted(same)}; give an id"
-        )
+        return f"label {quote_list([label])} is the name of {len(same)} labels: {quote_list(same)}; give an id"
     known = {*taxonomy.labels, *taxonomy.names}
-    return f"label {quoted([label])} is not in the taxonomy{nearest(label, known)}"
+    return f"label {quote_list([label])} is not in the taxonomy{suggest(label, known)}"

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth
-from mhpc.errors import MissingExtraError, ParameterError, UnreadableError, nearest
+from mhpc.errors import MissingExtraError, ParameterError, UnreadableError, suggest
 from mhpc.read.arff import read_arff
 from mhpc.read.files import local_file
 
@@ -57,7 +57,7 @@ def yeast_file(name: str, split: Split, *, data: Path | None = None) -> Path:
     """Return where the file of a set is, plain or gzip, downloading it if need be."""
     if name not in YEAST:
         raise ParameterError(
-            f"no yeast set {name!r}{nearest(name, YEAST)}; there are {', '.join(YEAST)}"
+            f"no yeast set {name!r}{suggest(name, YEAST)}; there are {', '.join(YEAST)}"
         )
     wanted = f"{name}_FUN.{split}.arff"
     data = data or (Path(os.environ["MHPC_DATA"]) if os.environ.get("MHPC_DATA") else None)

@@ -19,24 +19,24 @@ from mhpc.errors import (
     MhpcWarning,
     UnknownInstanceError,
     UnknownLabelError,
-    counted,
-    nearest,
+    pluralize,
+    suggest,
 )
 from mhpc.numerics.arrays import Block, IntArray, Matrix, Sparse, by_rows, dense
 
 NAME = "gold"
 
 
-def with_gold(panel: Panel, gold: EncodedTruth) -> Panel:
+def add_gold_labels(panel: Panel, gold: EncodedTruth) -> Panel:
     """Return the panel with what is known as the answers of a last source.
 
     So it teaches whatever learns from sources: their skills, the channel, what goes with what;
     and the judge, who hides it as any other.
     """
-    return taught(panel, gold) if len(gold.rows) else panel
+    return append_gold_source(panel, gold) if len(gold.rows) else panel
 
 
-def taught(panel: Panel, gold: EncodedTruth) -> Panel:
+def append_gold_source(panel: Panel, gold: EncodedTruth) -> Panel:
     """Return the panel with the last source even where it answers nothing, as parts need it."""
     name = NAME
     while name in panel.sources:
@@ -60,7 +60,7 @@ def taught(panel: Panel, gold: EncodedTruth) -> Panel:
     )
 
 
-def clamped(found: Consolidation, gold: EncodedTruth | None) -> Consolidation:
+def clamp_gold(found: Consolidation, gold: EncodedTruth | None) -> Consolidation:
     """Return the consolidation with what is known as it is."""
     if gold is None or not len(gold.rows):
         return found
@@ -129,7 +129,7 @@ def encode_truth(
 def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, policy: str) -> None:
     if len(strange) == len(truth.instances):
         raise UnknownInstanceError(
-            f"{truth.origin}: none of its {counted(len(strange), 'instance')} has votes (it has "
+            f"{truth.origin}: none of its {pluralize(len(strange), 'instance')} has votes (it has "
             f"{truth.instances[0]!r}, the votes have {instances[0]!r}); are the ids the same?"
         )
     if not len(strange):
@@ -137,26 +137,26 @@ def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, pol
     first = truth.instances[strange[0]]
     if policy == "error":
         raise UnknownInstanceError(
-            f"{truth.origin}: instance {first!r} has no votes{nearest(first, instances)} "
-            f"({counted(len(strange), 'such instance')} in all); remove it, or leave "
+            f"{truth.origin}: instance {first!r} has no votes{suggest(first, instances)} "
+            f"({pluralize(len(strange), 'such instance')} in all); remove it, or leave "
             "such instances out with --unknown drop"
         )
     warnings.warn(
-        f"{truth.origin}: {counted(len(strange), 'instance')} without votes left out "
+        f"{truth.origin}: {pluralize(len(strange), 'instance')} without votes left out "
         f"(first: {first!r})",
         MhpcWarning,
         stacklevel=4,
     )
 
 
-def of_known_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
+def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
     """Return the panel with its sources counted as an earlier one counts them, and its scope."""
     place = sources.locate(panel.sources)
     strange = np.flatnonzero(place == UNKNOWN)
     if len(strange):
         name = panel.sources[strange[0]]
         raise DataError(
-            f"source {name!r} has no answers in the earlier run{nearest(name, sources)}, so that "
+            f"source {name!r} has no answers in the earlier run{suggest(name, sources)}, so that "
             "nothing is known of it; correct it, leave its answers out, or consolidate all "
             "answers together"
         )

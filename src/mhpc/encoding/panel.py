@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.hierarchy import largest_along
+from mhpc.data.hierarchy import max_along
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import Scope, Unknown, Votes
-from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, counted, quoted
+from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.numerics.sparse import changes, from_ordered, largest_of_equal, narrow
+from mhpc.numerics.sparse import csr_from_sorted, max_of_equal, run_starts, use_int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ def locate_labels(
         return Located(taxonomy, position)
     strange = [labels[at] for at in missing]
     if unknown == "error":
-        more = f" ({counted(len(strange), 'such label')} in all)" if len(strange) > 1 else ""
+        more = f" ({pluralize(len(strange), 'such label')} in all)" if len(strange) > 1 else ""
         raise UnknownLabelError(
             f"{origin}: {unknown_label_message(taxonomy, strange[0])}{who(missing[0])}{more}; "
             "correct it, or leave such labels out with --unknown drop, or add them to the "
@@ -51,8 +51,8 @@ def locate_labels(
         position = taxonomy.locate(labels)
     done = "left out" if unknown == "drop" else "added to the taxonomy"
     warnings.warn(
-        f"{origin}: {counted(len(strange), 'label')} not in the taxonomy, {done}: "
-        f"{quoted(strange)}",
+        f"{origin}: {pluralize(len(strange), 'label')} not in the taxonomy, {done}: "
+        f"{quote_list(strange)}",
         MhpcWarning,
         stacklevel=4,
     )
@@ -106,11 +106,11 @@ def augment(votes: Sparse, closure: Sparse) -> Sparse:
         Costs the number of (vote, ancestor) pairs in time and memory.
     """
     if np.all(votes.data == 1.0):
-        reached = (narrow(votes) @ narrow(closure)).tocsr()
+        reached = (use_int32(votes) @ use_int32(closure)).tocsr()
         reached.data[:] = 1.0
         reached.sort_indices()
         return reached
-    return largest_along(votes, closure)
+    return max_along(votes, closure)
 
 
 def encode_scope(
@@ -144,7 +144,7 @@ def encode_scope(
     assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
     rows = [_listed(scope.get(name), taxonomy, name, unknown) for name in sources]
     listed = augment(sparse.vstack(rows, format="csr"), taxonomy.closure)
-    _refuse_votes_outside(said, listed, taxonomy, sources)
+    _check_votes_in_scope(said, listed, taxonomy, sources)
     return listed
 
 
@@ -176,7 +176,7 @@ def _listed(
     return sparse.csr_array(entries, shape=(1, len(taxonomy)))
 
 
-def _refuse_votes_outside(said: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:
+def _check_votes_in_scope(said: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:
     outside = (said - said.multiply(listed)).tocsr()
     outside.eliminate_zeros()
     if outside.nnz:
@@ -247,13 +247,13 @@ def _answers(votes: Votes, position: IntArray, labels: int) -> tuple[IntArray, I
         pairs, pair = np.unique(pair, return_inverse=True)
     pair *= width
     pair += (np.append(position, UNKNOWN) - UNKNOWN)[votes.label]
-    vote, score = largest_of_equal(pair, votes.score)
+    vote, score = max_of_equal(pair, votes.score)
     pair = vote // width
     vote -= pair * width
-    first = changes(pair)
+    first = run_starts(pair)
     answer = np.cumsum(first) - 1
     voted = (vote > 0) & (score > 0)
-    raw = from_ordered(
+    raw = csr_from_sorted(
         answer[voted], vote[voted] - 1, score[voted], shape=(int(first.sum()), labels)
     )
     found = pair[first] if pairs is None else pairs[pair[first]]

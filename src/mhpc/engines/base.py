@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from mhpc.data.decision import Settled
-from mhpc.data.panel import Panel, Parts
+from mhpc.data.decision import FittedRule
+from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Consolidation, Top
-from mhpc.data.summary import Model, Tally
+from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
 from mhpc.methods.base import MethodParameters
@@ -16,42 +16,42 @@ from mhpc.numerics.arrays import Sparse
 from mhpc.system.display import Progress
 
 
-class Held(Protocol):
+class EncodedVotes(Protocol):
     """Encoded votes, wherever they are."""
 
     @property
-    def parts(self) -> Parts:
+    def partitions(self) -> PanelPartitions:
         """What methods learn from."""
 
     @property
-    def shape(self) -> Panel:
+    def template(self) -> Panel:
         """A panel with the labels, sources, scope and kind of gold that all parts have."""
 
-    def for_method(self, method: MethodParameters, folder: Path) -> "Held":
+    def for_method(self, method: MethodParameters, folder: Path) -> "EncodedVotes":
         """Return the votes where the method can work: here, if it needs all of them at once.
 
         What reading kept in the folder is removed where it is no longer needed.
         """
 
-    def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
+    def fit_and_score(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
         """Let a method learn, and return what it concludes, of a sample at least."""
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
         """Return what an earlier run concludes, of a sample at least."""
 
-    def seen(self, found: Consolidation) -> Consolidation:
+    def rule_sample(self, found: Consolidation) -> Consolidation:
         """Return what rules look at, the same instances on every engine."""
 
-    def finish(
+    def write_results(
         self,
         folder: Path,
         found: Consolidation,
-        settled: Settled,
+        settled: FittedRule,
         *,
         top: Top,
         scope: Sparse | None,
         progress: Progress,
-    ) -> Tally:
+    ) -> RunCounts:
         """Write scores and labels of all instances into a folder.
 
         What was learnt is in its ``model.npz`` already, if the method keeps what it learns.
@@ -63,7 +63,7 @@ class Engine(Protocol):
     """Reads and encodes votes of files."""
 
     @property
-    def whole(self) -> bool:
+    def is_local(self) -> bool:
         """Whether all scores come to this process, where they can be measured."""
 
     def read(
@@ -89,7 +89,7 @@ class Engine(Protocol):
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,
-    ) -> Held:
+    ) -> EncodedVotes:
         """Encode them, with what is known, or with the sources of an earlier run."""
 
 
@@ -98,12 +98,12 @@ def open_engine(name: str, *, memory: int | None) -> Iterator[Engine]:
     """Give an engine: ``local``, ``dask``, or ``dask=ADDRESS`` of a running scheduler."""
     kind, _, address = name.partition("=")
     if kind == "local":
-        from mhpc.engines.local import Local
+        from mhpc.engines.local import LocalEngine
 
-        yield Local()
+        yield LocalEngine()
         return
-    from mhpc.engines.dask import Remote
-    from mhpc.engines.dask_cluster import gathered
+    from mhpc.engines.dask import DaskEngine
+    from mhpc.engines.dask_cluster import connect
 
-    with gathered(address or None) as crew:
-        yield Remote(crew, memory)
+    with connect(address or None) as cluster:
+        yield DaskEngine(cluster, memory)

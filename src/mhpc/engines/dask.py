@@ -13,41 +13,41 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from mhpc.data.decision import LOOKED_AT, Settled
+from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, Sums, Whole, added
+from mhpc.data.panel import Panel, SinglePartition, Sums, added
 from mhpc.data.scores import Consolidation, Top
-from mhpc.data.summary import Model, Tally
+from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
-from mhpc.encoding.gold import clamped
-from mhpc.engines.dask_cluster import Crew
-from mhpc.engines.local import Here, finish
+from mhpc.encoding.gold import clamp_gold
+from mhpc.engines.dask_cluster import DaskCluster
+from mhpc.engines.local import LocalVotes, write_results
 from mhpc.engines.partitions import (
     Partition,
-    Partitions,
-    divided,
+    PartitionPlan,
     drawn,
     joined,
     load,
+    plan_partitions,
     sampled,
     shape_of,
 )
 from mhpc.errors import UnreadableError, UnwritableError, WorkerError
-from mhpc.methods.base import Fitted, MethodParameters, concluded
+from mhpc.methods.base import FittedMethod, MethodParameters, predict_scores
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.read.partitioned import Survey, survey_votes
-from mhpc.read.votes import LeftOut, tell_left_out
+from mhpc.read.partitioned import VotesSurvey, survey_votes
+from mhpc.read.votes import DroppedVotes, warn_dropped
 from mhpc.system.database import database, literal, some_files, writing
 from mhpc.system.display import Progress, silent
-from mhpc.system.memory import memory_budget, within_memory
-from mhpc.system.parallel import in_threads, one_thread_each
+from mhpc.system.memory import memory_budget, use_memory_budget
+from mhpc.system.parallel import limit_threads, single_threaded_blas
 from mhpc.system.serialization import read_model
 
 
 @dataclass(frozen=True, eq=False)
-class Distributed:
+class DaskPartitions:
     """Partitions in the memory of workers, as parts.
 
     Attributes
@@ -56,7 +56,7 @@ class Distributed:
         The workers.
     partitions : tuple of futures
         Of `Partition`, each made by a task that reads it, and made again where it is lost.
-    shape : Panel
+    template : Panel
         A panel without instances, otherwise as all are.
     instances : int
         How many instances there are in all.
@@ -64,36 +64,38 @@ class Distributed:
         Bytes that work may take in a worker.
     """
 
-    crew: Crew
+    cluster: DaskCluster
     partitions: tuple[Any, ...]
-    shape: Panel
+    template: Panel
     instances: int
     memory: int | None = None
 
     @property
     def taxonomy(self) -> Taxonomy:
         """The labels."""
-        return self.shape.taxonomy
+        return self.template.taxonomy
 
     @property
     def sources(self) -> Index:
         """The sources."""
-        return self.shape.sources
+        return self.template.sources
 
-    def total(
+    def sum(
         self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
     ) -> Sums:
         """Sum over all partitions, some at a time and always in the same order."""
-        sums = self.crew.each(_measured, self.partitions, self.crew.carried(measure), self.memory)
-        found: Sums = self.crew.outcome(
-            self.crew.reduced(all_added, sums), of=sums, tell=self.telling(stage, progress)
+        sums = self.cluster.each(
+            _measured, self.partitions, self.cluster.broadcast(measure), self.memory
+        )
+        found: Sums = self.cluster.outcome(
+            self.cluster.reduced(all_added, sums), of=sums, tell=self.telling(stage, progress)
         )
         return found
 
     def sample(self, most: int) -> Panel:
-        """Return what `Whole.sample` returns of all instances in memory."""
+        """Return what `SinglePartition.sample` returns of all instances in memory."""
         last = self._last_lot(most) if self.instances > most else None
-        some = self.crew.outcomes(self.crew.each(_sampled, self.partitions, last))
+        some = self.cluster.outcomes(self.cluster.each(_sampled, self.partitions, last))
         return joined([part for part in some if part is not None])
 
     def telling(self, stage: str, progress: Progress) -> Callable[[int], None]:
@@ -108,7 +110,7 @@ class Distributed:
         return tell
 
     def _last_lot(self, most: int) -> tuple[int, int]:
-        found = self.crew.outcomes(self.crew.each(drawn, self.partitions, most))
+        found = self.cluster.outcomes(self.cluster.each(drawn, self.partitions, most))
         lot, first = (np.concatenate(column) for column in zip(*found, strict=True))
         at = np.lexsort((first, lot))[most - 1]
         return int(lot[at]), int(first[at])
@@ -121,7 +123,7 @@ def all_added(*sums: Sums) -> Sums:
 
 def _measured(part: Partition, measure: Callable[[Panel], Sums], memory: int | None) -> Sums:
     with in_worker(memory):
-        return Whole(part.panel).total(measure)
+        return SinglePartition(part.panel).sum(measure)
 
 
 def _sampled(part: Partition, last: tuple[int, int] | None) -> Partition | None:
@@ -135,7 +137,7 @@ def in_worker(memory: int | None) -> Iterator[None]:
 
     limit = get_worker().memory_manager.memory_limit
     budget = memory or (int(limit) // 2 if limit else None)
-    with within_memory(budget), in_threads(1), one_thread_each():
+    with use_memory_budget(budget), limit_threads(1), single_threaded_blas():
         yield
 
 
@@ -200,12 +202,12 @@ _A_THREAD = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Remote:
+class DaskEngine:
     """Work on a cluster."""
 
-    crew: Crew
+    cluster: DaskCluster
     memory: int | None
-    whole: bool = False
+    is_local: bool = False
 
     def read(
         self,
@@ -215,7 +217,7 @@ class Remote:
         scope: str,
         folder: Path,
         format: str | None = None,  # noqa: A002 - as for read_votes
-    ) -> Survey:
+    ) -> VotesSurvey:
         """Look through the votes; what is not Parquet becomes so, where workers can read it."""
         (folder / PARTS).mkdir()
         kept = folder / PARTS / ".votes.parquet"
@@ -223,107 +225,111 @@ class Remote:
 
     def encode(
         self,
-        votes: Survey,
+        votes: VotesSurvey,
         taxonomy: Taxonomy,
         *,
         unknown: Unknown,
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,
-    ) -> "There":
+    ) -> "DaskVotes":
         """Let workers read and encode partitions, and keep them."""
-        count = _partitions(votes.rows, self.crew.threads)
-        whole = divided(votes, taxonomy, count=count, unknown=unknown, gold=gold, earlier=earlier)
-        carried = self.crew.carried(whole)
-        loaded = [self.crew.submit(_loaded, carried, part) for part in range(count)]
-        facts = self.crew.outcomes(
-            self.crew.each(_facts, loaded),
+        count = _partitions(votes.rows, self.cluster.threads)
+        whole = plan_partitions(
+            votes, taxonomy, count=count, unknown=unknown, gold=gold, earlier=earlier
+        )
+        broadcast = self.cluster.broadcast(whole)
+        loaded = [self.cluster.submit(_loaded, broadcast, part) for part in range(count)]
+        facts = self.cluster.outcomes(
+            self.cluster.each(_facts, loaded),
             tell=lambda done: progress("encoding", done, count),
         )
-        _refuse_other_hashes(facts, votes.rows)
-        tell_left_out((each for found in facts for each in found.left_out), votes.origin)
-        parts = Distributed(
-            self.crew,
+        _check_same_hashes(facts, votes.rows)
+        warn_dropped((each for found in facts for each in found.left_out), votes.origin)
+        parts = DaskPartitions(
+            self.cluster,
             tuple(part for part, found in zip(loaded, facts, strict=True) if found.instances),
             shape_of(whole),
             sum(found.instances for found in facts),
             self._memory_each(),
         )
-        return There(parts)
+        return DaskVotes(parts)
 
     def _memory_each(self) -> int | None:
         """Return what a worker may take: on this machine they share what was said."""
-        if self.memory is None or not self.crew.started:
+        if self.memory is None or not self.cluster.started:
             return self.memory
-        return self.memory // max(1, self.crew.threads)
+        return self.memory // max(1, self.cluster.threads)
 
 
 @dataclass(frozen=True, eq=False)
-class There:
+class DaskVotes:
     """Partitions on workers."""
 
-    parts: Distributed
+    partitions: DaskPartitions
 
     @property
-    def shape(self) -> Panel:
+    def template(self) -> Panel:
         """A panel without instances."""
-        return self.parts.shape
+        return self.partitions.template
 
-    def for_method(self, method: MethodParameters, folder: Path) -> "There | Here":
+    def for_method(self, method: MethodParameters, folder: Path) -> "DaskVotes | LocalVotes":
         """Bring all votes here for a method that needs them at once."""
-        if not method.needs_all(self.parts.instances):
+        if not method.needs_all(self.partitions.instances):
             return self
-        panel = self.parts.sample(self.parts.instances)
+        panel = self.partitions.sample(self.partitions.instances)
         shutil.rmtree(folder / PARTS)
-        return Here(panel)
+        return LocalVotes(panel)
 
-    def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
+    def fit_and_score(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
-        fitted = method.learnt(self.parts, progress=progress)
-        return self._of_sample(method, fitted, most=LOOKED_AT)
+        fitted = method.fit_checkpointed(self.partitions, progress=progress)
+        return self._of_sample(method, fitted, most=RULE_SAMPLE)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
         """Return what the earlier run concludes of an instance: its rule is settled."""
         method = make_method(model.method, model.parameters)
         return self._of_sample(method, model.fitted, most=1)
 
-    def seen(self, found: Consolidation) -> Consolidation:
+    def rule_sample(self, found: Consolidation) -> Consolidation:
         """Return what is a sample already."""
         return found
 
-    def finish(
+    def write_results(
         self,
         folder: Path,
         found: Consolidation,
-        settled: Settled,
+        settled: FittedRule,
         *,
         top: Top,
         scope: Sparse | None,
         progress: Progress,
-    ) -> Tally:
+    ) -> RunCounts:
         """Let every partition be written by a task, and put what they wrote together."""
-        crew, here = self.parts.crew, folder / PARTS
-        scope = crew.carried(scope)
+        cluster, here = self.partitions.cluster, folder / PARTS
+        scope = cluster.broadcast(scope)
         written = [
-            crew.submit(
-                _finished, part, f"{at:06d}", folder.absolute(), top, scope, self.parts.memory
+            cluster.submit(
+                _finished, part, f"{at:06d}", folder.absolute(), top, scope, self.partitions.memory
             )
-            for at, part in enumerate(self.parts.partitions)
+            for at, part in enumerate(self.partitions.partitions)
         ]
-        (tally,) = crew.outcome(
-            crew.reduced(all_added, written),
+        (tally,) = cluster.outcome(
+            cluster.reduced(all_added, written),
             of=written,
-            tell=self.parts.telling("scoring and writing", progress),
+            tell=self.partitions.telling("scoring and writing", progress),
         )
         progress("putting parts together", 0, 0)
         merge(here, folder)
         shutil.rmtree(here)
-        found_tally: Tally = tally
+        found_tally: RunCounts = tally
         return found_tally
 
-    def _of_sample(self, method: MethodParameters, fitted: Fitted, *, most: int) -> Consolidation:
-        panel = self.parts.sample(most)
-        return clamped(concluded(method, fitted, panel), panel.gold)
+    def _of_sample(
+        self, method: MethodParameters, fitted: FittedMethod, *, most: int
+    ) -> Consolidation:
+        panel = self.partitions.sample(most)
+        return clamp_gold(predict_scores(method, fitted, panel), panel.gold)
 
 
 @dataclass(frozen=True)
@@ -332,7 +338,7 @@ class _Facts:
 
     instances: int
     rows: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[DroppedVotes, ...]
     duckdb: str
 
 
@@ -341,7 +347,7 @@ def _partitions(rows: int, threads: int) -> int:
     return max(1, min(most, rows // _LEAST_ROWS))
 
 
-def _refuse_other_hashes(facts: list[_Facts], rows: int) -> None:
+def _check_same_hashes(facts: list[_Facts], rows: int) -> None:
     """Refuse workers that divide votes in another way: some would be lost, some counted twice."""
     others = {found.duckdb for found in facts} - {duckdb.__version__}
     if others or sum(found.rows for found in facts) != rows:
@@ -352,7 +358,7 @@ def _refuse_other_hashes(facts: list[_Facts], rows: int) -> None:
         )
 
 
-def _loaded(whole: Partitions, part: int) -> Partition:
+def _loaded(whole: PartitionPlan, part: int) -> Partition:
     missing = [path for path in whole.survey.files if not path.exists()]
     if missing:
         raise UnreadableError(
@@ -373,7 +379,7 @@ def _finished(
     top: Top,
     scope: Sparse | None,
     memory: int | None,
-) -> tuple[Tally]:
+) -> tuple[RunCounts]:
     """Conclude, decide and write; a task that is done twice does the same twice."""
     if not folder.is_dir():
         raise UnwritableError(
@@ -383,8 +389,8 @@ def _finished(
     model, panel = _model(folder), part.panel
     with in_worker(memory), _whole(folder / PARTS / name) as here:
         method = make_method(model.method, model.parameters)
-        found = clamped(concluded(method, model.fitted, panel), panel.gold)
-        tally = finish(here, panel, found, model.settled, top=top, scope=scope)
+        found = clamp_gold(predict_scores(method, model.fitted, panel), panel.gold)
+        tally = write_results(here, panel, found, model.rule, top=top, scope=scope)
         write_order(here, panel.instances, part.first)
     return (tally,)
 

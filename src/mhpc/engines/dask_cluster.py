@@ -17,7 +17,7 @@ from typing import Any
 
 from mhpc.errors import MissingExtraError, WorkerError
 from mhpc.system.files import temporary_folder
-from mhpc.system.parallel import cores
+from mhpc.system.parallel import core_count
 
 _RETRIES = 3
 """How often a task is tried again when it fails."""
@@ -36,7 +36,7 @@ _CONNECT = 10.0
 
 
 @contextmanager
-def gathered(address: str | None) -> Iterator["Crew"]:
+def connect(address: str | None) -> Iterator["DaskCluster"]:
     """Give the workers of a running cluster or, without an address, of one on this machine.
 
     Such a one has a process with one thread for each core, and ends with this context.
@@ -55,13 +55,13 @@ def gathered(address: str | None) -> Iterator["Crew"]:
                 "'dask scheduler', or use --engine dask, which needs none"
             ) from None
         stack.callback(_closed, client, timeout=2)
-        crew = Crew(client, address or "this machine", started=started is not None)
-        crew.refuse_nobody()
-        yield crew
+        cluster = DaskCluster(client, address or "this machine", started=started is not None)
+        cluster.check_workers()
+        yield cluster
 
 
 @dataclass(frozen=True, eq=False)
-class Crew:
+class DaskCluster:
     """Whom work is given to.
 
     Attributes
@@ -87,7 +87,7 @@ class Crew:
         """Give a task; futures among the arguments stand for what they will be."""
         return self.client.submit(work, *args, pure=False, retries=_RETRIES)
 
-    def carried(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """Return a future for something large: sent once, and made again where it is lost."""
         return self.submit(_same, value)
 
@@ -137,7 +137,7 @@ class Crew:
         """Wait for several results."""
         return [self.outcome(future, of=futures, tell=tell) for future in futures]
 
-    def refuse_nobody(self) -> None:
+    def check_workers(self) -> None:
         """Refuse a cluster without workers; those that are starting are waited for."""
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
@@ -189,7 +189,7 @@ def _local_cluster() -> Iterator[Any]:
         try:
             with _interrupts_held_back():
                 cluster = kind(
-                    n_workers=cores(), threads_per_worker=1, processes=True,
+                    n_workers=core_count(), threads_per_worker=1, processes=True,
                     dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
                 )  # fmt: skip
             yield cluster

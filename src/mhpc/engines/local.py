@@ -7,36 +7,36 @@ from pathlib import Path
 
 import numpy as np
 
-from mhpc.data.decision import LOOKED_AT, Settled
-from mhpc.data.panel import Panel, Whole, part_of, sample_of
+from mhpc.data.decision import RULE_SAMPLE, FittedRule
+from mhpc.data.panel import Panel, SinglePartition, panel_block, sample_rows
 from mhpc.data.scores import Consolidation, ScoredCells, Top, among, best_cells, walk
-from mhpc.data.summary import Model, Tally
+from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes
-from mhpc.encoding.gold import clamped, encode_truth, of_known_sources, with_gold
+from mhpc.encoding.gold import add_gold_labels, align_sources, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
-from mhpc.explanation.sources import tally
-from mhpc.methods.base import MethodParameters, concluded
-from mhpc.methods.memory import refuse_what_cannot_be_read, refuse_what_will_not_fit
+from mhpc.explanation.sources import count_block
+from mhpc.methods.base import MethodParameters, predict_scores
+from mhpc.methods.memory import check_memory, check_readable
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import values_at
 from mhpc.read.votes import read_votes
 from mhpc.system.display import Progress, silent
-from mhpc.system.parallel import ahead
+from mhpc.system.parallel import parallel_map
 from mhpc.write.run_folder import labels_stream, scores_stream
 
 
-def finish(
+def write_results(
     folder: Path,
     panel: Panel,
     consolidation: Consolidation,
-    settled: Settled,
+    settled: FittedRule,
     *,
     top: Top,
     scope: Sparse | None = None,
     progress: Progress = silent,
-) -> Tally:
+) -> RunCounts:
     """Write ``scores.parquet`` and ``labels.csv`` in one walk over the instances.
 
     Scores that are made when they are asked for are so made once.
@@ -57,7 +57,7 @@ def finish(
     """
     instances, labels = consolidation.instances, consolidation.taxonomy.labels
     panel = panel if scope is None else replace(panel, scope=scope)
-    found: Tally | None = None
+    found: RunCounts | None = None
 
     def work(span: slice) -> _Finished:
         return _finished(span, panel, consolidation, settled, top)
@@ -67,7 +67,7 @@ def finish(
             scores_stream(folder / "scores.parquet", instances, labels)
         )
         add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
-        for block in ahead(work, walk(consolidation)):
+        for block in parallel_map(work, walk(consolidation)):
             add_scores(block.cells)
             add_labels(block.row, block.label, block.score)
             found = block.counts if found is None else found + block.counts
@@ -85,29 +85,31 @@ class _Finished:
     row: IntArray
     label: IntArray
     score: FloatArray
-    counts: Tally
+    counts: RunCounts
 
 
 def _finished(
-    span: slice, panel: Panel, consolidation: Consolidation, settled: Settled, top: Top
+    span: slice, panel: Panel, consolidation: Consolidation, settled: FittedRule, top: Top
 ) -> _Finished:
     score, specific = consolidation.score[span], consolidation.specific[span]
-    reason = settled.sets(score, specific, consolidation.taxonomy)
+    reason = settled.decide(score, specific, consolidation.taxonomy)
     row = np.repeat(np.arange(reason.shape[0]), np.diff(reason.indptr))
     return _Finished(
         cells=best_cells(span.start, score, specific, top=top),
         row=row + span.start,
         label=reason.indices,
         score=values_at(score, row, reason.indices),
-        counts=tally(part_of(panel, span), score, reason, level=settled.parameters.get("level")),
+        counts=count_block(
+            panel_block(panel, span), score, reason, level=settled.parameters.get("threshold")
+        ),
     )
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalEngine:
     """Work in this process."""
 
-    whole: bool = True
+    is_local: bool = True
 
     def read(
         self,
@@ -119,7 +121,7 @@ class Local:
         format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Votes:
         """Read all votes, if they fit."""
-        refuse_what_cannot_be_read(source)
+        check_readable(source)
         return read_votes(source, columns=columns, scope=scope, format=format)
 
     def encode(
@@ -131,68 +133,72 @@ class Local:
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,
-    ) -> "Here":
+    ) -> "LocalVotes":
         """Encode them as one panel."""
-        panel = with_known(encode(votes, taxonomy, unknown=unknown), gold, unknown=unknown)
+        panel = add_gold(encode(votes, taxonomy, unknown=unknown), gold, unknown=unknown)
         if earlier is not None:
-            panel = of_known_sources(panel, earlier.sources, earlier.scope)
-        return Here(panel)
+            panel = align_sources(panel, earlier.sources, earlier.scope)
+        return LocalVotes(panel)
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
+class LocalVotes:
     """A panel in memory."""
 
-    shape: Panel
+    template: Panel
 
     @property
-    def parts(self) -> Whole:
+    def partitions(self) -> SinglePartition:
         """The panel, as parts."""
-        return Whole(self.shape)
+        return SinglePartition(self.template)
 
-    def for_method(self, method: MethodParameters, folder: Path) -> "Here":
+    def for_method(self, method: MethodParameters, folder: Path) -> "LocalVotes":
         """Return the same: all is here."""
         return self
 
-    def learn(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
+    def fit_and_score(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
         """Return what the method concludes of all instances, if it fits."""
-        refuse_what_will_not_fit(method, self.shape)
-        return clamped(method.consolidate(self.shape, progress=progress), self.shape.gold)
+        check_memory(method, self.template)
+        return clamp_gold(method.consolidate(self.template, progress=progress), self.template.gold)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
         """Return what the earlier run concludes of all instances."""
         method = make_method(model.method, model.parameters)
-        found = concluded(method, model.fitted, self.shape, progress=progress)
-        return clamped(found, self.shape.gold)
+        found = predict_scores(method, model.fitted, self.template, progress=progress)
+        return clamp_gold(found, self.template.gold)
 
-    def seen(self, found: Consolidation) -> Consolidation:
+    def rule_sample(self, found: Consolidation) -> Consolidation:
         """Return the consolidation of a sample."""
-        return sample_seen(found, self.shape)
+        return rule_sample(found, self.template)
 
-    def finish(
+    def write_results(
         self,
         folder: Path,
         found: Consolidation,
-        settled: Settled,
+        settled: FittedRule,
         *,
         top: Top,
         scope: Sparse | None,
         progress: Progress,
-    ) -> Tally:
+    ) -> RunCounts:
         """Write in one walk over the instances."""
-        return finish(folder, self.shape, found, settled, top=top, scope=scope, progress=progress)
+        return write_results(
+            folder, self.template, found, settled, top=top, scope=scope, progress=progress
+        )
 
 
-def with_known(panel: Panel, gold: Truth | None, *, unknown: Unknown) -> Panel:
+def add_gold(panel: Panel, gold: Truth | None, *, unknown: Unknown) -> Panel:
     """Return the panel with what is known of its instances, if anything."""
     if gold is None:
         return panel
-    return with_gold(panel, encode_truth(gold, panel.taxonomy, panel.instances, unknown=unknown))
+    return add_gold_labels(
+        panel, encode_truth(gold, panel.taxonomy, panel.instances, unknown=unknown)
+    )
 
 
-def sample_seen(found: Consolidation, panel: Panel) -> Consolidation:
+def rule_sample(found: Consolidation, panel: Panel) -> Consolidation:
     """Return the part of a consolidation that rules look at."""
-    at = sample_of(panel, LOOKED_AT)
+    at = sample_rows(panel, RULE_SAMPLE)
     if len(at) == len(panel.instances):
         return found
     return among(found, at)

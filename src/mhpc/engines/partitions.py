@@ -8,20 +8,20 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import UNKNOWN, Index
-from mhpc.data.panel import Panel, lots
+from mhpc.data.panel import Panel, sampling_order
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown
-from mhpc.encoding.gold import encode_truth, of_known_sources, taught
+from mhpc.encoding.gold import align_sources, append_gold_source, encode_truth
 from mhpc.encoding.panel import Located, encode, encode_scope, locate_labels
 from mhpc.errors import MhpcWarning
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.read.partitioned import Survey, all_instances, instances_among, read_part
-from mhpc.read.votes import LeftOut
+from mhpc.read.partitioned import VotesSurvey, all_instances, instances_among, read_part
+from mhpc.read.votes import DroppedVotes
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
+class PartitionPlan:
     """All that is needed to make the panel of any part, anywhere the votes can be read.
 
     Attributes
@@ -40,7 +40,7 @@ class Partitions:
         Sources and scope of the run that is applied.
     """
 
-    survey: Survey
+    survey: VotesSurvey
     count: int
     taxonomy: Taxonomy
     scope: Sparse | None = None
@@ -55,7 +55,7 @@ class Partition:
     panel: Panel
     first: IntArray
     rows: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[DroppedVotes, ...] = ()
 
     def __sizeof__(self) -> int:
         """Return the bytes of the answers, for whoever has to decide what stays in memory."""
@@ -66,15 +66,15 @@ class Partition:
         return ids + sum(int(part.nbytes) for part in arrays)
 
 
-def divided(
-    survey: Survey,
+def plan_partitions(
+    survey: VotesSurvey,
     taxonomy: Taxonomy,
     *,
     count: int,
     unknown: Unknown,
     gold: Truth | None,
     earlier: Model | None,
-) -> Partitions:
+) -> PartitionPlan:
     """Settle what concerns all parts; what `encode` refuses of the whole is refused here.
 
     Parameters
@@ -92,7 +92,7 @@ def divided(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
         who=lambda label: _who(survey, label),
     )  # fmt: skip
-    whole = Partitions(survey, count, located.taxonomy, _scope(survey, located, unknown))
+    whole = PartitionPlan(survey, count, located.taxonomy, _scope(survey, located, unknown))
     if gold is not None:
         whole = replace(whole, gold=_known(whole, gold, unknown))
     if earlier is not None:
@@ -102,7 +102,7 @@ def divided(
     return whole
 
 
-def load(whole: Partitions, part: int) -> Partition:
+def load(whole: PartitionPlan, part: int) -> Partition:
     """Read and encode one part."""
     found = read_part(whole.survey, part, parts=whole.count)
     with warnings.catch_warnings():
@@ -113,7 +113,7 @@ def load(whole: Partitions, part: int) -> Partition:
     return Partition(panel, found.first, found.rows, found.left_out)
 
 
-def nobody(whole: Partitions) -> Panel:
+def nobody(whole: PartitionPlan) -> Panel:
     """Return the panel of no instances: labels, sources and scope as the votes have them."""
     nothing, empty = np.zeros(0, dtype=np.int64), sparse.csr_array((0, len(whole.taxonomy)))
     return Panel(
@@ -128,17 +128,17 @@ def nobody(whole: Partitions) -> Panel:
     )
 
 
-def shape_of(whole: Partitions) -> Panel:
+def shape_of(whole: PartitionPlan) -> Panel:
     """Return a panel without instances, otherwise as all parts are."""
     return _encoded(whole, nobody(whole))
 
 
-def _who(survey: Survey, label: int) -> str:
+def _who(survey: VotesSurvey, label: int) -> str:
     source, instance = survey.said_first[label]
     return f", said by source {source!r} of instance {instance!r}"
 
 
-def _scope(survey: Survey, located: Located, unknown: Unknown) -> Sparse | None:
+def _scope(survey: VotesSurvey, located: Located, unknown: Unknown) -> Sparse | None:
     if survey.said is None:
         return None
     source, label = survey.said[0], located.position[survey.said[1]]
@@ -153,7 +153,7 @@ def _scope(survey: Survey, located: Located, unknown: Unknown) -> Sparse | None:
     )
 
 
-def _known(whole: Partitions, gold: Truth, unknown: Unknown) -> tuple[Index, EncodedTruth]:
+def _known(whole: PartitionPlan, gold: Truth, unknown: Unknown) -> tuple[Index, EncodedTruth]:
     here = instances_among(whole.survey, gold.instances)
     if len(here) < len(gold.instances) and unknown == "error":
         # The message names the nearest of all.
@@ -163,14 +163,14 @@ def _known(whole: Partitions, gold: Truth, unknown: Unknown) -> tuple[Index, Enc
     return here, encode_truth(gold, whole.taxonomy, here, unknown=unknown)
 
 
-def _encoded(whole: Partitions, panel: Panel) -> Panel:
+def _encoded(whole: PartitionPlan, panel: Panel) -> Panel:
     """Return the panel with what is known, or with the sources of the run that is applied."""
     if whole.gold is not None:
         ids, gold = whole.gold
         at = ids.locate(panel.instances)
-        panel = taught(panel, _of_these(gold, at))
+        panel = append_gold_source(panel, _of_these(gold, at))
     if whole.earlier is not None:
-        panel = of_known_sources(panel, *whole.earlier)
+        panel = align_sources(panel, *whole.earlier)
     return panel
 
 
@@ -185,7 +185,7 @@ def _of_these(gold: EncodedTruth, at: IntArray) -> EncodedTruth:
 
 def drawn(part: Partition, most: int) -> tuple[IntArray, IntArray]:
     """Return the lots and first rows of those instances that could be in a sample."""
-    drawn = lots(part.panel)
+    drawn = sampling_order(part.panel)
     if len(drawn) > most:
         kept = np.lexsort((part.first, drawn))[:most]
         return drawn[kept], part.first[kept]
@@ -194,7 +194,7 @@ def drawn(part: Partition, most: int) -> tuple[IntArray, IntArray]:
 
 def sampled(part: Partition, last: tuple[int, int]) -> Partition | None:
     """Return the instances up to the last lot and, among equal lots, the last first row."""
-    drawn = lots(part.panel)
+    drawn = sampling_order(part.panel)
     at = np.flatnonzero((drawn < last[0]) | ((drawn == last[0]) & (part.first <= last[1])))
     if not len(at):
         return None

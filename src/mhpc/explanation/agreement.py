@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.disagreement import Confusion
-from mhpc.data.hierarchy import spread
-from mhpc.data.panel import Panel, part_at, sample_of
+from mhpc.data.disagreement import ConfusedPair
+from mhpc.data.hierarchy import expand_along
+from mhpc.data.panel import Panel, panel_rows, sample_rows
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.explanation.disagreement import Said, able, said_in, strictly_above
+from mhpc.explanation.disagreement import Said, collect_answers, in_scope, strictly_above
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import canonical, values_at
 
@@ -25,7 +25,7 @@ _AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class Confrontations:
+class PairwiseAgreement:
     """What came of pairs of answers; it adds up over instances.
 
     Attributes
@@ -44,8 +44,8 @@ class Confrontations:
     agreed: Sparse
     confused: Sparse
 
-    def __add__(self, other: "Confrontations") -> "Confrontations":
-        return Confrontations(
+    def __add__(self, other: "PairwiseAgreement") -> "PairwiseAgreement":
+        return PairwiseAgreement(
             self.instances + other.instances,
             self.common + other.common,
             self.agreed + other.agreed,
@@ -53,19 +53,21 @@ class Confrontations:
         )
 
 
-def confront(panel: Panel) -> Confrontations:
+def compare_answers(panel: Panel) -> PairwiseAgreement:
     """Hold the answers to each instance against each other; where they are too many, to some."""
     panel = _sampled(panel)
-    said = said_in(panel)
+    said = collect_answers(panel)
     M, K = len(panel.sources), len(panel.taxonomy)
     nothing = sparse.csr_array((M, M))
-    found = Confrontations(len(panel.instances), nothing, nothing, sparse.csr_array((K, K)))
+    found = PairwiseAgreement(len(panel.instances), nothing, nothing, sparse.csr_array((K, K)))
     for one, other in _pairs(panel):
         found += _confronted(panel, said, one, other)
     return found
 
 
-def confusions(found: Confrontations, taxonomy: Taxonomy, *, most: int) -> tuple[Confusion, ...]:
+def find_confused_pairs(
+    found: PairwiseAgreement, taxonomy: Taxonomy, *, most: int
+) -> tuple[ConfusedPair, ...]:
     """Return the pairs of labels that sources say for each other, the most striking first.
 
     That is, by how much oftener two answers contradict each other by the two labels than they would
@@ -78,7 +80,7 @@ def confusions(found: Confrontations, taxonomy: Taxonomy, *, most: int) -> tuple
     order = np.lexsort((pairs.col, pairs.row, -excess))[:most]
     order = order[excess[order] > 0]
     return tuple(
-        Confusion(
+        ConfusedPair(
             taxonomy.labels[pairs.row[at]],
             taxonomy.labels[pairs.col[at]],
             int(pairs.data[at]),
@@ -103,7 +105,7 @@ def _sampled(panel: Panel) -> Panel:
     pairs = int((answers * (answers - 1)).sum()) // 2
     if pairs <= _PAIRS:
         return panel
-    return part_at(panel, sample_of(panel, max(1, len(answers) * _PAIRS // pairs)))
+    return panel_rows(panel, sample_rows(panel, max(1, len(answers) * _PAIRS // pairs)))
 
 
 def _pairs(panel: Panel) -> list[tuple[IntArray, IntArray]]:
@@ -123,12 +125,12 @@ def _pairs(panel: Panel) -> list[tuple[IntArray, IntArray]]:
     return found
 
 
-def _confronted(panel: Panel, said: Said, one: IntArray, other: IntArray) -> Confrontations:
+def _confronted(panel: Panel, said: Said, one: IntArray, other: IntArray) -> PairwiseAgreement:
     P, K, M = len(one), len(panel.taxonomy), len(panel.sources)
     mine, theirs = (_contradicted(panel, said, *pair) for pair in ((one, other), (other, one)))
     fine = (np.bincount(mine.pair, minlength=P) + np.bincount(theirs.pair, minlength=P)) == 0
     places = (panel.source[one], panel.source[other])
-    return Confrontations(
+    return PairwiseAgreement(
         0,
         _counts(np.ones(P), *places, M),
         _counts(fine.astype(float), *places, M),
@@ -151,13 +153,13 @@ def _contradicted(panel: Panel, said: Said, speaker: IntArray, hearer: IntArray)
     label = spoken.indices.astype(np.int64)
     against = ~_in(said.closed, hearer[pair], label)
     if panel.scope is not None:
-        against &= able(panel.scope, panel.source[hearer[pair]], label)
+        against &= in_scope(panel.scope, panel.source[hearer[pair]], label)
     pair, label = pair[against], label[against]
     cells = sparse.csr_array(
         (np.ones(len(label)), label, np.arange(len(label) + 1)),
         shape=(len(label), len(panel.taxonomy)),
     )
-    cell, above, _ = spread(cells, strictly_above(panel.taxonomy))
+    cell, above, _ = expand_along(cells, strictly_above(panel.taxonomy))
     vague = np.zeros(len(label), dtype=bool)
     vague[cell[_in(said.deepest, hearer[pair[cell]], above)]] = True
     return _Labels(pair[~vague], label[~vague])

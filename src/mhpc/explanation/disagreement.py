@@ -24,12 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.disagreement import KEPT, Contested
-from mhpc.data.hierarchy import deepest, spread
+from mhpc.data.disagreement import MAX_RANKED, DisagreementRanking
+from mhpc.data.hierarchy import deepest, expand_along
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.sparse import canonical, changes, values_at
+from mhpc.numerics.sparse import canonical, run_starts, values_at
 
 _SURE = 0.5
 """The share of an answer's highest score from which on it says a label, where it gives scores."""
@@ -52,7 +52,7 @@ class Said:
     deepest: Sparse
 
 
-def said_in(panel: Panel) -> Said:
+def collect_answers(panel: Panel) -> Said:
     """Return what the panel's answers say."""
     closed = _closed(panel.augmented)
     return Said(closed, deepest(closed, panel.taxonomy))
@@ -69,7 +69,7 @@ def _closed(augmented: Sparse) -> Sparse:
     return said
 
 
-def able(scope: Sparse, source: IntArray, label: IntArray) -> BoolArray:
+def in_scope(scope: Sparse, source: IntArray, label: IntArray) -> BoolArray:
     """Tell whether sources can speak about labels, pair by pair.
 
     Found by bisection in each row, so that it costs the same however much a scope lists.
@@ -109,7 +109,7 @@ class Disputes:
     against: FloatArray
 
 
-def disputes_in(panel: Panel, said: Said) -> Disputes:
+def find_disputes(panel: Panel, said: Said) -> Disputes:
     """Return the disputes; costs what is said times the depth of the hierarchy."""
     upheld = canonical((by_instance(panel) @ said.closed).tocsr())
     row = np.repeat(np.arange(upheld.shape[0]), np.diff(upheld.indptr))
@@ -137,7 +137,7 @@ def _unable(panel: Panel, row: IntArray, label: IntArray) -> FloatArray:
     cell = np.repeat(np.arange(len(row)), size)
     within = np.arange(len(cell)) - np.repeat(np.cumsum(size) - size, size)
     answer = np.searchsorted(panel.instance, row)[cell] + within
-    unable = ~able(panel.scope, panel.source[answer], label[cell])
+    unable = ~in_scope(panel.scope, panel.source[answer], label[cell])
     return np.bincount(cell[unable], minlength=len(row)).astype(float)
 
 
@@ -151,14 +151,14 @@ def _vague(panel: Panel, said: Said, row: IntArray, label: IntArray) -> FloatArr
     cells = sparse.csr_array(
         (np.ones(len(label)), label, np.arange(len(label) + 1)), shape=(len(label), K)
     )
-    cell, above, _ = spread(cells, strictly_above(panel.taxonomy))
+    cell, above, _ = expand_along(cells, strictly_above(panel.taxonomy))
     cell, answer = _joined(cell, row[cell] * np.int64(K) + above, key, answer)
     if panel.scope is not None:
-        speaks = able(panel.scope, panel.source[answer], label[cell])
+        speaks = in_scope(panel.scope, panel.source[answer], label[cell])
         cell, answer = cell[speaks], answer[speaks]
     # With several parents an answer may stop at two ancestors, and is vague once.
     pair = np.sort(cell * np.int64(max(len(panel.instance), 1)) + answer)
-    pair = pair[changes(pair)] if len(pair) else pair
+    pair = pair[run_starts(pair)] if len(pair) else pair
     return np.bincount(pair // max(len(panel.instance), 1), minlength=len(label)).astype(float)
 
 
@@ -168,7 +168,7 @@ def _joined(
     """Pair every cell with the answers whose key, among ordered ones, is the one it wants."""
     if not len(key):
         return cell[:0], answer[:0]
-    begins = np.flatnonzero(changes(key))
+    begins = np.flatnonzero(run_starts(key))
     sizes = np.diff(np.append(begins, len(key)))
     place = np.minimum(np.searchsorted(key[begins], wanted), len(begins) - 1)
     found = np.flatnonzero(key[begins[place]] == wanted)
@@ -185,9 +185,15 @@ _OFF = 1e-6
 """Levels are kept so far off 0 and 1."""
 
 
-def contested(
-    panel: Panel, found: Disputes, score: Block, reason: Sparse, level: float, *, most: int = KEPT
-) -> Contested:
+def rank_disagreements(
+    panel: Panel,
+    found: Disputes,
+    score: Block,
+    reason: Sparse,
+    level: float,
+    *,
+    most: int = MAX_RANKED,
+) -> DisagreementRanking:
     """Return the instances of a block on which one more opinion is worth most.
 
     Parameters
@@ -211,7 +217,7 @@ def contested(
     N = len(panel.instances)
     gain, moved = (
         np.bincount(found.row, values, minlength=N).astype(float)
-        for values in (mended(p, n, chosen), p * (1 - p) / (n + 1) ** 2)
+        for values in (expected_gain(p, n, chosen), p * (1 - p) / (n + 1) ** 2)
     )
     disputed = np.flatnonzero(np.bincount(found.row, minlength=N))
     best = _foremost(disputed, gain, moved, most)
@@ -223,10 +229,10 @@ def contested(
         entries = (values[cells].astype(float), found.label[cells], ends)
         return sparse.csr_array(entries, shape=(len(best), len(panel.taxonomy)))
 
-    return Contested(
+    return DisagreementRanking(
         most=most, count=len(disputed), ids=tuple(panel.instances[i] for i in best),
         gain=gain[best], moved=moved[best], answers=panel.answers_per_instance[best],
-        agreed=agreed_in(panel, found.upheld, best),
+        agreed=mean_agreement(panel, found.upheld, best),
         score=table(at), chosen=table(chosen),
         support=table(found.support), against=table(found.against),
     ).best()  # fmt: skip
@@ -237,12 +243,12 @@ def _foremost(rows: IntArray, gain: FloatArray, moved: FloatArray, most: int) ->
     if len(rows) <= most:
         return rows
     last = rows[np.lexsort((moved[rows], gain[rows]))[-most]]
-    ahead = gain[rows] > gain[last]
+    parallel_map = gain[rows] > gain[last]
     level = (gain[rows] == gain[last]) & (moved[rows] >= moved[last])
-    return np.asarray(rows[ahead | level])
+    return np.asarray(rows[parallel_map | level])
 
 
-def mended(p: FloatArray, n: FloatArray, chosen: BoolArray) -> FloatArray:
+def expected_gain(p: FloatArray, n: FloatArray, chosen: BoolArray) -> FloatArray:
     """Return by how much one more answer is expected to lower each chance to be wrong."""
     up, down = (n * p + 1) / (n + 1), n * p / (n + 1)
     return np.where(chosen, (1 - p) * np.maximum(1 - 2 * down, 0), p * np.maximum(2 * up - 1, 0))
@@ -256,7 +262,7 @@ def _chance(score: FloatArray, chosen: BoolArray, level: float) -> FloatArray:
     return np.asarray(yes / (yes + no))
 
 
-def agreed_in(panel: Panel, upheld: Sparse, rows: IntArray) -> IntArray:
+def mean_agreement(panel: Panel, upheld: Sparse, rows: IntArray) -> IntArray:
     """Return the deepest label that every answer to an instance upholds; -1 where none is."""
     some = upheld[rows]
     row = np.repeat(np.arange(len(rows)), np.diff(some.indptr))

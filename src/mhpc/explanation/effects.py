@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, part_of, spans
-from mhpc.data.scores import Consolidation, Views, walk
+from mhpc.data.panel import Panel, panel_block, spans
+from mhpc.data.scores import Consolidation, Scores, walk
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import Method
 from mhpc.methods.registry import make_method
@@ -23,7 +23,7 @@ MOST = 60
 """Answers of an instance whose effects are found; the effects of further ones are not known."""
 
 
-def effects(views: Callable[[Panel], Views], panel: Panel, instances: IntArray) -> FloatArray:
+def effects(views: Callable[[Panel], Scores], panel: Panel, instances: IntArray) -> FloatArray:
     """Return score less score without the answer, for all answers of some instances, (a, K).
 
     Nothing is learnt anew: `views` concludes on an instance from its answers alone by what was
@@ -53,10 +53,10 @@ def effects(views: Callable[[Panel], Views], panel: Panel, instances: IntArray) 
     return found
 
 
-def dense_score(views: Callable[[Panel], Views], panel: Panel) -> FloatArray:
+def dense_score(views: Callable[[Panel], Scores], panel: Panel) -> FloatArray:
     """Return the scores of a panel's instances, made some at a time."""
     shape = (len(panel.instances), len(panel.taxonomy))
-    blocks = [dense(views(part_of(panel, span)).score) for span in spans(*shape)]
+    blocks = [dense(views(panel_block(panel, span)).score) for span in spans(*shape)]
     return np.concatenate(blocks) if blocks else np.zeros(shape)
 
 
@@ -116,9 +116,9 @@ def effects_in(result: Result, instances: IntArray) -> tuple[FloatArray | None, 
         A row for every answer of the part of the panel with these instances; nan where it is not
         known.
     """
-    fitted = result.consolidation.learnt() if result.consolidation.learnt else None
+    fitted = result.consolidation.fitted() if result.consolidation.fitted else None
     if fitted is not None:
-        found = effects(fitted.views, result.panel, instances)
+        found = effects(fitted.predict, result.panel, instances)
         return _unless_known(found, result, instances), _KEPT
     if len(result.panel.instance) > _ANSWERS:
         return None, _TOO_MANY
@@ -137,7 +137,7 @@ def _unless_known(found: FloatArray, result: Result, instances: IntArray) -> Flo
 
 def _members(consolidation: Consolidation) -> list[Method]:
     """Return the methods whose mean the scores are, before they are calibrated."""
-    choice = consolidation.choice
+    choice = consolidation.selection
     if choice is None:
         return [make_method(consolidation.method, dict(consolidation.parameters))]
     made: dict[str, Method] = {**candidates_for(False), **candidates_for(True)}
@@ -176,7 +176,7 @@ def _scores(panel: Panel, members: Sequence[Method]) -> Block:
 
 def _calibration(before: Block, result: Consolidation) -> Callable[[FloatArray], FloatArray]:
     """Return what makes of the members' scores those of the result, read off the result itself."""
-    if result.choice is None:
+    if result.selection is None:
         return lambda scores: scores
     pairs = []
     for span in walk(result):

@@ -8,10 +8,10 @@ from mhpc.data.disagreement import Answer, Explanation, LabelExplanation, Stance
 from mhpc.data.panel import Panel
 from mhpc.explanation.disagreement import (
     Said,
-    agreed_in,
-    contested,
-    disputes_in,
-    said_in,
+    collect_answers,
+    find_disputes,
+    mean_agreement,
+    rank_disagreements,
     strictly_above,
 )
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
@@ -21,7 +21,7 @@ _STANCES: tuple[Stance | None, ...] = (None, "against", "vague", "below", "direc
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class ScoredPanel:
     """What was found of a panel's instances.
 
     Attributes
@@ -47,14 +47,16 @@ class Findings:
 
 
 def explanations(
-    panel: Panel, found: Findings, labels: IntArray | None = None
+    panel: Panel, found: ScoredPanel, labels: IntArray | None = None
 ) -> tuple[Explanation, ...]:
     """Explain every instance of a panel: of all, labels chosen or in dispute, or those given."""
-    said = said_in(panel)
-    disputes = disputes_in(panel, said)
+    said = collect_answers(panel)
+    disputes = find_disputes(panel, said)
     rows = np.arange(len(panel.instances))
-    agreed = agreed_in(panel, disputes.upheld, rows)
-    ranked = contested(panel, disputes, found.score, found.reason, found.level, most=len(rows))
+    agreed = mean_agreement(panel, disputes.upheld, rows)
+    ranked = rank_disagreements(
+        panel, disputes, found.score, found.reason, found.level, most=len(rows)
+    )
     gain = dict(zip(ranked.ids, ranked.gain.tolist(), strict=True))
     begin = np.searchsorted(panel.instance, np.arange(len(rows) + 1))
     split = np.searchsorted(disputes.row, np.arange(len(rows) + 1))
@@ -104,7 +106,7 @@ class _Case:
         )
 
     def labels(
-        self, found: Findings, chosen: IntArray, disputed: IntArray
+        self, found: ScoredPanel, chosen: IntArray, disputed: IntArray
     ) -> tuple[LabelExplanation, ...]:
         """Return the story of every label asked for, the highest score first, ancestors before."""
         taxonomy, stances = self.panel.taxonomy, self._stances()

@@ -7,15 +7,22 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.decision import Decision
-from mhpc.data.disagreement import KEPT
+from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, Parts, part_of
-from mhpc.data.profiles import Copy, Kinship, Share, SourceFacts, Weakness
+from mhpc.data.panel import Panel, PanelPartitions, panel_block
+from mhpc.data.profiles import Copy, Proportion, SourceDependence, SourceProfile, Weakness
 from mhpc.data.scores import Consolidation, walk
-from mhpc.data.summary import Tally
+from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.explanation.disagreement import EVEN, Disputes, Said, contested, disputes_in, said_in
-from mhpc.methods.source_weights import kinship_in
+from mhpc.explanation.disagreement import (
+    EVEN,
+    Disputes,
+    Said,
+    collect_answers,
+    find_disputes,
+    rank_disagreements,
+)
+from mhpc.methods.source_weights import estimate_dependence
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import values_at
 
@@ -23,12 +30,12 @@ _NINETY_FIVE = 1.959964
 """The normal quantile of a 95 % interval."""
 
 
-def share(part: float, whole: float) -> Share:
+def proportion(part: float, whole: float) -> Proportion:
     """Return a share with its 95 % interval; nan where there is nothing to have a share of."""
     if whole <= 0:
-        return Share(np.nan, np.nan, np.nan)
+        return Proportion(np.nan, np.nan, np.nan)
     low, high = wilson(np.array([part]), np.array([whole]))
-    return Share(float(part / whole), float(low[0]), float(high[0]))
+    return Proportion(float(part / whole), float(low[0]), float(high[0]))
 
 
 def wilson(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -104,9 +111,14 @@ _COPY, _NEAR = 0.95, 0.5
 more of it is shared than its own."""
 
 
-def tally(
-    panel: Panel, score: Block, reason: Sparse, *, level: float | None = None, most: int = KEPT
-) -> Tally:
+def count_block(
+    panel: Panel,
+    score: Block,
+    reason: Sparse,
+    *,
+    level: float | None = None,
+    most: int = MAX_RANKED,
+) -> RunCounts:
     """Count what sources said, how far label sets uphold it, and what is in dispute.
 
     Parameters
@@ -122,11 +134,11 @@ def tally(
     most : int
         How many contested instances to keep.
     """
-    said = said_in(panel)
-    found = disputes_in(panel, said)
+    said = collect_answers(panel)
+    found = find_disputes(panel, said)
     sizes = np.diff(reason.indptr)
     owned, wrong, by_answer = _held(panel, said, reason)
-    return Tally(
+    return RunCounts(
         instances=len(panel.instances),
         chosen=int(sizes.sum()),
         without=int((sizes == 0).sum()),
@@ -134,33 +146,33 @@ def tally(
         by_label=_by_label(panel, found, reason),
         said=owned,
         wrong=wrong,
-        contested=contested(panel, found, score, reason, level or EVEN, most=most),
+        disagreements=rank_disagreements(panel, found, score, reason, level or EVEN, most=most),
     )
 
 
-def source_facts(
-    found: Tally, sources: Index, kin: Kinship, taxonomy: Taxonomy
-) -> tuple[SourceFacts, ...]:
+def make_profiles(
+    found: RunCounts, sources: Index, kin: SourceDependence, taxonomy: Taxonomy
+) -> tuple[SourceProfile, ...]:
     """Return the facts of every source, in the order of the index."""
     answers, votes, depths, upheld, refined = found.by_source
     said = np.asarray(found.said.sum(axis=1)).ravel()
-    mean_depth, voice = _ratio(depths, votes), kin.voice
+    mean_depth, voice = _ratio(depths, votes), kin.independence
     nearest, kinship = kin.nearest
     errs = weaknesses(found.said, found.wrong, taxonomy)
     return tuple(
-        SourceFacts(
+        SourceProfile(
             source=source,
             answers=int(answers[m]),
             coverage=float(answers[m] / found.instances),
             mean_depth=float(mean_depth[m]),
-            accurate=share(upheld[m] - refined[m], said[m]),
-            vague=share(refined[m], said[m]),
-            wrong=share(said[m] - upheld[m], said[m]),
-            voice=float(voice[m]),
-            kin=sources[nearest[m]] if kinship[m] > 0 else "",
-            kinship=float(kinship[m]),
+            accurate=proportion(upheld[m] - refined[m], said[m]),
+            vague=proportion(refined[m], said[m]),
+            wrong=proportion(said[m] - upheld[m], said[m]),
+            independence=float(voice[m]),
+            nearest_source=sources[nearest[m]] if kinship[m] > 0 else "",
+            dependence=float(kinship[m]),
             copy=_copy(float(kinship[m])),
-            errs=errs[m],
+            weaknesses=errs[m],
         )
         for m, source in enumerate(sources)
     )
@@ -207,14 +219,14 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     return found
 
 
-def counted(
-    panel: Panel, consolidation: Consolidation, decision: Decision, *, most: int = KEPT
-) -> Tally:
+def count_run(
+    panel: Panel, consolidation: Consolidation, decision: Decision, *, most: int = MAX_RANKED
+) -> RunCounts:
     """Count what sources said and how far label sets uphold it, block by block."""
-    level = decision.parameters.get("level")
+    level = decision.parameters.get("threshold")
     tallies = (
-        tally(
-            part_of(panel, span), consolidation.score[span], decision.reason[span], level=level,
+        count_block(
+            panel_block(panel, span), consolidation.score[span], decision.reason[span], level=level,
             most=most,
         )
         for span in walk(consolidation)
@@ -222,8 +234,10 @@ def counted(
     return reduce(add, tallies)
 
 
-def facts_of(parts: Parts, shape: Panel, found: Tally) -> tuple[SourceFacts, ...]:
+def profile_sources(
+    parts: PanelPartitions, shape: Panel, found: RunCounts
+) -> tuple[SourceProfile, ...]:
     """Return what there is to tell of the sources."""
-    facts = source_facts(found, parts.sources, kinship_in(parts), parts.taxonomy)
+    facts = make_profiles(found, parts.sources, estimate_dependence(parts), parts.taxonomy)
     # What is known is a source to learn from, not one to tell of.
     return facts if shape.gold is None else facts[:-1]

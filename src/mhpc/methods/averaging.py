@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.panel import Average, Panel, Parts, VotesKind
-from mhpc.data.scores import Views
-from mhpc.methods.base import PAPER, Fitted, MethodParameters
+from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
+from mhpc.data.scores import Scores
+from mhpc.methods.base import PAPER, FittedMethod, MethodParameters
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import Progress, silent
@@ -32,19 +32,22 @@ class SA(MethodParameters):
     average: Average = "answers"
     """Divide by the answers an instance got, or by the number of sources as the paper does."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn nothing."""
-        return _Mean(votes=self.votes, average=self.average)
+        return FittedSA(votes=self.votes, average=self.average)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Mean(Fitted):
+class FittedSA(FittedMethod):
+    """The mean needs nothing from other instances."""
+
     votes: VotesKind
     average: Average
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
+        """Return the scores of the panel's instances."""
         mean = panel.mean(self.votes, self.average)
-        return Views(mean, mean)
+        return Scores(mean, mean)
 
 
 class WA(MethodParameters):
@@ -68,19 +71,22 @@ class WA(MethodParameters):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     """Significance level of the support's confidence bound."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn the support of the labels."""
         support = support_in(parts, alpha=self.alpha)
-        return _Weighted(votes=self.votes, average=self.average, support=support)
+        return FittedWA(votes=self.votes, average=self.average, support=support)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Weighted(Fitted):
+class FittedWA(FittedMethod):
+    """The support of every label, estimated from all answers."""
+
     votes: VotesKind
     average: Average
     support: FloatArray
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
+        """Return the scores of the panel's instances."""
         support = sparse.diags_array(self.support, format="csr")
         mean = (panel.mean(self.votes, self.average) @ support).tocsr()
-        return Views(mean, mean)
+        return Scores(mean, mean)

@@ -9,86 +9,96 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, Parts, Size, Whole, part_of, spans
-from mhpc.data.scores import Consolidation, Step, Views
-from mhpc.data.selection import Choice
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, Size, panel_block, spans
+from mhpc.data.scores import Consolidation, Scores, Step
+from mhpc.data.selection import Selection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import FloatArray, IntArray, Matrix, Rows
 from mhpc.parameters import Parameters
-from mhpc.system.checkpoints import finished
+from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
 
-AT_HAND = 1 << 29
+DENSE_SCORE_BYTES = 1 << 29
 """Bytes of dense scores up to which they are all made at once, if memory allows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fitted:
+class FittedMethod:
     """What a method learnt from all answers: enough to conclude on any instances from their own.
 
     Attributes
     ----------
-    trace, converged, level, probable, one_truth, choice, notes
+    trace, converged, threshold, probable, one_truth, selection, notes
         As in `Consolidation`.
     """
 
     trace: tuple[Step, ...] = ()
     converged: bool = True
-    level: float | None = None
-    probable: bool = False
+    threshold: float | None = None
+    is_probability: bool = False
     one_truth: bool = False
-    choice: Choice | None = None
+    selection: Selection | None = None
     notes: tuple[str, ...] = ()
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return what is concluded of the panel's instances; 0 where nobody answered."""
         raise NotImplementedError
 
 
-def concluded(
-    method: "MethodParameters", fitted: Fitted, panel: Panel, *, progress: Progress = silent
+def predict_scores(
+    method: "MethodParameters", fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
 ) -> Consolidation:
     """Return the consolidation of a panel: at hand where it fits, else made when asked for."""
     shape = (len(panel.instances), len(panel.taxonomy))
     facts: dict[str, Any] = {
         name: getattr(fitted, name)
-        for name in ("trace", "converged", "level", "probable", "one_truth", "choice", "notes")
+        for name in (
+            "trace",
+            "converged",
+            "threshold",
+            "is_probability",
+            "one_truth",
+            "selection",
+            "notes",
+        )
     }
-    facts["learnt"] = partial(_itself, fitted)
+    facts["fitted"] = partial(_itself, fitted)
     parts = list(spans(*shape)) or [slice(0, 0)]
-    first = fitted.views(part_of(panel, parts[0]))
+    first = fitted.predict(panel_block(panel, parts[0]))
     if len(parts) == 1:
-        return method.conclude(panel, first.score, first.specific, said=first.said, **facts)
+        return method.make_consolidation(
+            panel, first.score, first.specific, expected_answers=first.expected_answers, **facts
+        )
     made = _walked(fitted, panel, parts, first, progress)
     if sparse.issparse(first.score):
         score, specific = (
             sparse.vstack(blocks, format="csr")
             for blocks in zip(*((each.score, each.specific) for each in made), strict=True)
         )
-        return method.conclude(panel, score, specific, **facts)
-    if 2 * 8 * shape[0] * shape[1] <= min(memory_budget() / 4, AT_HAND):
-        return method.conclude(panel, *_filled(made, shape), **facts)
+        return method.make_consolidation(panel, score, specific, **facts)
+    if 2 * 8 * shape[0] * shape[1] <= min(memory_budget() / 4, DENSE_SCORE_BYTES):
+        return method.make_consolidation(panel, *_filled(made, shape), **facts)
     latest = _Latest(fitted, panel)
     score, specific = (Rows(shape, partial(latest, view)) for view in ("score", "specific"))
-    return method.conclude(panel, score, specific, **facts)
+    return method.make_consolidation(panel, score, specific, **facts)
 
 
-def _itself(fitted: Fitted) -> Fitted:
+def _itself(fitted: FittedMethod) -> FittedMethod:
     """Return what was learnt; unlike a lambda, this can be pickled."""
     return fitted
 
 
 def _walked(
-    fitted: Fitted, panel: Panel, parts: list[slice], first: Views, progress: Progress
-) -> Iterator[Views]:
+    fitted: FittedMethod, panel: Panel, parts: list[slice], first: Scores, progress: Progress
+) -> Iterator[Scores]:
     yield first
     for span in parts[1:]:
         progress("scoring", span.start, len(panel.instances))
-        yield fitted.views(part_of(panel, span))
+        yield fitted.predict(panel_block(panel, span))
 
 
-def _filled(made: Iterator[Views], shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+def _filled(made: Iterator[Scores], shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
     score, specific = np.empty(shape), np.empty(shape)
     start = 0
     for views in made:
@@ -105,7 +115,7 @@ class _Latest:
     Every thread remembers its own.
     """
 
-    fitted: Fitted
+    fitted: FittedMethod
     panel: Panel
     kept: threading.local = field(default_factory=threading.local)
 
@@ -117,12 +127,12 @@ class _Latest:
         found: FloatArray = getattr(views, view)
         return found
 
-    def _made(self, instances: IntArray) -> Views:
+    def _made(self, instances: IntArray) -> Scores:
         rising, back = np.unique(instances, return_inverse=True)
-        views = self.fitted.views(self.panel.part(rising))
+        views = self.fitted.predict(self.panel.part(rising))
         if np.array_equal(rising, instances):
             return views
-        return Views(views.score[back], views.specific[back])
+        return Scores(views.score[back], views.specific[back])
 
 
 class Method(Protocol):
@@ -147,7 +157,7 @@ class Method(Protocol):
 class MethodParameters(Parameters):
     """The parameters of a method; what the registered ones share.
 
-    A method says what it learns (`fit`), and how that concludes on instances (`Fitted.views`).
+    A method says what it learns (`fit`), and how that concludes on instances (`FittedMethod.predict`).
     """
 
     name: ClassVar[str]
@@ -164,28 +174,30 @@ class MethodParameters(Parameters):
         """Tell whether so many instances are to be consolidated at once, by `consolidate`."""
         return not self.learns
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return the bytes that learning takes beyond the votes, at its highest."""
         return 0
 
-    def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
+    def check_label_memory(self, taxonomy: Taxonomy) -> None:
         """Refuse a taxonomy whose labels alone need more memory than may be used."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn from all answers what is needed to conclude on any instance."""
         raise NotImplementedError
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return a score for every instance and label of the panel."""
-        fitted = self.learnt(Whole(panel), progress=progress)
-        return concluded(self, fitted, panel, progress=progress)
+        fitted = self.fit_checkpointed(SinglePartition(panel), progress=progress)
+        return predict_scores(self, fitted, panel, progress=progress)
 
-    def learnt(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit_checkpointed(
+        self, parts: PanelPartitions, *, progress: Progress = silent
+    ) -> FittedMethod:
         """Return what `fit` learns; a run that goes on from another takes it from there."""
         stage = f"learnt by {self.name} with {self.model_dump_json()}"
-        return finished(stage, lambda: self.fit(parts, progress=progress))
+        return checkpointed(stage, lambda: self.fit(parts, progress=progress))
 
-    def conclude(
+    def make_consolidation(
         self, panel: Panel, score: Matrix, specific: Matrix | None = None, **more: Any
     ) -> Consolidation:
         """Return a consolidation; with one number only, it stands in both views, unaltered."""

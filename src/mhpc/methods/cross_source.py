@@ -11,16 +11,16 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.hierarchy import descended
-from mhpc.data.panel import Panel, Parts, Size, VotesKind
-from mhpc.data.scores import Views
+from mhpc.data.hierarchy import fill_down
+from mhpc.data.panel import Panel, PanelPartitions, Size, VotesKind
+from mhpc.data.scores import Scores
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import Fitted, MethodParameters
-from mhpc.methods.source_weights import Hearing, Sources, hearing, listen
+from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.system.display import Progress, silent
-from mhpc.system.memory import as_text, memory_budget
+from mhpc.system.memory import format_size, memory_budget
 
 _NOBODY = 1e-9
 """Weight of the other answers below which there are none: what rounding leaves."""
@@ -82,9 +82,9 @@ class Sums:
     x_asked: FloatArray
 
 
-def summed(panel: Panel, *, heard: Hearing | None, used: IntArray) -> Matrices:
+def summed(panel: Panel, *, heard: SourceWeights | None, used: IntArray) -> Matrices:
     """Return the entries of `Sums` over the answers of a panel, for the labels in use."""
-    panel = listen(panel, heard)
+    panel = apply_weights(panel, heard)
     raw, augmented = (panel.votes(kind)[:, used].tocsr() for kind in ("raw", "augmented"))
     rest = panel.evidence[panel.instance] - _weights(panel)
     use = (rest > _NOBODY).astype(float)
@@ -277,26 +277,26 @@ class CrossSource(MethodParameters):
     penalty: Annotated[float, Field(gt=0)] = 1.0
     """Ridge penalty, in units of the mean variance of what is regressed on."""
 
-    sources: Sources = "equal"
+    source_weights: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    fill: Annotated[float, Field(ge=0)] = 0.3
+    fill_strength: Annotated[float, Field(ge=0)] = 0.3
     """How many answers it is worth that labels below one that was said are as popular as
     elsewhere, in `score`."""
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return what the system between labels takes."""
         return _needed(size.labels, size.answers)
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> "Predictions":
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> "FittedCrossSource":
         """Learn which labels go with which."""
-        heard = hearing(parts, self.sources)
-        popularity, evidence, answers = parts.total(
+        heard = learn_source_weights(parts, self.source_weights)
+        popularity, evidence, answers = parts.sum(
             partial(_counted, heard=heard), stage="counting", progress=progress
         )
         # Who is heard at no weight at all may still have said a label.
         used = np.flatnonzero(popularity > 0)
-        _refuse_what_does_not_fit(len(used), int(answers))
+        _check_memory(len(used), int(answers))
         specific, closed = self._predictors(parts, heard, used, int(answers), progress)
         if 2 * len(used) > len(popularity):
             # Picking columns costs more than multiplying some zeros.
@@ -304,15 +304,15 @@ class CrossSource(MethodParameters):
                 over_all(each, used, len(popularity)) for each in (specific, closed)
             )
             used = np.arange(len(popularity))
-        return Predictions(
+        return FittedCrossSource(
             heard=heard, used=used, specific=specific, closed=closed, popularity=popularity,
-            evidence=float(evidence), fill=self.fill, probable=True,
+            evidence=float(evidence), fill=self.fill_strength, is_probability=True,
         )  # fmt: skip
 
     def _predictors(
         self,
-        parts: Parts,
-        heard: Hearing | None,
+        parts: PanelPartitions,
+        heard: SourceWeights | None,
         used: IntArray,
         answers: int,
         progress: Progress,
@@ -320,18 +320,20 @@ class CrossSource(MethodParameters):
         if not len(used):
             return None, None
         if answers < len(used):
-            return from_answers(listen(parts.sample(parts.instances), heard), used, self.penalty)
-        sums = parts.total(
+            return from_answers(
+                apply_weights(parts.sample(parts.instances), heard), used, self.penalty
+            )
+        sums = parts.sum(
             partial(summed, heard=heard, used=used), stage="regressing", progress=progress
         )
         return from_sums(Sums(*sums), self.penalty)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Predictions(Fitted):
+class FittedCrossSource(FittedMethod):
     """What a further answer would hold, by the labels of those that there are."""
 
-    heard: Hearing | None
+    heard: SourceWeights | None
     used: IntArray
     specific: Predictor | None
     closed: Predictor | None
@@ -339,10 +341,10 @@ class Predictions(Fitted):
     evidence: float
     fill: float
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return what a further source would say."""
-        panel = listen(panel, self.heard)
-        score = descended(
+        panel = apply_weights(panel, self.heard)
+        score = fill_down(
             self.predicted(panel, "augmented"), panel.evidence, self.popularity, panel.taxonomy,
             strength=self.fill, total=self.evidence,
         )  # fmt: skip
@@ -350,7 +352,7 @@ class Predictions(Fitted):
         np.maximum(specific, 0.0, out=specific)
         silent = panel.answers_per_instance == 0
         score[silent], specific[silent] = 0.0, 0.0
-        return Views(score, specific)
+        return Scores(score, specific)
 
     def predicted(self, panel: Panel, target: VotesKind) -> FloatArray:
         """Return what a further answer to every instance would hold, (N, K)."""
@@ -366,8 +368,8 @@ class Predictions(Fitted):
         return found
 
 
-def _counted(panel: Panel, *, heard: Hearing | None) -> tuple[FloatArray, float, int]:
-    panel = listen(panel, heard)
+def _counted(panel: Panel, *, heard: SourceWeights | None) -> tuple[FloatArray, float, int]:
+    panel = apply_weights(panel, heard)
     return panel.popularity, float(panel.evidence.sum()), len(panel.instance)
 
 
@@ -375,10 +377,10 @@ def _needed(labels: int, answers: int) -> int:
     return 8 * 5 * min(labels, answers) * labels
 
 
-def _refuse_what_does_not_fit(labels: int, answers: int) -> None:
+def _check_memory(labels: int, answers: int) -> None:
     needed, budget = _needed(labels, answers), memory_budget()
     if needed > budget:
         raise TooLargeError(
-            f"regression between {labels:,} labels needs about {as_text(needed)}, and "
-            f"{as_text(budget)} may be used; raise --memory, or use --method majority"
+            f"regression between {labels:,} labels needs about {format_size(needed)}, and "
+            f"{format_size(budget)} may be used; raise --memory, or use --method majority"
         )

@@ -12,11 +12,11 @@ from pydantic import Field
 from scipy import sparse
 from scipy.special import expit
 
-from mhpc.data.hierarchy import most_specific, raised
-from mhpc.data.panel import Panel, Parts, Whole, added
-from mhpc.data.scores import Step, Views
+from mhpc.data.hierarchy import most_specific, propagate_up
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, added
+from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import Fitted, MethodParameters
+from mhpc.methods.base import FittedMethod, MethodParameters
 from mhpc.methods.pairs import CHANCES, Pairs, affirmed_pairs, answer_weights, pieces, rows_of
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.system.display import Progress, silent
@@ -130,7 +130,7 @@ def trials_of(panel: Panel, popularity: FloatArray | None = None) -> Trials:
     popularity : float array, (K,), optional
         That of all instances, where the panel has but some.
     """
-    popularity = popularity_in(Whole(panel)) if popularity is None else popularity
+    popularity = popularity_in(SinglePartition(panel)) if popularity is None else popularity
     panel = _audible(panel)
     pairs, weight = affirmed_pairs(panel), answer_weights(panel)
     depth = panel.taxonomy.depth
@@ -150,9 +150,9 @@ def trials_of(panel: Panel, popularity: FloatArray | None = None) -> Trials:
     )
 
 
-def popularity_in(parts: Parts) -> FloatArray:
+def popularity_in(parts: PanelPartitions) -> FloatArray:
     """Return the share of answers with each label, (K,); half an answer keeps it off 0 and 1."""
-    said, could = parts.total(_said_and_could)
+    said, could = parts.sum(_said_and_could)
     return np.asarray((said + 0.5) / (could + 1.0))
 
 
@@ -270,7 +270,7 @@ class DawidSkene(MethodParameters):
     )
     sparse: ClassVar[bool] = True
 
-    smooth: Annotated[float, Field(gt=0)] = 1.0
+    prior_answers: Annotated[float, Field(gt=0)] = 1.0
     """Answers that the mean of a level counts for in the skill of each source."""
 
     tol: Annotated[float, Field(ge=0)] = 1e-4
@@ -279,14 +279,14 @@ class DawidSkene(MethodParameters):
     max_iter: Annotated[int, Field(ge=1)] = 200
     """Iterations at most."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn skills and belief in turn, until belief stays as it is."""
         popularity = popularity_in(parts)
         now, last = _pass(parts, popularity, None, None)
         votes, skills, trace = now.spread(parts.instances), None, list[Step]()
         for iteration in range(self.max_iter):
             began = time.perf_counter()
-            before, skills = skills, skills_from(last, smooth=self.smooth)
+            before, skills = skills, skills_from(last, smooth=self.prior_answers)
             now, last = _pass(parts, popularity, before, skills)
             change = _ratio(math.sqrt(now.moved), math.sqrt(now.before))
             spread = _ratio(now.spread(parts.instances), votes)
@@ -302,14 +302,14 @@ class DawidSkene(MethodParameters):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return Judgement(
+        return FittedDawidSkene(
             skills=skills, popularity=popularity, trace=tuple(trace), converged=converged,
-            level=0.5,
+            threshold=0.5,
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Judgement(Fitted):
+class FittedDawidSkene(FittedMethod):
     """What is believed of pairs, given the skills of who affirmed them and of who did not.
 
     Attributes
@@ -323,11 +323,11 @@ class Judgement(Fitted):
     skills: Skills | None
     popularity: FloatArray
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return the probabilities, in the specific view beyond that of the best child."""
         believed = [self._believed(piece) for piece in pieces(panel)]
-        score = raised(sparse.vstack(believed, format="csr"), panel.taxonomy)
-        return Views(score, most_specific(score, panel.taxonomy))
+        score = propagate_up(sparse.vstack(believed, format="csr"), panel.taxonomy)
+        return Scores(score, most_specific(score, panel.taxonomy))
 
     def _believed(self, panel: Panel) -> Sparse:
         trials = trials_of(panel, self.popularity)
@@ -355,10 +355,10 @@ class _Belief(NamedTuple):
 
 
 def _pass(
-    parts: Parts, popularity: FloatArray, before: Skills | None, now: Skills | None
+    parts: PanelPartitions, popularity: FloatArray, before: Skills | None, now: Skills | None
 ) -> tuple[_Belief, Counts]:
     """Return what is believed under the skills of now, and what is counted under that belief."""
-    sums = parts.total(partial(_measured, popularity=popularity, before=before, now=now))
+    sums = parts.sum(partial(_measured, popularity=popularity, before=before, now=now))
     return _Belief(*sums[:4]), Counts(*sums[4:])
 
 

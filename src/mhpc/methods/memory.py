@@ -10,11 +10,17 @@ from typing import Any
 
 from mhpc.data.panel import Panel, Size, size_of, spans
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import AT_HAND, MethodParameters
+from mhpc.methods.base import DENSE_SCORE_BYTES, MethodParameters
 from mhpc.methods.registry import make_method
 from mhpc.system.database import rows_of_parquet
-from mhpc.system.memory import LEAST, as_text, held_memory, memory_budget, memory_limit
-from mhpc.system.parallel import threads_at_once
+from mhpc.system.memory import (
+    MIN_DATABASE_MEMORY,
+    format_size,
+    held_memory,
+    memory_budget,
+    memory_limit,
+)
+from mhpc.system.parallel import thread_count
 
 _LOG = logging.getLogger("mhpc")
 
@@ -41,43 +47,45 @@ _LIGHT = ("dawid-skene", "majority", "sa")
 """What to use instead, the better ones first."""
 
 
-def refuse_what_cannot_be_read(source: str) -> None:
+def check_readable(source: str) -> None:
     """Refuse Parquet files with more votes than fit; other formats do not say how many."""
     path = Path(source)
     files = sorted(path.glob("[!._]*.parquet")) if path.is_dir() else [path]
     rows, limit = sum(rows_of_parquet(file) for file in files if file.is_file()), memory_limit()
     if _VOTE * rows > limit:
         raise TooLargeError(
-            f"{source} holds {rows:,} votes, which need about {as_text(_VOTE * rows)} to be read "
-            f"at once, and {as_text(limit)} may be used; raise --memory if there is more, or use "
+            f"{source} holds {rows:,} votes, which need about {format_size(_VOTE * rows)} to be read "
+            f"at once, and {format_size(limit)} may be used; raise --memory if there is more, or use "
             "--engine dask, which reads them in parts"
         )
 
 
-def refuse_what_will_not_fit(method: Any, panel: Panel) -> None:
+def check_memory(method: Any, panel: Panel) -> None:
     """Refuse a method that would take more memory than may be used, and say what would do."""
     if not isinstance(method, MethodParameters):
         # Somebody's own method, of which nothing is known.
         return
-    needed, limit = foreseen(method, size_of(panel)), memory_limit()
+    needed, limit = estimate_memory(method, size_of(panel)), memory_limit()
     _LOG.info("memory: %d bytes foreseen beyond %d held", needed, held_memory())
     if needed > limit:
         raise TooLargeError(
             f"{method.name} of {len(panel.instances):,} instances and {len(panel.taxonomy):,} "
-            f"labels needs about {as_text(needed)}, and {as_text(limit)} may be used; "
+            f"labels needs about {format_size(needed)}, and {format_size(limit)} may be used; "
             f"{_instead(method, size_of(panel), limit)}"
         )
 
 
-def foreseen(method: MethodParameters, size: Size) -> int:
+def estimate_memory(method: MethodParameters, size: Size) -> int:
     """Return the bytes that a method takes beyond the votes, at its highest."""
-    return _LIBRARIES + method.foreseen(size) + _scores(method, size) + _blocks(method, size)
+    return _LIBRARIES + method.estimate_memory(size) + _scores(method, size) + _blocks(method, size)
 
 
 def _instead(method: MethodParameters, size: Size, limit: int) -> str:
     """Say what would do: what takes less and fits, and more memory, here or elsewhere."""
     others = (name for name in _LIGHT if name != method.name)
-    light = next((name for name in others if foreseen(make_method(name), size) <= limit), None)
+    light = next(
+        (name for name in others if estimate_memory(make_method(name), size) <= limit), None
+    )
     lighter = f"use --method {light}, " if light else ""
     return f"{lighter}raise --memory if there is more, or use --engine dask on several machines"
 
@@ -87,14 +95,14 @@ def _scores(method: MethodParameters, size: Size) -> int:
     both = 2 * _NUMBER * size.cells
     if method.sparse:
         return 2 * _ENTRY * size.implied
-    return both if both <= min(memory_budget() // 4, AT_HAND) else 0
+    return both if both <= min(memory_budget() // 4, DENSE_SCORE_BYTES) else 0
 
 
 def _blocks(method: MethodParameters, size: Size) -> int:
     """Return what blocks take that are worked on, and scores that wait to be written."""
     scores = size.instances * min(20, size.labels)
-    waiting = min(_WAITING * scores, max(LEAST, memory_budget() // 4))
+    waiting = min(_WAITING * scores, max(MIN_DATABASE_MEMORY, memory_budget() // 4))
     if method.sparse:
         return waiting + _ROW * min(size.instances, _ROWS)
     rows: int = next(spans(size.instances, size.labels)).stop
-    return waiting + _NUMBER * rows * size.labels * (_COPIES + threads_at_once())
+    return waiting + _NUMBER * rows * size.labels * (_COPIES + thread_count())

@@ -21,15 +21,15 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.panel import Panel, Parts, Size
-from mhpc.data.scores import Step, Views
+from mhpc.data.panel import Panel, PanelPartitions, Size
+from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning, TooLargeError
-from mhpc.methods.base import Fitted, MethodParameters
+from mhpc.methods.base import FittedMethod, MethodParameters
 from mhpc.methods.pairs import rows_of
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.system.display import Progress, silent
-from mhpc.system.memory import as_text, memory_budget
+from mhpc.system.memory import format_size, memory_budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +60,15 @@ class Groups:
         return q
 
 
-def groups_in(parts: Parts) -> Groups:
+def groups_in(parts: PanelPartitions) -> Groups:
     """Return the groups; refuses more than fit."""
-    weight, votes = parts.total(_weights)
+    weight, votes = parts.sum(_weights)
     G, K = weight.nnz, len(parts.taxonomy)
     needed, budget = 8 * 6 * G * K, memory_budget()
     if needed > budget:
         raise TooLargeError(
             f"mlcm keeps {K:,} numbers for each of {G:,} pairs of a source and a label, which "
-            f"needs about {as_text(needed)}, and {as_text(budget)} may be used; "
+            f"needs about {format_size(needed)}, and {format_size(budget)} may be used; "
             "raise --memory, or use --method majority"
         )
     weight.sort_indices()
@@ -165,13 +165,15 @@ def settles_faster(groups: Groups) -> bool:
     return memory_budget() >= G * G * 8 * 3 and factor <= _ROUNDS * _PASS * groups.votes * K
 
 
-def settled(parts: Parts, groups: Groups, *, alpha: float, progress: Progress) -> FloatArray:
+def solve_consensus(
+    parts: PanelPartitions, groups: Groups, *, alpha: float, progress: Progress
+) -> FloatArray:
     """Return where q settles, (G, K): G^3 / 3 + 2 G^2 K multiplications, whatever N is."""
     G = len(groups.group)
     A, step = np.empty((G, G)), max(1, _STRIP // max(G, 1))
     for start in range(0, G, step):
         strip = slice(start, start + step)
-        (shared,) = parts.total(partial(_shared, group=groups.group, strip=strip))
+        (shared,) = parts.sum(partial(_shared, group=groups.group, strip=strip))
         A[:, strip] = -dense(shared)
         progress("groups that share instances", min(start + step, G), G)
     alpha = max(alpha, _LOOSEST * float(groups.weight.max(initial=0.0)))
@@ -230,9 +232,9 @@ class Pass:
         return math.sqrt(max(self.squares - common, 0.0))
 
 
-def pass_over(parts: Parts, groups: Groups, q: FloatArray, moved: FloatArray) -> Pass:
+def pass_over(parts: PanelPartitions, groups: Groups, q: FloatArray, moved: FloatArray) -> Pass:
     """Return what is found: votes x K multiplications, three times."""
-    return Pass(*parts.total(partial(_passed, group=groups.group, q=q, moved=moved)))
+    return Pass(*parts.sum(partial(_passed, group=groups.group, q=q, moved=moved)))
 
 
 def _passed(
@@ -285,18 +287,18 @@ class MLCM(MethodParameters):
     max_iter: Annotated[int, Field(ge=1)] = 500
     """Iterations at most."""
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return what vectors of groups take, and their factor where there is one."""
         factor = 8 * size.groups**2
         vectors = 8 * 4 * size.groups * size.labels
         return vectors + (factor if 3 * factor <= memory_budget() else 0)
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> "Meanings":
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> "FittedMLCM":
         """Learn what each source means by each label."""
         groups = groups_in(parts)
         if self.solver == "exact" or (self.solver == "auto" and settles_faster(groups)):
             q, trace = self._at_once(parts, groups, progress)
-            return Meanings(group=groups.group, q=q, trace=trace, converged=True)
+            return FittedMLCM(group=groups.group, q=q, trace=trace, converged=True)
         q, trace = self._in_turn(parts, groups, progress)
         converged = trace[-1].change <= self.tol
         if not converged:
@@ -306,19 +308,19 @@ class MLCM(MethodParameters):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return Meanings(group=groups.group, q=q, trace=trace, converged=converged)
+        return FittedMLCM(group=groups.group, q=q, trace=trace, converged=converged)
 
     def _at_once(
-        self, parts: Parts, groups: Groups, progress: Progress
+        self, parts: PanelPartitions, groups: Groups, progress: Progress
     ) -> tuple[FloatArray, tuple[Step, ...]]:
         began, own = time.perf_counter(), groups.own
         votes = pass_over(parts, groups, own, own)
-        q = settled(parts, groups, alpha=self.alpha, progress=progress)
+        q = solve_consensus(parts, groups, alpha=self.alpha, progress=progress)
         found = pass_over(parts, groups, q, q - own)
         return q, (_step(0, votes, votes, found, parts.instances, began),)
 
     def _in_turn(
-        self, parts: Parts, groups: Groups, progress: Progress
+        self, parts: PanelPartitions, groups: Groups, progress: Progress
     ) -> tuple[FloatArray, tuple[Step, ...]]:
         q = groups.own
         votes = found = pass_over(parts, groups, q, q)
@@ -335,7 +337,7 @@ class MLCM(MethodParameters):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Meanings(Fitted):
+class FittedMLCM(FittedMethod):
     """What each source means by each label.
 
     Attributes
@@ -349,13 +351,13 @@ class Meanings(Fitted):
     group: IntArray
     q: FloatArray
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return the instances' label vectors; a label new with its source means itself."""
         votes = votes_for(panel, self.group)
         u = np.asarray(votes.by_group @ self.q)
         if not votes.known.all():
             u += dense(votes.without_group)
-        return Views(u, u)
+        return Scores(u, u)
 
 
 def _step(

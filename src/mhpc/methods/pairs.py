@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, part_of
+from mhpc.data.panel import Panel, panel_block
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 
 _TABLE = 1 << 25
@@ -54,7 +54,7 @@ def pieces(panel: Panel, most: int = CHANCES) -> Iterator[Panel]:
     run = np.cumsum(np.diff(first) * pairs) // most
     cuts = [0, *(np.flatnonzero(np.diff(run)) + 1).tolist(), len(run)]
     for start, stop in pairwise(cuts):
-        yield part_of(panel, slice(start, stop))
+        yield panel_block(panel, slice(start, stop))
 
 
 def affirmed_pairs(panel: Panel) -> Pairs:

@@ -5,7 +5,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mhpc.errors import ParameterError, UnknownMethodError, nearest, quoted
+from mhpc.errors import ParameterError, UnknownMethodError, quote_list, suggest
 from mhpc.parameters import class_by_name
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def grid(
         every = sorted(set().union(*known.values()))
         if parameter not in every:
             raise ParameterError(
-                f"none of {quoted(names, most=20)} has a parameter {parameter!r}"
-                f"{nearest(parameter, every)}; they have: {quoted(every, most=30)}"
+                f"none of {quote_list(names, most=20)} has a parameter {parameter!r}"
+                f"{suggest(parameter, every)}; they have: {quote_list(every, most=30)}"
             )
     found: dict[str, Method] = {}
     for name in names:

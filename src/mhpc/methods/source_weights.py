@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, Parts, Whole
-from mhpc.data.profiles import Kinship, strangers
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.profiles import SourceDependence, independent_sources
 from mhpc.numerics.arrays import FloatArray, Sparse
 
 _LEAST, _MOST = 0.01, 0.99
@@ -22,7 +22,7 @@ _ROUNDS = 200
 _SETTLED = 1e-4
 
 
-def kinship(R: FloatArray, common: FloatArray) -> Kinship:
+def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
     """Return skills and kinship that explain the agreement of sources.
 
     Skills are a weighted least-squares fit of R_mn = a_m a_n, pulled a little towards their mean;
@@ -43,7 +43,7 @@ def kinship(R: FloatArray, common: FloatArray) -> Kinship:
     pairs = ~np.eye(M, dtype=bool) & (common > 1)
     # With two sources any agreement is explained by skill; with none in common nothing is told.
     if M < 3 or not pairs.any():
-        return strangers(M)
+        return independent_sources(M)
     weight = np.where(pairs, common, 0.0)
     a = np.full(M, np.sqrt(np.clip((weight * R).sum() / weight.sum(), _LEAST, _MOST)))
     pull = float(np.median(common[pairs]))
@@ -57,7 +57,7 @@ def kinship(R: FloatArray, common: FloatArray) -> Kinship:
         voice = (voice + 1.0 / (1.0 + latest.sum(axis=1))) / 2
         if np.abs(np.concatenate([a, voice]) - before).max() < _SETTLED:
             break
-    return Kinship(a, sparse.csr_array(alike))
+    return SourceDependence(a, sparse.csr_array(alike))
 
 
 def _skills(
@@ -87,7 +87,7 @@ def _alike(R: FloatArray, a: FloatArray, common: FloatArray, weight: FloatArray)
     return np.where(weight > 0, np.clip(share, 0.0, 1.0), 0.0)
 
 
-Sources: TypeAlias = Literal["equal", "independent"]
+Sources: TypeAlias = Literal["equal", "learned"]
 """Whether all sources count alike, or by skill, kin sharing a voice."""
 
 MOST_SOURCES = 3000
@@ -101,7 +101,7 @@ _CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Hearing:
+class SourceWeights:
     """How much every source's answers count; None: all alike.
 
     A source that shares no instance with another has the mean skill, and no kin; of fewer than
@@ -109,13 +109,13 @@ class Hearing:
 
     Attributes
     ----------
-    kin : Kinship
+    dependence : Kinship
         Skills and kinship of all sources.
     mean : float
         Mean skill of those that answered.
     """
 
-    kin: Kinship
+    dependence: SourceDependence
     mean: float
 
     def __call__(self, panel: Panel) -> Panel:
@@ -125,66 +125,70 @@ class Hearing:
         instance): a source is not punished where its kin is silent. Weights are 1 for an
         independent source of mean skill.
         """
-        skill = self.kin.skill[panel.source] / self.mean
-        return replace(panel, weight=voices(panel, self.kin) * skill)
+        skill = self.dependence.skill[panel.source] / self.mean
+        return replace(panel, weight=answer_independence(panel, self.dependence) * skill)
 
 
-def hearing(parts: Parts, sources: Sources) -> Hearing | None:
+def learn_source_weights(parts: PanelPartitions, sources: Sources) -> SourceWeights | None:
     """Return how sources are to be heard, learnt from all their answers."""
-    return None if sources == "equal" else _hearing(*_kinship(parts))
+    return None if sources == "equal" else _source_weights(*_dependence(parts))
 
 
-def listen(panel: Panel, how: Hearing | None) -> Panel:
+def apply_weights(panel: Panel, how: SourceWeights | None) -> Panel:
     """Return the panel as it is to be heard."""
     return panel if how is None else how(panel)
 
 
-def heard(panel: Panel, kin: Kinship | None = None) -> Panel:
+def weight_answers(panel: Panel, kin: SourceDependence | None = None) -> Panel:
     """Return the panel with every answer weighted by its source's skill and its own voice."""
-    found, used = _kinship(Whole(panel)) if kin is None else (kin, panel.answers_per_source > 0)
-    return _hearing(found, used)(panel)
+    found, used = (
+        _dependence(SinglePartition(panel)) if kin is None else (kin, panel.answers_per_source > 0)
+    )
+    return _source_weights(found, used)(panel)
 
 
-def kinship_of(panel: Panel) -> Kinship:
+def panel_dependence(panel: Panel) -> SourceDependence:
     """Return skill and kinship of the sources, from their augmented answers."""
-    return kinship_in(Whole(panel))
+    return estimate_dependence(SinglePartition(panel))
 
 
-def kinship_in(parts: Parts) -> Kinship:
+def estimate_dependence(parts: PanelPartitions) -> SourceDependence:
     """Return skill and kinship of the sources of all parts."""
-    return _kinship(parts)[0]
+    return _dependence(parts)[0]
 
 
-def _hearing(kin: Kinship, used: np.ndarray) -> Hearing:
-    return Hearing(kin, float(np.average(kin.skill[used])) if used.any() else 1.0)
+def _source_weights(kin: SourceDependence, used: np.ndarray) -> SourceWeights:
+    return SourceWeights(kin, float(np.average(kin.skill[used])) if used.any() else 1.0)
 
 
-def _kinship(parts: Parts) -> tuple[Kinship, np.ndarray]:
+def _dependence(parts: PanelPartitions) -> tuple[SourceDependence, np.ndarray]:
     """Return the kinship, and which sources answered."""
     M = len(parts.sources)
-    (answers,) = parts.total(_answers)
+    (answers,) = parts.sum(_answers)
     used = answers > 0
     if M > MOST_SOURCES or used.sum() < 3:
-        return strangers(M), used
+        return independent_sources(M), used
     # Where so many say enough of every pair, more would not be heard.
     enough = int(_COMMON * (M * parts.instances / answers.sum()) ** 2)
-    sums = (parts if enough >= parts.instances else Whole(parts.sample(enough))).total(_agreement)
+    sums = (parts if enough >= parts.instances else SinglePartition(parts.sample(enough))).sum(
+        _agreement
+    )
     at = np.flatnonzero(sums[0].diagonal())
     if len(at) < 3 or not sums[2].nnz:
-        return strangers(M), used
+        return independent_sources(M), used
     R, common = _correlations(*sums)
     # Who was not asked has no skill that the others' could be drawn to.
-    found, skill = kinship(R[np.ix_(at, at)], common[np.ix_(at, at)]), np.ones(M)
+    found, skill = fit_dependence(R[np.ix_(at, at)], common[np.ix_(at, at)]), np.ones(M)
     skill[at] = found.skill
-    alike = found.alike.tocoo()
+    alike = found.matrix.tocoo()
     entries = (alike.data, (at[alike.row], at[alike.col]))
-    return Kinship(skill, sparse.csr_array(entries, shape=(M, M))), used
+    return SourceDependence(skill, sparse.csr_array(entries, shape=(M, M))), used
 
 
-def voices(panel: Panel, kin: Kinship) -> FloatArray:
+def answer_independence(panel: Panel, kin: SourceDependence) -> FloatArray:
     """Return the voice of every answer, (A,)."""
     A, M = len(panel.instance), len(panel.sources)
-    if not kin.alike.nnz:
+    if not kin.matrix.nnz:
         return np.ones(A)
     asked = sparse.csr_array(
         (np.ones(A), (panel.instance, panel.source)), shape=(len(panel.instances), M)
@@ -194,7 +198,7 @@ def voices(panel: Panel, kin: Kinship) -> FloatArray:
     step = max(1, _CELLS // M)
     for start in range(0, len(panel.instances), step):
         first, last = np.searchsorted(panel.instance, (start, start + step))
-        block = (asked[start : start + step] @ kin.alike).toarray()
+        block = (asked[start : start + step] @ kin.matrix).toarray()
         rows = panel.instance[first:last] - start
         company[first:last] = block[rows, panel.source[first:last]]
     return np.asarray(1.0 / (1.0 + company))
@@ -280,13 +284,13 @@ _SCOPE_CELLS = 1 << 24
 is nearly everything."""
 
 
-def within_scope(panel: Panel) -> Panel:
+def with_inferred_scope(panel: Panel) -> Panel:
     """Return the panel with a scope, where silence shows that sources need one."""
-    scope = scope_in(Whole(panel))
+    scope = infer_scope(SinglePartition(panel))
     return panel if scope is None else replace(panel, scope=scope)
 
 
-def scope_in(parts: Parts) -> Sparse | None:
+def infer_scope(parts: PanelPartitions) -> Sparse | None:
     """Return the scope that silence shows, (M, K), or None where it shows none.
 
     A label is outside a source's scope if it never said it, nor anything below it, though sources
@@ -298,7 +302,7 @@ def scope_in(parts: Parts) -> Sparse | None:
     M, K = len(parts.sources), len(parts.taxonomy)
     if not 0 < M * K <= _SCOPE_CELLS:
         return None
-    said, answers, other = parts.total(_said)
+    said, answers, other = parts.sum(_said)
     if other or not said.nnz:
         return None
     used = said.astype(bool).astype(float)

@@ -8,13 +8,13 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.hierarchy import most_specific, raised, spread
-from mhpc.data.panel import Panel, Parts
-from mhpc.data.scores import Views
+from mhpc.data.hierarchy import expand_along, most_specific, propagate_up
+from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.methods.base import Fitted, MethodParameters
+from mhpc.methods.base import FittedMethod, MethodParameters
 from mhpc.methods.pairs import Pairs, affirmed_pairs, answer_weights, pieces
-from mhpc.methods.source_weights import Sources, hearing
+from mhpc.methods.source_weights import Sources, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.system.display import Progress, silent
 
@@ -29,8 +29,8 @@ class INat(MethodParameters):
     it stopped above. Answers count by their weight, and only where their source can speak
     about the label.
 
-    A label is decided where c is at least `least` and the share is above `share`. Where c is
-    less, the score is the share times `share`: it ranks, and is never decided. One more answer
+    A label is decided where c is at least `min_answers` and the share is above `threshold`. Where c is
+    less, the score is the share times `threshold`: it ranks, and is never decided. One more answer
     for a label never lowers it. Costs the answers of every instance times the labels said of it.
     """
 
@@ -42,28 +42,32 @@ class INat(MethodParameters):
     )
     sparse: ClassVar[bool] = True
 
-    least: Annotated[int, Field(ge=1)] = 2
+    min_answers: Annotated[int, Field(ge=1)] = 2
     """Answers that must be for a label."""
 
-    share: Annotated[float, Field(gt=0, lt=1)] = 2 / 3
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 2 / 3
     """A label is decided above this share."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn nothing: the rule looks at each instance by itself."""
-        return _Shares(least=self.least, share=self.share, level=float(np.nextafter(self.share, 1)))
+        return FittedINat(
+            least=self.min_answers,
+            share=self.threshold,
+            threshold=float(np.nextafter(self.threshold, 1)),
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Shares(Fitted):
+class FittedINat(FittedMethod):
     least: int
     share: float
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return the shares, in the specific view beyond that of the best child."""
         # With two parents, an answer at one of them is neutral to the child and against the other.
         shares = [self._shares(piece) for piece in pieces(panel)]
-        score = raised(sparse.vstack(shares, format="csr"), panel.taxonomy)
-        return Views(score, most_specific(score, panel.taxonomy))
+        score = propagate_up(sparse.vstack(shares, format="csr"), panel.taxonomy)
+        return Scores(score, most_specific(score, panel.taxonomy))
 
     def _shares(self, panel: Panel) -> Sparse:
         pairs = affirmed_pairs(panel)
@@ -97,7 +101,7 @@ def _pairs_below(pairs: Pairs, taxonomy: Taxonomy) -> Sparse:
     P = len(pairs.label)
     labels = (np.ones(P), pairs.label, np.arange(P + 1))
     own = sparse.csr_array(labels, shape=(P, pairs.labels))
-    lower, above, one = spread(own, taxonomy.closure)
+    lower, above, one = expand_along(own, taxonomy.closure)
     proper = above != pairs.label[lower]
     lower, above = lower[proper], above[proper]
     upper = pairs.locate(pairs.instance[lower], above)
@@ -109,20 +113,20 @@ MORE_THAN_HALF = float(np.nextafter(0.5, 1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Shares(Fitted):
+class FittedVote(FittedMethod):
     """How much the answers of every source count; None: all alike."""
 
     heard: Callable[[Panel], Panel] | None
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return the shares, and of which the label is the most specific one said."""
         panel = panel if self.heard is None else self.heard(panel)
         score = panel.mean("augmented", "answers")
         if panel.scope is not None:
             # Fewer may be able to speak about a label than about its parent, and all agree.
-            score = raised(score, panel.taxonomy)
+            score = propagate_up(score, panel.taxonomy)
         stopped = most_specific(panel.augmented, panel.taxonomy)
-        return Views(score, panel.averaged(stopped, "answers"))
+        return Scores(score, panel.averaged(stopped, "answers"))
 
 
 class Majority(MethodParameters):
@@ -141,13 +145,13 @@ class Majority(MethodParameters):
     )
     sparse: ClassVar[bool] = True
 
-    sources: Sources = "equal"
+    source_weights: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn how sources are to be heard."""
-        heard = hearing(parts, self.sources)
-        return Shares(heard=heard, level=MORE_THAN_HALF)
+        heard = learn_source_weights(parts, self.source_weights)
+        return FittedVote(heard=heard, threshold=MORE_THAN_HALF)
 
 
 class Wawa(MethodParameters):
@@ -168,19 +172,19 @@ class Wawa(MethodParameters):
     )
     sparse: ClassVar[bool] = True
 
-    smooth: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    prior_answers: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     """Answers that agree, and as many that do not, which every source is taken to have given: of a
     source that said little, little is known. 0: none, and one that never agreed is not heard."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Learn the skills: the majority of every instance is that of its own answers."""
-        agreed, answers = parts.total(_agreement, stage="agreement", progress=progress)
-        skill = (agreed + self.smooth) / np.maximum(answers + 2 * self.smooth, 1.0)
-        return Shares(heard=Skilled(skill), level=MORE_THAN_HALF)
+        agreed, answers = parts.sum(_agreement, stage="agreement", progress=progress)
+        skill = (agreed + self.prior_answers) / np.maximum(answers + 2 * self.prior_answers, 1.0)
+        return FittedVote(heard=FittedWawa(skill), threshold=MORE_THAN_HALF)
 
 
 @dataclass(frozen=True, eq=False)
-class Skilled:
+class FittedWawa:
     """Answers that count by the skill of their sources, (M,)."""
 
     skill: FloatArray

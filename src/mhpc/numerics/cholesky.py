@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import blas, cython_blas, cython_lapack, lapack
 
 from mhpc.numerics.arrays import FloatArray
-from mhpc.system.parallel import ahead
+from mhpc.system.parallel import parallel_map
 
 
 def lower_gram(X: FloatArray, *, scale: float) -> FloatArray:
@@ -166,7 +166,7 @@ def factor_in_place(A: FloatArray) -> FloatArray:
         below = [slice(at, min(at + BLOCK, V)) for at in range(stop, V, BLOCK)]
         for work in (solve, subtract):
             # The last rows have most to subtract, and are begun first.
-            for _ in ahead(work, below[::-1]):
+            for _ in parallel_map(work, below[::-1]):
                 pass
     return A
 
@@ -178,7 +178,7 @@ def solve_in_strips(factor: FloatArray, B: FloatArray) -> FloatArray:
         return substitute(factor, B)
     solution = np.empty(B.shape, order="F")
     for strip, some in zip(
-        strips, ahead(lambda at: substitute(factor, B[:, at]), strips), strict=True
+        strips, parallel_map(lambda at: substitute(factor, B[:, at]), strips), strict=True
     ):
         solution[:, strip] = some
     return solution

@@ -76,7 +76,7 @@ AWAY = np.float32(1e30)
 
 
 @dataclass(frozen=True, eq=False)
-class Everywhere:
+class ExactSearch:
     """All landmarks, laid out to be searched.
 
     Attributes
@@ -178,7 +178,7 @@ _TURNS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class LeafSearch:
     """Landmarks by leaves.
 
     Attributes
@@ -436,9 +436,9 @@ class Landmarks:
         return _squared_norms(self.vectors)
 
     @cached_property
-    def _search(self) -> Everywhere | Leaves:
+    def _search(self) -> ExactSearch | LeafSearch:
         everywhere = len(self) <= EVERYWHERE or self.vectors.shape[1] > WIDE
-        return (Everywhere if everywhere else Leaves)(self.vectors, self._norms)
+        return (ExactSearch if everywhere else LeafSearch)(self.vectors, self._norms)
 
     def _squares(self, X: Sparse, norms: FloatArray, found: IntArray) -> FloatArray:
         """Return squared distances in double precision, to as many digits as ties are told by."""
@@ -466,6 +466,6 @@ SHORTEST = 1e-300
 """The least that sigma counts as: its inverse is a number, and only equal rows are alike."""
 
 
-def fallen(distance: FloatArray, sigma: float) -> FloatArray:
+def exp_similarity(distance: FloatArray, sigma: float) -> FloatArray:
     """Return similarities at distances: 1 at 0, 1/e at sigma, 0 where infinitely far."""
     return np.asarray(np.exp(-distance / max(sigma, SHORTEST)))

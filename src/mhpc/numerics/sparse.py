@@ -13,47 +13,47 @@ from scipy import sparse
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 
 
-def largest_of_each(
+def max_of_each(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:
     """Return a matrix that keeps the largest value of each cell and no zeros."""
     cell = row * np.int64(shape[1])
     cell += column
-    cell, value = largest_of_equal(cell, value)
+    cell, value = max_of_equal(cell, value)
     some = value > 0
     if not some.all():
         cell, value = cell[some], value[some]
     row = cell // shape[1]
     cell -= row * shape[1]
-    return from_ordered(row, cell, value, shape=shape)
+    return csr_from_sorted(row, cell, value, shape=shape)
 
 
-def largest_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
+def max_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the keys in order, each once, and the largest value of each. `key` may be reused."""
     if not len(key):
         return key, np.asarray(value)
     if (value == value[0]).all():
         # Votes without scores, as most are: nothing has to follow its key.
         key.sort()
-        new = changes(key)
+        new = run_starts(key)
         key = key if new.all() else key[new]
         return key, np.full(len(key), value[0])
     order = np.argsort(key)
     key, value = key[order], value[order]
-    new = changes(key)
+    new = run_starts(key)
     if new.all():
         return key, value
     return key[new], np.maximum.reduceat(value, np.flatnonzero(new))
 
 
-def changes(ordered: IntArray) -> BoolArray:
+def run_starts(ordered: IntArray) -> BoolArray:
     """Mark the first of every run of equal numbers."""
     new = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return new
 
 
-def from_ordered(
+def csr_from_sorted(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:
     """Return a matrix from entries in order of row, then column, no cell twice."""
@@ -76,10 +76,10 @@ def values_at(matrix: Block, row: IntArray, column: IntArray) -> FloatArray:
     if not sparse.issparse(matrix):
         return np.asarray(matrix[row, column], dtype=np.float64)
     matrix = canonical(matrix)
-    return looked_up(row * np.int64(matrix.shape[1]) + column, cell_numbers(matrix), matrix.data)
+    return lookup_cells(row * np.int64(matrix.shape[1]) + column, cell_numbers(matrix), matrix.data)
 
 
-def looked_up(wanted: IntArray, cell: IntArray, value: FloatArray) -> FloatArray:
+def lookup_cells(wanted: IntArray, cell: IntArray, value: FloatArray) -> FloatArray:
     """Return the value of every wanted cell among ordered ones, 0 where it is not there."""
     if not len(cell):
         return np.zeros(len(wanted))
@@ -95,7 +95,7 @@ def canonical(matrix: Sparse) -> Sparse:
     return matrix
 
 
-def narrow(matrix: Sparse) -> Sparse:
+def use_int32(matrix: Sparse) -> Sparse:
     """Return the matrix with 32-bit indices if they suffice, so that products move half as much."""
     if max(*matrix.shape, matrix.nnz) > np.iinfo(np.int32).max:
         return matrix

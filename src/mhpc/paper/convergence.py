@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mhpc.datasets.yeast import YEAST, largest_split
-from mhpc.errors import counted
+from mhpc.errors import pluralize
 from mhpc.paper.harness import (
     METRIC_ORDER,
     VIEWS,
@@ -141,7 +141,7 @@ class Convergence:
         setting = (
             f"Eight yeast sets, {self.sources} sources generated with alpha_vague = "
             f"{settings['alpha_vague']:g} and alpha_noise = {settings['alpha_noise']:g}, the "
-            f"paper's lambda for each set, {counted(seeds, 'seed')}; "
+            f"paper's lambda for each set, {pluralize(seeds, 'seed')}; "
             "iteration 0 is the first closed-form solve. The figure shows the specific view. "
             "The paper shows curves without figures and says that all three metrics keep "
             "improving as the iteration goes on. "

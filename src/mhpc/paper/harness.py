@@ -19,7 +19,7 @@ from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.yeast import Split, load_yeast, yeast_file
 from mhpc.encoding.gold import encode_truth
 from mhpc.encoding.panel import encode
-from mhpc.errors import MhpcWarning, counted
+from mhpc.errors import MhpcWarning, pluralize
 from mhpc.methods.base import Method
 from mhpc.methods.mhpc import Smoothing
 from mhpc.methods.registry import METHODS, make_method, method_class
@@ -30,7 +30,7 @@ from mhpc.simulation.departments import Department, simulate_department
 from mhpc.simulation.sources import Profile, simulate
 from mhpc.system.display import Progress
 from mhpc.system.files import temporary_folder
-from mhpc.system.parallel import in_workers
+from mhpc.system.parallel import process_map
 from mhpc.write.tables import write_rows
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def measure(task: Task) -> list[Record]:
 
 def _consolidations(method: Method, panel: Panel, every: bool) -> Iterator[Consolidation]:
     if every and isinstance(method, Smoothing):
-        yield from method.iterations(panel)
+        yield from method.iterate(panel)
     else:
         yield method.consolidate(panel)
 
@@ -244,7 +244,7 @@ def tabulate(measured: Iterable[Measured], axes: Axes = lambda cell, record: {})
     return [replace(row, published=_published(row)) for row in rows.values()]
 
 
-def facts_of(measured: Iterable[Measured], set_: str) -> dict[str, float]:
+def profile_sources(measured: Iterable[Measured], set_: str) -> dict[str, float]:
     """Return what the votes on a set were like, in the mean over seeds."""
     found: dict[str, list[float]] = {}
     for each in measured:
@@ -283,7 +283,7 @@ _PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Kept:
+class ResultCache:
     """A folder of finished cells, a file each."""
 
     folder: Path
@@ -305,7 +305,7 @@ class Kept:
 
 def measured_cells(
     cells: Sequence[Cell],
-    kept: Kept,
+    kept: ResultCache,
     *,
     data: Path | None,
     jobs: int,
@@ -319,7 +319,7 @@ def measured_cells(
     open_cells = [(key, cell) for key, cell in zip(keys, cells, strict=True) if key not in found]
     progress(stage, len(cells) - len(open_cells), len(cells))
     tasks = [Task(cell, data) for _, cell in open_cells]
-    for at, records in in_workers(measure, tasks, jobs=jobs):
+    for at, records in process_map(measure, tasks, jobs=jobs):
         key = open_cells[at][0]
         kept.put(key, records)
         found[key] = records
@@ -436,7 +436,7 @@ def ranks(metric: str, values: Sequence[float]) -> list[int]:
 
 def seeds_of(rows: Sequence[Row]) -> str:
     """Return ``5 seeds``."""
-    return counted(len(rows[0].values), "seed")
+    return pluralize(len(rows[0].values), "seed")
 
 
 def words(names: Iterable[str]) -> str:

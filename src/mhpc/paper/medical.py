@@ -14,9 +14,9 @@ from mhpc.paper.harness import (
     Measured,
     Row,
     all_methods,
-    facts_of,
     only,
     printed,
+    profile_sources,
     ranks,
     seeds_of,
     select,
@@ -124,7 +124,7 @@ class Medical:
 
     def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
         """Say what is alike in kind."""
-        facts = {name: facts_of(measured, name) for name in self.stand_ins.values()}
+        facts = {name: profile_sources(measured, name) for name in self.stand_ins.values()}
         given = [fact["share_of_labels_given"] for fact in facts.values()]
         per_answer = [fact["labels_per_answer"] for fact in facts.values()]
         true = [fact["true_labels"] for fact in facts.values()]

@@ -58,14 +58,14 @@ _SETTINGS: dict[Any, Any] = {
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw in our style; text takes its size from the settings of the moment it is made."""
-    refuse_without_matplotlib()
+    check_matplotlib()
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
         yield
 
 
-def refuse_without_matplotlib() -> None:
+def check_matplotlib() -> None:
     """Refuse where no figure can be drawn; best called before the work that figures show."""
     try:
         import matplotlib  # noqa: F401 - whether it is there is all that is asked
@@ -112,7 +112,7 @@ def plot_side_by_side(
             label=method, capsize=2, **{**style(method), "linestyle": "none"},
         )  # fmt: skip
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
-    axes.grid(visible=False, axis="x")
+    axes.grid(escape_control=False, axis="x")
     for between in range(len(names) - 1):
         axes.axvline(between + 0.5, color="#dddddd", linewidth=0.6, zorder=0)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from mhpc.errors import OutputExistsError, ParameterError, nearest
+from mhpc.errors import OutputExistsError, ParameterError, suggest
 from mhpc.paper.convergence import Convergence
-from mhpc.paper.harness import Experiment, Kept, Measured, as_csv, measured_cells
+from mhpc.paper.harness import Experiment, Measured, ResultCache, as_csv, measured_cells
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
 from mhpc.paper.published import published
@@ -16,8 +16,8 @@ from mhpc.paper.render import (
     Account,
     as_png,
     as_svg,
+    check_matplotlib,
     drawing,
-    refuse_without_matplotlib,
     render_index,
     render_page,
 )
@@ -25,7 +25,7 @@ from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
 from mhpc.paper.strength import Strength
 from mhpc.system.display import Progress, silent
-from mhpc.system.files import refuse_unwritable, temporary_folder
+from mhpc.system.files import check_writable, temporary_folder
 
 EXPERIMENTS: dict[str, type[Experiment]] = {
     experiment.name: experiment
@@ -73,9 +73,9 @@ def reproduce(
     progress : callable
         Told how far the work is.
     """
-    refuse_foreign(output)
-    refuse_without_matplotlib()
-    kept = Kept(output / CELLS)
+    check_own_folder(output)
+    check_matplotlib()
+    kept = ResultCache(output / CELLS)
     done = []
     for experiment in experiments:
         measured = measured_cells(
@@ -93,14 +93,14 @@ def experiments_named(names: Sequence[str]) -> list[Experiment]:
     for name in names:
         if name != "all" and name not in EXPERIMENTS:
             raise ParameterError(
-                f"no experiment {name!r}{nearest(name, EXPERIMENTS)}; there are "
+                f"no experiment {name!r}{suggest(name, EXPERIMENTS)}; there are "
                 f"{', '.join(EXPERIMENTS)} and all"
             )
     chosen = EXPERIMENTS if not names or "all" in names else dict.fromkeys(names)
     return [EXPERIMENTS[name]() for name in chosen]
 
 
-def refuse_foreign(output: Path) -> None:
+def check_own_folder(output: Path) -> None:
     """Refuse a folder that is not an earlier output of this, before any work is done for it."""
     if output.is_dir() and (not any(output.iterdir()) or (output / CELLS).is_dir()):
         return
@@ -109,7 +109,7 @@ def refuse_foreign(output: Path) -> None:
             f"{output} is there already and is not an output of reproduce (it has no folder "
             f"{CELLS!r}); choose another"
         )
-    refuse_unwritable(output)
+    check_writable(output)
 
 
 def _written(

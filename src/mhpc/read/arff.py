@@ -14,7 +14,7 @@ import numpy as np
 from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Truth
-from mhpc.errors import DataError, UnreadableError, nearest, quoted
+from mhpc.errors import DataError, UnreadableError, quote_list, suggest
 from mhpc.read.files import GZIP_ERRORS, LocalFile
 from mhpc.read.paths import taxonomy_from_paths
 
@@ -42,8 +42,8 @@ def read_arff(file: LocalFile) -> HierarchicalArff:
         for text in named:
             if text not in taxonomy:
                 raise DataError(
-                    f"{file.name}, line {number}: label {quoted([text])} is not declared in the "
-                    f"header{nearest(text, taxonomy)}"
+                    f"{file.name}, line {number}: label {quote_list([text])} is not declared in the "
+                    f"header{suggest(text, taxonomy)}"
                 )
             label.append(taxonomy.labels.positions[text])
         if not named:
@@ -102,7 +102,7 @@ def _hierarchy(entries: list[str], name: str) -> Taxonomy:
     for entry in entries:
         parent, slash, child = entry.partition("/")
         if not slash:
-            raise DataError(f"{name}: {quoted([entry])} is not a parent/child edge")
+            raise DataError(f"{name}: {quote_list([entry])} is not a parent/child edge")
         edges.append((child, parent))
     labels = dict.fromkeys(child for child, _ in edges)
     above = [(child, parent) for child, parent in edges if parent != _ROOT]

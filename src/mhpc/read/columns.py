@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mhpc.data.index import UNKNOWN, Index
-from mhpc.errors import DataError, MissingColumnError, ParameterError, nearest, quoted
+from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray
 from mhpc.read.tables import MAX_CELL, Table, text_of
 
@@ -65,11 +65,13 @@ def find_columns(
     found: dict[str, str] = {}
     for role, column in (chosen or {}).items():
         if role not in aliases:
-            raise ParameterError(f"no column role {role!r}; the roles are {quoted(list(aliases))}")
+            raise ParameterError(
+                f"no column role {role!r}; the roles are {quote_list(list(aliases))}"
+            )
         if column not in present:
             raise MissingColumnError(
-                f"{origin}: no column {column!r}{nearest(column, present)}; "
-                f"it has {quoted(present)}"
+                f"{origin}: no column {column!r}{suggest(column, present)}; "
+                f"it has {quote_list(present)}"
             )
         found[role] = column
     for role, names in aliases.items():
@@ -78,9 +80,9 @@ def find_columns(
             found[role] = known
     for role in required:
         if role not in found:
-            others = f" (nor {quoted(aliases[role][1:])})" if aliases[role][1:] else ""
+            others = f" (nor {quote_list(aliases[role][1:])})" if aliases[role][1:] else ""
             raise MissingColumnError(
-                f"{origin}: no column {role!r}{others}; it has {quoted(present)}; {cure}"
+                f"{origin}: no column {role!r}{others}; it has {quote_list(present)}; {cure}"
             )
     return found
 
@@ -118,7 +120,7 @@ def read_cells(table: Table, columns: Mapping[str, str], roles: Sequence[str]) -
     return Cells(rows, index, position)
 
 
-def refuse_empty(cells: Cells, role: str, origin: str) -> None:
+def check_not_empty(cells: Cells, role: str, origin: str) -> None:
     """Refuse a table in which some row does not say which instance or source it is about."""
     empty = np.flatnonzero(cells.position[role] < 0)
     if len(empty):
@@ -163,7 +165,7 @@ def _vocabulary(table: Table, role: str, column: str) -> _Vocabulary:
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE vocabulary AS SELECT DISTINCT {text} AS id FROM cells"
     )
-    _refuse_overlong(table, role, text)
+    _check_length(table, role, text)
     found = connection.execute("SELECT id, hash(id) AS hash FROM vocabulary").fetchnumpy()
     texts = np.array(np.ma.getdata(found["id"]), dtype=object)
     texts[np.ma.getmaskarray(found["id"])] = None
@@ -219,7 +221,7 @@ def _any_twice(values: npt.NDArray[np.uint64]) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _refuse_overlong(table: Table, role: str, text: str) -> None:
+def _check_length(table: Table, role: str, text: str) -> None:
     overlong = f"length(id) > {MAX_CELL}"
     if not table.connection.execute(f"FROM vocabulary WHERE {overlong} LIMIT 1").fetchone():
         return

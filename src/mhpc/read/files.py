@@ -20,7 +20,7 @@ from typing import BinaryIO, Literal
 
 import duckdb
 
-from mhpc.errors import UnreadableError, nearest
+from mhpc.errors import UnreadableError, suggest
 from mhpc.system.database import database, reason, text_lines
 from mhpc.system.files import temporary_folder
 
@@ -98,7 +98,7 @@ _DEFLATE_MOST = 1032
 _BLOCK = 1 << 20
 
 
-def refuse_bomb(path: Path, compression: str, name: str) -> None:
+def check_unpacked_size(path: Path, compression: str, name: str) -> None:
     """Refuse a packed file that unpacks to too much; `name` is what messages call it."""
     size = path.stat().st_size
     most = max(MAX_UNPACKED, size * MAX_RATIO)
@@ -184,7 +184,7 @@ def local_file(source: str | Path) -> Iterator[LocalFile]:
             yield identify(copy, name=str(source))
     elif parts := _parquet_in(path):
         for part in parts:
-            _refuse_odd_name(part)
+            _check_file_name(part)
         yield LocalFile(path, "parquet", "none", "", str(source), parts)
     else:
         yield identify(path, name=str(source))
@@ -208,7 +208,7 @@ def _parquet_in(path: Path) -> tuple[Path, ...]:
 
 def identify(path: Path, *, name: str) -> LocalFile:
     """Tell what a file is; `name` is what messages call it."""
-    _refuse_odd_name(path)
+    _check_file_name(path)
     head = _head(path, name)
     if magic := _magic(head):
         return LocalFile(path, magic, "none", "", name)
@@ -218,7 +218,7 @@ def identify(path: Path, *, name: str) -> LocalFile:
     elif head.startswith(MAGIC):
         compression, head = "zstd", _zstd_head(path, name)
     if compression != "none":
-        refuse_bomb(path, compression, name)
+        check_unpacked_size(path, compression, name)
     if magic := _magic(head):
         raise UnreadableError(f"{name} is {magic.title()} packed with {compression}; unpack it")
     text = _decoded(head, name)
@@ -227,7 +227,7 @@ def identify(path: Path, *, name: str) -> LocalFile:
     return LocalFile(path, _text_format(text), compression, text, name)
 
 
-def _refuse_odd_name(path: Path) -> None:
+def _check_file_name(path: Path) -> None:
     """Refuse a name that is not UTF-8, which neither DuckDB nor run.json can hold."""
     try:
         str(path).encode()
@@ -252,7 +252,7 @@ def _head(path: Path, name: str) -> bytes:
 def _beside(path: Path) -> str:
     if not path.parent.is_dir():
         return f"; there is no folder {str(path.parent)!r} either"
-    return nearest(path.name, [other.name for other in path.parent.iterdir()])
+    return suggest(path.name, [other.name for other in path.parent.iterdir()])
 
 
 def _magic(head: bytes) -> Format | None:

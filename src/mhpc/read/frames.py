@@ -62,8 +62,8 @@ def _is_plain(series: Any) -> bool:
 
 
 def _are_lists_of_texts(cells: Sequence[Any]) -> bool:
-    kinds = set(map(type, cells))
-    if not kinds <= {list, NoneType} or list not in kinds:
+    relate_labels = set(map(type, cells))
+    if not relate_labels <= {list, NoneType} or list not in relate_labels:
         return False
     return set(map(type, chain.from_iterable(filter(None, cells)))) <= {str}
 
@@ -90,13 +90,13 @@ def texts(cells: Iterable[Any]) -> Any:
     if isinstance(cells, np.ndarray) and cells.ndim == 1 and cells.dtype in _PLAIN:
         return cells
     values = list(cells)
-    kinds = set(map(type, values))
-    if kinds <= {str, NoneType}:
+    relate_labels = set(map(type, values))
+    if relate_labels <= {str, NoneType}:
         return np.array(values, dtype=object)
-    if kinds == {float}:
+    if relate_labels == {float}:
         return np.array(values)
     # Integers of more than 63 bits become floats or objects there, and are better off as text.
-    if kinds == {int} and (integers := np.array(values)).dtype == np.int64:
+    if relate_labels == {int} and (integers := np.array(values)).dtype == np.int64:
         return integers
     made = np.empty(len(values), dtype=object)
     made[:] = [None if _missing(cell) else _text(cell) for cell in values]

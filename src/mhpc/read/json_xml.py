@@ -17,7 +17,7 @@ from xml.parsers import expat
 import duckdb
 import numpy as np
 
-from mhpc.errors import DataError, UnreadableError, quoted
+from mhpc.errors import DataError, UnreadableError, quote_list
 from mhpc.read.files import LocalFile
 from mhpc.system.database import one_file, reason, text_lines
 
@@ -43,7 +43,7 @@ def load_lines(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> None:
     ).fetchone()
     if wrong:
         raise UnreadableError(
-            f"{file.name}, line {wrong[0]:,}: {quoted([wrong[1]])} is not a JSON object; "
+            f"{file.name}, line {wrong[0]:,}: {quote_list([wrong[1]])} is not a JSON object; "
             "give one a line"
         )
 
@@ -68,7 +68,7 @@ def load_array(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> None:
     ).fetchone()
     if wrong:
         raise UnreadableError(
-            f"{file.name}, record {wrong[0]:,}: {quoted([wrong[1]])} is not a JSON object"
+            f"{file.name}, record {wrong[0]:,}: {quote_list([wrong[1]])} is not a JSON object"
         )
 
 
@@ -151,7 +151,7 @@ def load_json(content: bytes, origin: str) -> Any:
             "file as UTF-8"
         ) from None
     try:
-        found = json.loads(text, parse_constant=_refuse_constant, parse_float=_number)
+        found = json.loads(text, parse_constant=_check_constant, parse_float=_number)
         if _HALF.search(text):
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -176,7 +176,7 @@ def too_deep(origin: str) -> UnreadableError:
     )
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _check_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number in JSON")
 
 
@@ -228,6 +228,6 @@ def walk_elements(content: bytes, origin: str, begin: Begin, end: End) -> None:
         raise UnreadableError(f"{origin}, line {error.lineno:,}: not XML: {said}") from None
 
 
-def refuse_entities(content: bytes, origin: str) -> None:
+def check_entities(content: bytes, origin: str) -> None:
     """Look through XML that another library is going to read."""
     walk_elements(content, origin, lambda name, attributes: None, lambda name: None)

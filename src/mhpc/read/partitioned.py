@@ -18,7 +18,14 @@ from mhpc.numerics.arrays import IntArray
 from mhpc.read.columns import empty_cell, no_rows, overlong_cell, read_cells
 from mhpc.read.tables import MAX_CELL, Table, text_of
 from mhpc.read.vote_table import VoteTable, open_votes
-from mhpc.read.votes import LeftOut, read_gold, read_scores, scope_of, without_repeats, wrong_score
+from mhpc.read.votes import (
+    DroppedVotes,
+    drop_duplicates,
+    read_gold,
+    read_scores,
+    scope_of,
+    wrong_score,
+)
 from mhpc.system.database import database, identifier, literal, reason, some_files
 
 ROLES = ("instance", "source", "label")
@@ -28,7 +35,7 @@ _NONE = Index(())
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
+class VotesSurvey:
     """What is known of votes before they are read.
 
     Attributes
@@ -78,7 +85,7 @@ def survey_votes(
     scope: str,
     keep: Path,
     format: str | None = None,  # noqa: A002 - as for read_votes
-) -> Survey:
+) -> VotesSurvey:
     """Look through votes for all that concerns the whole of them; what is wrong is refused.
 
     Parameters
@@ -94,7 +101,7 @@ def survey_votes(
             files = (_as_parquet(voted.table, voted.columns.values(), keep),)
         origin, told = voted.table.origin, voted.scope
         gold = read_gold(voted, _instances_of(voted)) if voted.gold else None
-    survey = Survey(files, _begins(files, origin), voted.columns, origin, gold=gold)
+    survey = VotesSurvey(files, _begins(files, origin), voted.columns, origin, gold=gold)
     with opened(survey) as table:
         survey = _checked(table, survey)
         sources = Index(tuple(_column(table, _by_appearance("source"))))
@@ -113,7 +120,7 @@ def survey_votes(
 
 
 @contextmanager
-def opened(survey: Survey, *, threads: int | None = None) -> Iterator[Table]:
+def opened(survey: VotesSurvey, *, threads: int | None = None) -> Iterator[Table]:
     """Give a connection with ``texts``: row, from 1, and the roles as text, None if empty."""
     chosen = ", ".join(f"{identifier(name)} AS {role}" for role, name in survey.columns.items())
     begins = f"[{', '.join(map(str, survey.begins))}][file_index::BIGINT + 1]"
@@ -134,7 +141,7 @@ def opened(survey: Survey, *, threads: int | None = None) -> Iterator[Table]:
             raise UnreadableError(f"{survey.origin}{reason(error)}") from None
 
 
-def instances_among(survey: Survey, ids: Iterable[str]) -> Index:
+def instances_among(survey: VotesSurvey, ids: Iterable[str]) -> Index:
     """Return those ids that are instances of the votes, in their order."""
     asked = np.array(list(ids), dtype=object)
     with opened(survey) as table:
@@ -144,7 +151,7 @@ def instances_among(survey: Survey, ids: Iterable[str]) -> Index:
     return Index(tuple(id_ for id_ in asked if id_ in here))
 
 
-def all_instances(survey: Survey) -> Index:
+def all_instances(survey: VotesSurvey) -> Index:
     """Return all instances, in order of first appearance: as much as they are."""
     with opened(survey) as table:
         return Index(tuple(_column(table, _by_appearance("instance"))))
@@ -184,7 +191,7 @@ def _begins(files: tuple[Path, ...], origin: str) -> tuple[int, ...]:
     return tuple(np.cumsum([0, *rows[:-1]]).tolist())
 
 
-def _checked(table: Table, survey: Survey) -> Survey:
+def _checked(table: Table, survey: VotesSurvey) -> VotesSurvey:
     """Return the survey with the number of rows, all of which are as they should be."""
     wrong = "false"
     if "score" in survey.columns:
@@ -223,7 +230,7 @@ def _first(table: Table, columns: str, where: str) -> tuple:  # type: ignore[typ
     return found
 
 
-def _said(table: Table, survey: Survey) -> tuple[IntArray, IntArray]:
+def _said(table: Table, survey: VotesSurvey) -> tuple[IntArray, IntArray]:
     voted = "label IS NOT NULL"
     if "score" in survey.columns:
         voted += " AND TRY_CAST(score AS DOUBLE) > 0"
@@ -251,10 +258,10 @@ class VotesPart:
     votes: Votes
     first: IntArray
     rows: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[DroppedVotes, ...]
 
 
-def read_part(survey: Survey, part: int, *, parts: int, threads: int = 1) -> VotesPart:
+def read_part(survey: VotesSurvey, part: int, *, parts: int, threads: int = 1) -> VotesPart:
     """Read the votes of one part of so many; sources and labels are those of the survey."""
     with opened(survey, threads=threads) as table:
         table.connection.execute(
@@ -268,7 +275,7 @@ def read_part(survey: Survey, part: int, *, parts: int, threads: int = 1) -> Vot
             return _no_part(survey)
         cells = read_cells(table, {role: role for role in ROLES}, ROLES)
         score = read_scores(table, "score" if "score" in survey.columns else None, cells)
-    keep, left_out = without_repeats(cells, score, number=number)
+    keep, left_out = drop_duplicates(cells, score, number=number)
     source = survey.sources.locate(cells.index["source"])
     label = np.append(survey.labels.locate(cells.index["label"]), NONE_OF_THESE)
     _, appearance = np.unique(cells.position["instance"], return_index=True)
@@ -286,7 +293,7 @@ def read_part(survey: Survey, part: int, *, parts: int, threads: int = 1) -> Vot
     return VotesPart(votes, first, cells.rows, left_out)
 
 
-def _no_part(survey: Survey) -> VotesPart:
+def _no_part(survey: VotesSurvey) -> VotesPart:
     nothing = np.zeros(0, dtype=np.int64)
     votes = Votes(
         Index(()), survey.sources, survey.labels, nothing, nothing, nothing, np.zeros(0),

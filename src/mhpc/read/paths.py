@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import TaxonomyError, quoted
+from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.tables import MAX_CELL
 
 SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
@@ -30,13 +30,13 @@ def taxonomy_from_paths(
         if len(label) > MAX_CELL:
             # Before it is taken apart: a path of a million steps has a million prefixes.
             raise TaxonomyError(
-                f"{origin} has a label of {len(label):,} characters, {quoted([label])}; the most "
+                f"{origin} has a label of {len(label):,} characters, {quote_list([label])}; the most "
                 f"is {MAX_CELL:,}"
             )
         steps = label.split(between)
         if not all(step.strip() for step in steps):
             raise TaxonomyError(
-                f"{origin}: path {quoted([label])} has an empty step between two {between!r}; "
+                f"{origin}: path {quote_list([label])} has an empty step between two {between!r}; "
                 "give another separator if that is not what separates"
             )
         for length in range(1, len(steps) + 1):

@@ -10,14 +10,14 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from scipy import sparse
 
-from mhpc.data.decision import Decision, Outcome
+from mhpc.data.decision import Decision, LabelledScores
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.scores import Consolidation, Step
-from mhpc.data.summary import Summary
+from mhpc.data.summary import RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import UnreadableError, quoted
+from mhpc.errors import UnreadableError, quote_list
 from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.read.columns import Cells, find_columns, read_cells, refuse_empty
+from mhpc.read.columns import Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.json_xml import load_json
 from mhpc.read.tables import Table, open_table
 from mhpc.read.taxonomy import read_taxonomy
@@ -70,7 +70,7 @@ class _Decision:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What `Summary` leaves open, or does not have."""
+    """What `RunSummary` leaves open, or does not have."""
 
     settings: _Settings
     inputs: _Inputs
@@ -78,7 +78,7 @@ class _Asked:
     decision: _Decision
 
 
-_CHECKS = (TypeAdapter(_Asked), TypeAdapter(Summary))
+_CHECKS = (TypeAdapter(_Asked), TypeAdapter(RunSummary))
 
 
 def read_run_document(folder: Path) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _refuse(errors: list[ErrorDetails], path: Path) -> None:
         place = " > ".join(str(step) for step in wrong[0]["loc"])
         said = wrong[0]["msg"].lower()
         raise UnreadableError(
-            f"{path} is damaged, or of another version: {quoted([place])}: {said}; consolidate "
+            f"{path} is damaged, or of another version: {quote_list([place])}: {said}; consolidate "
             "again"
         )
 
@@ -134,8 +134,8 @@ def read_run(folder: Path) -> Consolidation:
             required=_SCORE_COLUMNS, origin=table.origin, cure="consolidate again",
         )  # fmt: skip
         cells = read_cells(table, columns, ("instance", "label"))
-        refuse_empty(cells, "instance", origin)
-        refuse_empty(cells, "label", origin)
+        check_not_empty(cells, "instance", origin)
+        check_not_empty(cells, "label", origin)
         found = {name: read_numbers(table, name) for name in ("score", "specific")}
     row = cells.position["instance"]
     column = _located(cells, taxonomy, folder)
@@ -238,8 +238,8 @@ def read_decision(
                 required=_DECISION_COLUMNS, origin=table.origin, cure="consolidate again",
             )  # fmt: skip
             cells = read_cells(table, columns, _DECISION_COLUMNS)
-            refuse_empty(cells, "instance", table.origin)
-            refuse_empty(cells, "label", table.origin)
+            check_not_empty(cells, "instance", table.origin)
+            check_not_empty(cells, "label", table.origin)
         row, label = (
             index.locate(cells.index[name])[cells.position[name]]
             for name, index in (("instance", instances), ("label", taxonomy.labels))
@@ -265,20 +265,20 @@ def has_rows(path: Path) -> bool:
 _LABEL_COLUMNS = ("instance", "label", "score")
 
 
-def read_outcome(folder: Path) -> Outcome:
+def read_labelled_scores(folder: Path) -> LabelledScores:
     """Return the scores and the label sets that ``mhpc consolidate`` wrote."""
     found = read_run(folder)
     shape = (len(found.instances), len(found.taxonomy))
     if not has_rows(folder / "labels.csv"):
-        return Outcome(found, sparse.csr_array(shape), contested=_contested(folder))
+        return LabelledScores(found, sparse.csr_array(shape), review_order=_contested(folder))
     with open_table(folder / "labels.csv") as table:
         columns = find_columns(
             table.columns, {name: (name,) for name in _LABEL_COLUMNS},
             required=_LABEL_COLUMNS, origin=table.origin, cure="consolidate again",
         )  # fmt: skip
         cells = read_cells(table, columns, ("instance", "label"))
-        refuse_empty(cells, "instance", table.origin)
-        refuse_empty(cells, "label", table.origin)
+        check_not_empty(cells, "instance", table.origin)
+        check_not_empty(cells, "label", table.origin)
         score = read_numbers(table, "score")
     axes = {"instance": found.instances, "label": found.taxonomy.labels}
     at = {}
@@ -293,7 +293,7 @@ def read_outcome(folder: Path) -> Outcome:
         at[role] = position[cells.position[role]]
     chosen = sparse.csr_array((score, (at["instance"], at["label"])), shape=shape)
     chosen.sort_indices()
-    return Outcome(found, chosen, contested=_contested(folder))
+    return LabelledScores(found, chosen, review_order=_contested(folder))
 
 
 def _contested(folder: Path) -> tuple[str, ...]:

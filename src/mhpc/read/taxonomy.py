@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import TaxonomyError, quoted
+from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.files import local_file
 from mhpc.read.tables import MAX_CELL, TableSource
-from mhpc.read.taxonomy_formats import hierarchy_of, icd, tables
-from mhpc.read.taxonomy_formats.base import Told
+from mhpc.read.taxonomy_formats import icd, tables, taxonomy_format
+from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 MAX_LEVELS = 1_000
 """Levels of the deepest hierarchy that is believed: work grows with the third power of a chain."""
@@ -36,7 +36,7 @@ def read_taxonomy(
     separator : str, optional
         What separates the steps of paths; found by itself unless given.
     format : str, optional
-        Which of `mhpc.read.taxonomy_formats.HIERARCHIES` it is, what the content tells unless
+        Which of `mhpc.read.taxonomy_formats.TAXONOMY_FORMATS` it is, what the content tells unless
         given; some take a word more, as in ``obo=part_of``, ``paths=;``, ``label-studio=topic``.
 
     Examples
@@ -49,20 +49,20 @@ def read_taxonomy(
     name, _, argument = format.partition("=") if format else (None, "", "")
     if isinstance(source, str | Path) and not (_is_named(source) or name == icd.NAME):
         with local_file(source) as file:
-            told = Told(file, file.name, argument or separator)
+            told = TaxonomyInput(file, file.name, argument or separator)
             return _checked(_read(told, name, columns, separator), file.name)
-    told = Told(
+    told = TaxonomyInput(
         str(source) if isinstance(source, Path) else source, "the taxonomy", argument or None
     )
     return _checked(_read(told, name, columns, separator), told.origin)
 
 
 def _read(
-    told: Told, name: str | None, columns: Mapping[str, str] | None, separator: str | None
+    told: TaxonomyInput, name: str | None, columns: Mapping[str, str] | None, separator: str | None
 ) -> Taxonomy:
     if columns:
         return tables.read_table(told, columns=columns, separator=separator)
-    found = hierarchy_of(told, name)
+    found = taxonomy_format(told, name)
     if found is tables:
         return tables.read_table(told, columns=None, separator=separator or told.argument)
     return found.read(told)
@@ -74,7 +74,7 @@ def _is_named(source: str | Path) -> bool:
 
 def _checked(taxonomy: Taxonomy, origin: str) -> Taxonomy:
     if len(taxonomy) < 2:
-        held = f"one label, {quoted(taxonomy.labels.ids)}" if len(taxonomy) else "no label"
+        held = f"one label, {quote_list(taxonomy.labels.ids)}" if len(taxonomy) else "no label"
         raise TaxonomyError(
             f"{origin} has {held}: there is nothing to choose between; give at least two"
         )
@@ -86,7 +86,7 @@ def _checked(taxonomy: Taxonomy, origin: str) -> Taxonomy:
     longest = max(taxonomy.labels, key=len)
     if len(longest) > MAX_CELL:
         raise TaxonomyError(
-            f"{origin} has a label of {len(longest):,} characters, {quoted([longest])}; the most "
+            f"{origin} has a label of {len(longest):,} characters, {quote_list([longest])}; the most "
             f"is {MAX_CELL:,}"
         )
     return taxonomy

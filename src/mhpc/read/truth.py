@@ -7,7 +7,7 @@ from mhpc.data.index import Index
 from mhpc.data.votes import Truth
 from mhpc.errors import DataError
 from mhpc.read.arff import read_arff
-from mhpc.read.columns import ALIASES, find_columns, read_cells, refuse_empty
+from mhpc.read.columns import ALIASES, check_not_empty, find_columns, read_cells
 from mhpc.read.files import LocalFile, local_file
 from mhpc.read.tables import TableSource, open_table
 from mhpc.read.vote_table import open_votes
@@ -66,7 +66,7 @@ def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth
             table.columns, ALIASES, required=("instance", "label"), chosen=columns, origin=origin
         )
         cells = read_cells(table, found, ("instance", "label"))
-        refuse_empty(cells, "instance", origin)
+        check_not_empty(cells, "instance", origin)
     return Truth(
         instances=cells.index["instance"],
         labels=cells.index["label"],

@@ -11,7 +11,7 @@ from mhpc.read.columns import no_rows
 from mhpc.read.files import LocalFile
 from mhpc.read.tables import MAX_CELL, Table
 from mhpc.read.vote_formats import format_of
-from mhpc.read.vote_formats.base import Flat, Given, opened
+from mhpc.read.vote_formats.base import LongTable, VotesInput, open_votes_input
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +47,21 @@ def open_votes(
     source: Any, *, columns: Mapping[str, str] | None = None, format_: str | None = None
 ) -> Iterator[VoteTable]:
     """Open votes in any format for as long as they are read."""
-    with opened(source, name="the votes") as given:
+    with open_votes_input(source, name="the votes") as given:
         flat = format_of(given, format_).read(given, columns or {})
         if flat.numbered:
-            _refuse_wrong(given, flat)
+            _check_values(given, flat)
         table = Table(given.connection, tuple(flat.columns.values()), given.origin)
         yield VoteTable(
             table, flat.columns, given.files, not flat.numbered, _any_gold(given, flat), flat.scope
         )
 
 
-def _any_gold(given: Given, flat: Flat) -> bool:
+def _any_gold(given: VotesInput, flat: LongTable) -> bool:
     return flat.gold and bool(given.connection.execute("SELECT 1 FROM gold LIMIT 1").fetchall())
 
 
-def _refuse_wrong(given: Given, flat: Flat) -> None:
+def _check_values(given: VotesInput, flat: LongTable) -> None:
     """Refuse what is wrong, told by its place in the file rather than by its row in the table."""
     checks = {
         "no instance; it needs one": "coalesce(instance, '') = ''",

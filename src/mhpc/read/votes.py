@@ -9,9 +9,9 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
-from mhpc.errors import DataError, MhpcWarning, counted, nearest
+from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
-from mhpc.read.columns import ALIASES, Cells, find_columns, read_cells, refuse_empty
+from mhpc.read.columns import ALIASES, Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.tables import Table, TableSource, open_table, text_of
 from mhpc.read.truth import truth_of
 from mhpc.read.vote_table import VoteTable, open_votes
@@ -19,7 +19,7 @@ from mhpc.system.database import identifier
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class DroppedVotes:
     """Rows that do not count for one reason: how many, and the first of them."""
 
     why: str
@@ -28,13 +28,13 @@ class LeftOut:
     source: str
     instance: str
 
-    def __add__(self, other: "LeftOut") -> "LeftOut":
+    def __add__(self, other: "DroppedVotes") -> "DroppedVotes":
         return replace(min(self, other, key=lambda each: each.row), rows=self.rows + other.rows)
 
 
-def without_repeats(
+def drop_duplicates(
     cells: Cells, score: FloatArray, *, number: IntArray | None = None
-) -> tuple[BoolArray | slice, tuple[LeftOut, ...]]:
+) -> tuple[BoolArray | slice, tuple[DroppedVotes, ...]]:
     """Keep the highest score of a vote given twice, and no "none" beside a label.
 
     Rows are counted from 1, or have the numbers that are given.
@@ -56,7 +56,7 @@ def without_repeats(
         if rows.any():
             at = np.flatnonzero(rows)[0]
             found.append(
-                LeftOut(
+                DroppedVotes(
                     why,
                     rows=int(rows.sum()),
                     row=int(at + 1 if number is None else number[at]),
@@ -67,14 +67,14 @@ def without_repeats(
     return np.asarray(~(repeated | overruled)), tuple(found)
 
 
-def tell_left_out(left_out: Iterable[LeftOut], origin: str) -> None:
+def warn_dropped(left_out: Iterable[DroppedVotes], origin: str) -> None:
     """Warn of rows that do not count, whatever part they are from, once for each reason."""
-    reasons: dict[str, LeftOut] = {}
+    reasons: dict[str, DroppedVotes] = {}
     for each in left_out:
         reasons[each.why] = reasons[each.why] + each if each.why in reasons else each
     for each in reasons.values():
         warnings.warn(
-            f"{origin}: {counted(each.rows, 'row')} {each.why} "
+            f"{origin}: {pluralize(each.rows, 'row')} {each.why} "
             f"(first: row {each.row:,}, source {each.source!r}, instance {each.instance!r})",
             MhpcWarning,
             stacklevel=3,
@@ -145,13 +145,13 @@ def read_votes(
     with open_votes(source, columns=columns, format_=format) as opened:
         table = opened.table
         cells = read_cells(table, opened.columns, ("instance", "source", "label"))
-        refuse_empty(cells, "instance", table.origin)
-        refuse_empty(cells, "source", table.origin)
+        check_not_empty(cells, "instance", table.origin)
+        check_not_empty(cells, "source", table.origin)
         score = read_scores(table, opened.columns.get("score"), cells)
         gold = read_gold(opened, cells.index["instance"])
         origin, told = table.origin, opened.scope
-    keep, left_out = without_repeats(cells, score)
-    tell_left_out(left_out, origin)
+    keep, left_out = drop_duplicates(cells, score)
+    warn_dropped(left_out, origin)
     return Votes(
         instances=cells.index["instance"],
         sources=cells.index["source"],
@@ -230,7 +230,7 @@ def scope_of(scope: Scope | str | Path, told: Scope, sources: Index) -> Scope:
         if source not in sources:
             raise DataError(
                 f"{origin} names source {source!r}, which has no answers"
-                f"{nearest(source, sources)}; correct it, or leave it out"
+                f"{suggest(source, sources)}; correct it, or leave it out"
             )
     return listed
 
@@ -241,8 +241,8 @@ def _read_scope(source: str | Path) -> dict[str, tuple[str, ...]]:
             table.columns, ALIASES, required=("source", "label"), origin=table.origin
         )
         cells = read_cells(table, found, ("source", "label"))
-        refuse_empty(cells, "source", table.origin)
-        refuse_empty(cells, "label", table.origin)
+        check_not_empty(cells, "source", table.origin)
+        check_not_empty(cells, "label", table.origin)
     listed: dict[str, list[str]] = {source: [] for source in cells.index["source"]}
     for s, k in zip(cells.position["source"], cells.position["label"], strict=True):
         listed[cells.index["source"][s]].append(cells.index["label"][k])

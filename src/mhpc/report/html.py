@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mhpc.errors import UnwritableError
-from mhpc.system.files import steady, temporary_folder
+from mhpc.system.files import stable_path, temporary_folder
 
 _PLACE = '<script id="facts" type="application/gzip+base64">'
 """After this tag the page expects the facts."""
@@ -56,7 +56,7 @@ def write_report(folder: Path, facts: Mapping[str, Any]) -> None:
         with temporary_folder(".report-", inside=folder) as beside:
             for name, content in contents.items():
                 (beside / name).write_text(content, encoding="utf-8")
-            with steady:
+            with stable_path:
                 for name in contents:
                     (beside / name).replace(folder / name)
     except UnwritableError:

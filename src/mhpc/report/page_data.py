@@ -10,17 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from mhpc.data.disagreement import Confusion, Contested, Explanation, LabelExplanation
+from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
 from mhpc.data.hierarchy import deepest
-from mhpc.data.panel import Whole, draw
-from mhpc.data.profiles import SourceFacts
+from mhpc.data.panel import SinglePartition, hash_ids
+from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import View
-from mhpc.data.selection import Judged
-from mhpc.data.summary import Tally
+from mhpc.data.selection import CandidateScore
+from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.explanation.agreement import Confrontations, confusions
-from mhpc.explanation.queries import CONFUSIONS, confronted, explain_some, within_scope
-from mhpc.explanation.sources import counted
+from mhpc.explanation.agreement import PairwiseAgreement, find_confused_pairs
+from mhpc.explanation.queries import (
+    MAX_CONFUSED_PAIRS,
+    compare_sample,
+    explain_some,
+    with_inferred_scope,
+)
+from mhpc.explanation.sources import count_run
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.sparse import values_at
 from mhpc.report.sentences import sentences
@@ -35,7 +40,7 @@ def comparison(choice: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _candidate(each: Mapping[str, Any], choice: Mapping[str, Any]) -> dict[str, Any]:
-    judged = Judged(**each)
+    judged = CandidateScore(**each)
     return {
         "name": judged.name,
         "closed": _loss(judged, "closed"),
@@ -45,7 +50,7 @@ def _candidate(each: Mapping[str, Any], choice: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _loss(judged: Judged, view: View) -> list[float]:
+def _loss(judged: CandidateScore, view: View) -> list[float]:
     return [judged.loss(view), judged.error(view)]
 
 
@@ -107,7 +112,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class InstanceTable:
     """Some instances, a line each: ids, deepest chosen labels, the lowest of their scores, gain."""
 
     ids: tuple[str, ...]
@@ -117,7 +122,7 @@ class Listed:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class PageData:
     """What a report is made of.
 
     Attributes
@@ -144,16 +149,16 @@ class Material:
 
     document: Mapping[str, Any]
     taxonomy: Taxonomy
-    found: Tally
-    sources: tuple[SourceFacts, ...]
+    found: RunCounts
+    sources: tuple[SourceProfile, ...]
     agreement: Agreement
-    confusions: tuple[Confusion, ...]
+    confusions: tuple[ConfusedPair, ...]
     looked_at: int
     explained: tuple[Explanation, ...]
-    listed: Listed
+    listed: InstanceTable
 
 
-def facts(material: Material) -> dict[str, Any]:
+def facts(material: PageData) -> dict[str, Any]:
     """Return the document; nan is null, all else what JSON knows."""
     document, taxonomy = material.document, material.taxonomy
     place = {facts.source: at for at, facts in enumerate(material.sources)}
@@ -183,7 +188,7 @@ def facts(material: Material) -> dict[str, Any]:
             "score": material.listed.score.round(4).tolist(),
             "gain": material.listed.gain.round(4).tolist(),
         },
-        "comparison": comparison(document.get("choice")),
+        "comparison": comparison(document.get("selection")),
         **{name: document[name] for name in _COPIED},
         "command": command(document["settings"]),
         "shown": _shown(material),
@@ -192,7 +197,7 @@ def facts(material: Material) -> dict[str, Any]:
     return plainly
 
 
-def _overview(material: Material) -> dict[str, Any]:
+def _overview(material: PageData) -> dict[str, Any]:
     document = material.document
     copied = ("counts", "decision", "method", "parameters", "converged", "notes", "seconds")
     told = sentences(
@@ -202,7 +207,7 @@ def _overview(material: Material) -> dict[str, Any]:
     return {"sentences": told, **{name: document[name] for name in copied}}
 
 
-def _taxonomy(taxonomy: Taxonomy, found: Tally) -> dict[str, Any]:
+def _taxonomy(taxonomy: Taxonomy, found: RunCounts) -> dict[str, Any]:
     names = ("votes", "said", "chosen", "disputed")
     return {
         "id": taxonomy.labels.ids,
@@ -212,7 +217,7 @@ def _taxonomy(taxonomy: Taxonomy, found: Tally) -> dict[str, Any]:
     }
 
 
-def _source(each: SourceFacts, place: Mapping[str, int], at: Mapping[str, int]) -> dict[str, Any]:
+def _source(each: SourceProfile, place: Mapping[str, int], at: Mapping[str, int]) -> dict[str, Any]:
     shares = {"accurate": each.accurate, "vague": each.vague, "wrong": each.wrong}
     said = {
         name: None if share.value != share.value else [round(end, 4) for end in share]
@@ -220,10 +225,10 @@ def _source(each: SourceFacts, place: Mapping[str, int], at: Mapping[str, int]) 
     }
     return {
         "source": each.source, "answers": each.answers, "coverage": each.coverage,
-        "mean_depth": each.mean_depth, **said, "voice": each.voice,
-        "kin": place.get(each.kin), "kinship": each.kinship, "copy": each.copy,
-        "errs": [
-            {"label": at[err.label], "said": err.said, "wrong": err.wrong} for err in each.errs
+        "mean_depth": each.mean_depth, **said, "independence": each.independence,
+        "nearest_source": place.get(each.nearest_source), "dependence": each.dependence, "copy": each.copy,
+        "weaknesses": [
+            {"label": at[err.label], "said": err.said, "wrong": err.wrong} for err in each.weaknesses
         ],
     }  # fmt: skip
 
@@ -268,7 +273,7 @@ def _label(
     }
 
 
-def _shown(material: Material) -> dict[str, Any]:
+def _shown(material: PageData) -> dict[str, Any]:
     """Return how much of everything is there, and by what rule it was taken."""
     found, taxonomy = material.found, len(material.taxonomy)
     listed, contested = len(material.listed.ids), len(material.explained)
@@ -278,9 +283,9 @@ def _shown(material: Material) -> dict[str, Any]:
             f"{listed:,} of {found.instances:,} instances are listed: those on which one more "
             "opinion is worth most, then a sample by the hash of the id"
         )
-    if contested < found.contested.count:
+    if contested < found.disagreements.count:
         notes.append(
-            f"the {contested:,} most contested of {found.contested.count:,} instances in dispute "
+            f"the {contested:,} most contested of {found.disagreements.count:,} instances in dispute "
             "are explained"
         )
     if len(material.agreement.sources) < len(material.sources):
@@ -293,7 +298,7 @@ def _shown(material: Material) -> dict[str, Any]:
         )
     return {
         "instances": [listed, found.instances],
-        "conflicts": [contested, found.contested.count],
+        "conflicts": [contested, found.disagreements.count],
         "sources": [len(material.sources), len(material.sources)],
         "labels": [taxonomy, taxonomy],
         "note": "; ".join(notes) or None,
@@ -310,32 +315,32 @@ SOURCES = 60
 """Sources whose agreement is shown."""
 
 
-def account_of(result: Result, document: Mapping[str, Any]) -> dict[str, Any]:
+def page_data_of(result: Result, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts of a report on a result; `document` is what ``run.json`` says of it."""
-    panel = within_scope(result.panel)
-    found = counted(panel, result.consolidation, result.decision, most=LISTED)
-    met = confronted(Whole(panel), panel.scope)
-    ranked = panel.instances.locate(found.contested.ids)
+    panel = with_inferred_scope(result.panel)
+    found = count_run(panel, result.consolidation, result.decision, most=LISTED)
+    met = compare_sample(SinglePartition(panel), panel.scope)
+    ranked = panel.instances.locate(found.disagreements.ids)
     first = ranked[:EXPLAINED]
     order = np.argsort(first)
     explained = explain_some(result, first[order])
     by_rank = np.argsort(order)
     return facts(
-        Material(
+        PageData(
             document=document,
             taxonomy=panel.taxonomy,
             found=found,
             sources=result.sources,
             agreement=agreement(met, found.by_source[0][: len(result.sources)]),
-            confusions=confusions(met, panel.taxonomy, most=CONFUSIONS),
+            confusions=find_confused_pairs(met, panel.taxonomy, most=MAX_CONFUSED_PAIRS),
             looked_at=met.instances,
             explained=tuple(explained[at] for at in by_rank),
-            listed=_listed(result, found.contested, ranked),
+            listed=_listed(result, found.disagreements, ranked),
         )
     )
 
 
-def agreement(met: Confrontations, answers: FloatArray) -> Agreement:
+def agreement(met: PairwiseAgreement, answers: FloatArray) -> Agreement:
     """Return how often the sources with most answers agree; with itself each always does."""
     sources = np.sort(np.argsort(-answers, kind="stable")[:SOURCES])
     common, agreed = (
@@ -349,18 +354,18 @@ def agreement(met: Confrontations, answers: FloatArray) -> Agreement:
     return Agreement(sources, share, common)
 
 
-def _listed(result: Result, contested: Contested, ranked: IntArray) -> Listed:
+def _listed(result: Result, contested: DisagreementRanking, ranked: IntArray) -> InstanceTable:
     """Return a line for the most contested instances, then for some of the others or all."""
     rest = np.setdiff1d(np.arange(len(result.panel.instances)), ranked)
     room = max(LISTED - len(ranked), 0)
     if len(rest) > room:
-        lots = draw(result.panel.instances.part(rest))
-        rest = np.sort(rest[np.argsort(lots, kind="stable")[:room]])
+        sampling_order = hash_ids(result.panel.instances.part(rest))
+        rest = np.sort(rest[np.argsort(sampling_order, kind="stable")[:room]])
     at = np.concatenate([ranked, rest])
     chosen = result.decision.reason[at].astype(bool).astype(float).tocsr()
     lowest = deepest(chosen, result.panel.taxonomy)
     row = np.repeat(np.arange(len(at)), np.diff(lowest.indptr))
-    return Listed(
+    return InstanceTable(
         ids=tuple(result.panel.instances[i] for i in at),
         labels=tuple(
             tuple(each.tolist()) for each in np.split(lowest.indices, lowest.indptr[1:-1])

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mhpc.data.disagreement import Confusion, Explanation
-from mhpc.data.profiles import SourceFacts
-from mhpc.data.summary import Tally
+from mhpc.data.disagreement import ConfusedPair, Explanation
+from mhpc.data.profiles import SourceProfile
+from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import counted, quoted
+from mhpc.errors import pluralize, quote_list
 
 _ENOUGH = 10
 """Answers from which on a source can be called the weakest."""
@@ -16,17 +16,17 @@ _ENOUGH = 10
 def sentences(
     document: Mapping[str, Any],
     taxonomy: Taxonomy,
-    sources: Sequence[SourceFacts],
-    found: Tally,
-    confusions: Sequence[Confusion],
+    sources: Sequence[SourceProfile],
+    found: RunCounts,
+    confusions: Sequence[ConfusedPair],
     explained: Sequence[Explanation],
 ) -> list[str]:
     """Return the sentences, the most important first."""
     counts = document["counts"]
     return [
-        f"{counted(counts['sources'], 'source')} gave {counted(counts['answers'], 'answer')} on "
-        f"{counted(counts['instances'], 'instance')}, with labels from a hierarchy of "
-        f"{counts['labels']:,} in {counted(counts['levels'], 'level')}.",
+        f"{pluralize(counts['sources'], 'source')} gave {pluralize(counts['answers'], 'answer')} on "
+        f"{pluralize(counts['instances'], 'instance')}, with labels from a hierarchy of "
+        f"{counts['labels']:,} in {pluralize(counts['levels'], 'level')}.",
         _method(document),
         _sets(document["decision"], counts["instances"]),
         _dispute(found),
@@ -39,7 +39,7 @@ def sentences(
 
 
 def _method(document: Mapping[str, Any]) -> str:
-    choice = document.get("choice")
+    choice = document.get("selection")
     if not choice:
         return f"Scores are by the method {document['method']}."
     closed, specific = (" and ".join(choice[view]) for view in ("closed", "specific"))
@@ -62,12 +62,12 @@ def _sets(decision: Mapping[str, Any], instances: int) -> str:
     )
 
 
-def _dispute(found: Tally) -> str:
-    share = found.contested.count / max(found.instances, 1)
-    if not found.contested.count:
+def _dispute(found: RunCounts) -> str:
+    share = found.disagreements.count / max(found.instances, 1)
+    if not found.disagreements.count:
         return "No answer contradicts another."
     return (
-        f"On {found.contested.count:,} instances ({share:.0%}) some source contradicts another; "
+        f"On {found.disagreements.count:,} instances ({share:.0%}) some source contradicts another; "
         "being vague alone does not count as that."
     )
 
@@ -75,10 +75,10 @@ def _dispute(found: Tally) -> str:
 def _look(explained: Sequence[Explanation]) -> Iterator[str]:
     first = [each.instance for each in explained[:3]]
     if first:
-        yield f"One more opinion is worth most on {quoted(first)}: look there first."
+        yield f"One more opinion is worth most on {quote_list(first)}: look there first."
 
 
-def _confused(confusions: Sequence[Confusion], taxonomy: Taxonomy) -> Iterator[str]:
+def _confused(confusions: Sequence[ConfusedPair], taxonomy: Taxonomy) -> Iterator[str]:
     if confusions:
         most = confusions[0]
         one, other = (
@@ -90,7 +90,7 @@ def _confused(confusions: Sequence[Confusion], taxonomy: Taxonomy) -> Iterator[s
         yield f"Sources confuse {one!r} with {other!r} most often{under}."
 
 
-def _weakest(sources: Sequence[SourceFacts]) -> Iterator[str]:
+def _weakest(sources: Sequence[SourceProfile]) -> Iterator[str]:
     """Tell of the source that is surely wrong most often, if there is one to compare it with."""
     known = [each for each in sources if each.answers >= _ENOUGH and each.wrong.value >= 0]
     if len(known) > 1:
@@ -102,11 +102,11 @@ def _weakest(sources: Sequence[SourceFacts]) -> Iterator[str]:
         )
 
 
-def _copies(sources: Sequence[SourceFacts]) -> Iterator[str]:
+def _copies(sources: Sequence[SourceProfile]) -> Iterator[str]:
     for kind, said in (
         ("copy", "hardly differ from another source beyond what skill explains, as copies do"),
         ("near-copy", "share more than half of their answers beyond skill with another source"),
     ):
         names = [each.source for each in sources if each.copy == kind]
         if names:
-            yield f"{quoted(names)} {said}; they count as fewer voices than they are."
+            yield f"{quote_list(names)} {said}; they count as fewer voices than they are."

@@ -7,31 +7,31 @@ from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from typing import Any
 
-from mhpc.data.decision import Decision, Settled
-from mhpc.data.disagreement import Conflicts
-from mhpc.data.profiles import SourceFacts
+from mhpc.data.decision import Decision, FittedRule
+from mhpc.data.disagreement import Disagreements
+from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
-from mhpc.data.summary import Summary, Tally
+from mhpc.data.summary import RunCounts, RunSummary
 
 
-def summarise(
+def summarize(
     consolidation: Consolidation,
-    found: Tally,
-    decided: Settled | Decision,
-    sources: Sequence[SourceFacts],
-    conflicts: Conflicts,
+    found: RunCounts,
+    decided: FittedRule | Decision,
+    sources: Sequence[SourceProfile],
+    conflicts: Disagreements,
     scorecards: Sequence[Scorecard],
     seconds: Mapping[str, float],
-) -> Summary:
+) -> RunSummary:
     """Return what there is to tell of a run."""
     taxonomy = consolidation.taxonomy
-    return Summary(
+    return RunSummary(
         method=consolidation.method,
         parameters=consolidation.parameters,
         converged=consolidation.converged,
         trace=consolidation.trace,
-        choice=consolidation.choice,
+        selection=consolidation.selection,
         notes=consolidation.notes,
         counts={
             "instances": found.instances,
@@ -57,7 +57,7 @@ _PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
 
 
 def run_document(
-    settings: dict[str, Any], inputs: Mapping[str, Any], summary: Summary
+    settings: dict[str, Any], inputs: Mapping[str, Any], summary: RunSummary
 ) -> dict[str, Any]:
     """Return the content of ``run.json``; `inputs` are the fingerprints of what was read."""
     return {

@@ -9,18 +9,18 @@ from rich.padding import Padding
 from rich.table import Table
 
 from mhpc.data.disagreement import (
-    Conflict,
-    Conflicts,
-    Dispute,
+    Disagreement,
+    Disagreements,
     Explanation,
+    LabelDispute,
     LabelExplanation,
     Stance,
     Voice,
 )
 from mhpc.data.scorecard import Score, Scorecard, View
-from mhpc.data.selection import Compared, Judged
+from mhpc.data.selection import CandidateScore, Comparison
 from mhpc.data.summary import Inspection
-from mhpc.system.display import visible
+from mhpc.system.display import escape_control
 
 
 def render_sets(card: Scorecard) -> RenderableType:
@@ -56,7 +56,7 @@ def shown(text: str) -> str:
     >>> print(shown("[red]\x1b[2J"))
     \[red]\x1b[2J
     """
-    return escape(visible(text))
+    return escape(escape_control(text))
 
 
 def render_scorecards(
@@ -127,7 +127,7 @@ def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
     return Group(*parts[:-1])
 
 
-def render_comparison(methods: Sequence[Compared]) -> RenderableType:
+def render_comparison(methods: Sequence[Comparison]) -> RenderableType:
     """Return the tables of `mhpc compare`, one a view, the least surprised first."""
     views: tuple[View, ...] = ("closed", "specific")
     titles = {
@@ -138,12 +138,12 @@ def render_comparison(methods: Sequence[Compared]) -> RenderableType:
     for view in views:
         ranked = sorted(methods, key=lambda each: _surprise(each, view))
         parts += [titles[view], _compared(ranked, view), ""]
-    if all(each.judged is None for each in methods):
+    if all(each.candidate is None for each in methods):
         parts.append("no answer could be hidden and foretold from another: not judged")
     return Group(*parts)
 
 
-def _compared(methods: Sequence[Compared], view: View) -> Table:
+def _compared(methods: Sequence[Comparison], view: View) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("method")
     measured = [
@@ -154,7 +154,7 @@ def _compared(methods: Sequence[Compared], view: View) -> Table:
         table.add_column(head, justify="right")
     for each, scores in zip(methods, measured, strict=True):
         values = [f"{score.value:.4f}" for score in scores]
-        judged, seconds = _judged(each.judged, view), f"{each.seconds:.2f}"
+        judged, seconds = _judged(each.candidate, view), f"{each.seconds:.2f}"
         table.add_row(shown(each.name), judged, *values, seconds)
     return table
 
@@ -170,11 +170,11 @@ def _head(score: Score) -> str:
     return f"{score.metric.replace('_', ' ')} {'↓' if score.better == 'lower' else '↑'}"
 
 
-def _surprise(compared: Compared, view: View) -> float:
-    return float("inf") if compared.judged is None else compared.judged.loss(view)
+def _surprise(compared: Comparison, view: View) -> float:
+    return float("inf") if compared.candidate is None else compared.candidate.loss(view)
 
 
-def _judged(judged: Judged | None, view: View) -> str:
+def _judged(judged: CandidateScore | None, view: View) -> str:
     if judged is None:
         return "-"
     error = judged.error(view)
@@ -218,7 +218,7 @@ def render_explanation(found: Explanation) -> RenderableType:
     return Group(*parts)
 
 
-def render_conflicts(found: Conflicts) -> RenderableType:
+def render_conflicts(found: Disagreements) -> RenderableType:
     """Return what `mhpc conflicts` tells: instances, then pairs of labels."""
     parts: list[RenderableType] = [
         f"{found.disputed:,} instances have a label in dispute; one more opinion is worth most on:",
@@ -266,7 +266,7 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0"
 
 
-def _instances(conflicts: tuple[Conflict, ...]) -> Table:
+def _instances(conflicts: tuple[Disagreement, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     for head in ("instance", "gain", "answers", "all agree on", "in dispute (for : against)"):
         table.add_column(head, justify="right" if head in ("gain", "answers") else "left")
@@ -281,11 +281,11 @@ def _instances(conflicts: tuple[Conflict, ...]) -> Table:
     return table
 
 
-def _dispute(each: Dispute) -> str:
+def _dispute(each: LabelDispute) -> str:
     return f"{'+' if each.chosen else ''}{each.label} ({each.support}:{each.against})"
 
 
-def _confusions(found: Conflicts) -> Table:
+def _confusions(found: Disagreements) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     for head in ("one", "other", "times", "both under"):
         table.add_column(head, justify="right" if head == "times" else "left")

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.decision import Decision, Settled
+from mhpc.data.decision import Decision, FittedRule
 from mhpc.data.scores import Consolidation, walk
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, Sparse
@@ -25,7 +25,7 @@ def cost_of_missing(bias: float) -> float:
     return float(2.0**bias)
 
 
-def tilted(level: float, bias: float) -> float:
+def shift_threshold(level: float, bias: float) -> float:
     """Return the level above which giving a label costs less than leaving it out.
 
     A label of probability p is worth giving if p * cost >= (1 - p) * odds, with the odds of the
@@ -46,7 +46,7 @@ class Rule(Parameters):
     """How deep to answer: 0 as the rule says, each 1 more lets a missed label weigh twice as much
     against a wrong one, each 1 less half as much."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Settled:
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedRule:
         """Find what depends on all instances.
 
         Parameters
@@ -59,16 +59,16 @@ class Rule(Parameters):
         raise NotImplementedError
 
     def decide(self, consolidation: Consolidation, *, labels_per_answer: float) -> Decision:
-        """Return the label sets; parameters as in `settle`."""
-        return decided(
-            self.settle(consolidation, labels_per_answer=labels_per_answer), consolidation
+        """Return the label sets; parameters as in `fit`."""
+        return apply_rule(
+            self.fit(consolidation, labels_per_answer=labels_per_answer), consolidation
         )
 
 
-def decided(settled: Settled, consolidation: Consolidation) -> Decision:
+def apply_rule(settled: FittedRule, consolidation: Consolidation) -> Decision:
     """Return the label sets by a rule that knows all it needs."""
     parts = [
-        settled.sets(
+        settled.decide(
             consolidation.score[span], consolidation.specific[span], consolidation.taxonomy
         )
         for span in walk(consolidation)
@@ -82,7 +82,7 @@ def decided(settled: Settled, consolidation: Consolidation) -> Decision:
     )
 
 
-def reached(score: Block, level: float) -> Sparse:
+def at_or_above(score: Block, level: float) -> Sparse:
     """Return ones where a label reaches the level by itself."""
     if not isinstance(score, np.ndarray):
         at = np.flatnonzero(score.data >= level)
@@ -93,7 +93,7 @@ def reached(score: Block, level: float) -> Sparse:
     return sparse.csr_array((np.ones(len(label), dtype=np.int16), label, ends), shape=score.shape)
 
 
-def closed(own: Sparse, taxonomy: Taxonomy) -> Sparse:
+def close_under_ancestors(own: Sparse, taxonomy: Taxonomy) -> Sparse:
     """Return labels with all their ancestors, as in `Decision.reason`; ones in, 1 and 2 out."""
     implied = (own @ taxonomy.closure.astype(np.int16)).tocsr()
     # 2 for all that is reached, less 1 where a label does so by itself.
@@ -104,14 +104,14 @@ def closed(own: Sparse, taxonomy: Taxonomy) -> Sparse:
 
 
 @dataclass(frozen=True)
-class Level:
+class FittedThreshold:
     """The level, and how it came about.
 
     Attributes
     ----------
-    level : float
+    threshold : float
         The lowest score that is enough.
-    level_from : str
+    threshold_from : str
         given, method (its own), matched (sets as large as answers), expected-f or sure.
     rule : str
         The rule that found it.
@@ -119,16 +119,16 @@ class Level:
         The rule's other parameters, computed ones included.
     """
 
-    level: float
-    level_from: str
+    threshold: float
+    threshold_from: str
     rule: str
     found: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The level, where it is from, and the rest."""
-        return {"level": self.level, "level_from": self.level_from, **self.found}
+        return {"threshold": self.threshold, "threshold_from": self.threshold_from, **self.found}
 
-    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
+    def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
         """Return the labels that reach the level, and what they imply."""
-        return closed(reached(score, self.level), taxonomy)
+        return close_under_ancestors(at_or_above(score, self.threshold), taxonomy)

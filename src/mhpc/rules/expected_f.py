@@ -15,12 +15,12 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from mhpc.data.decision import LOOKED_AT, Settled
-from mhpc.data.hierarchy import raised
+from mhpc.data.decision import RULE_SAMPLE, FittedRule
+from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation, walk
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.rules.base import Level, Rule, closed, cost_of_missing
+from mhpc.rules.base import FittedThreshold, Rule, close_under_ancestors, cost_of_missing
 
 _LEFT_OUT = 40
 """Lower bits of a score that are left out when scores are counted: 12 of 52 stay."""
@@ -40,9 +40,9 @@ class Scale:
     largest: float
     power: float
 
-    def probable(self, score: Block, taxonomy: Taxonomy) -> Block:
+    def is_probability(self, score: Block, taxonomy: Taxonomy) -> Block:
         """Return the probabilities, no label below any of its children."""
-        p = raised(score, taxonomy)
+        p = propagate_up(score, taxonomy)
         if isinstance(p, np.ndarray):
             return self.of(p)
         p.data = self.of(p.data)
@@ -83,8 +83,10 @@ def count(consolidation: Consolidation) -> Counted:
     """
     key, times = np.zeros((2, 0), dtype=np.int64)
     instances = 0
-    for span in walk(consolidation, most=LOOKED_AT):
-        values, answered = _above_zero(raised(consolidation.score[span], consolidation.taxonomy))
+    for span in walk(consolidation, most=RULE_SAMPLE):
+        values, answered = _above_zero(
+            propagate_up(consolidation.score[span], consolidation.taxonomy)
+        )
         instances += answered
         new, often = _counted(values)
         key, back = np.unique(np.concatenate([key, new]), return_inverse=True)
@@ -173,17 +175,17 @@ class ExpectedF(Rule):
     over: Literal["all", "each"] = "all"
     """Whose F: of all instances together, or of each by itself."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Settled:
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedRule:
         """Find the scale and, over all instances, the level."""
         counted = count(consolidation)
         scale = scale_for(counted, wanted=labels_per_answer)
         if self.over == "each":
-            return Each(scale, self.depth_bias)
+            return FittedExpectedF(scale, self.depth_bias)
         level, expected = _NOTHING
         if labels_per_answer:
             level, expected = _best_level(counted, scale, cost_of_missing(self.depth_bias))
         found = {"depth_bias": self.depth_bias, "power": scale.power, "expected_f": expected}
-        return Level(level, "expected-f", self.name, found)
+        return FittedThreshold(level, "expected-f", self.name, found)
 
 
 def _best_level(counted: Counted, scale: Scale, cost: float) -> tuple[float, float]:
@@ -198,7 +200,7 @@ def _best_level(counted: Counted, scale: Scale, cost: float) -> tuple[float, flo
 
 
 @dataclass(frozen=True)
-class Each:
+class FittedExpectedF:
     """The best set of each instance by itself."""
 
     scale: Scale
@@ -210,9 +212,9 @@ class Each:
         """Over what, the bias and the scale."""
         return {"over": "each", "depth_bias": self.depth_bias, "power": self.scale.power}
 
-    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
+    def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
         """Return the labels above each instance's level, which hold their ancestors."""
-        p = sparse.csr_array(self.scale.probable(score, taxonomy))
+        p = sparse.csr_array(self.scale.is_probability(score, taxonomy))
         p.eliminate_zeros()
         cost = cost_of_missing(self.depth_bias)
         usual, _ = _best(p, 1.0)
@@ -221,7 +223,7 @@ class Each:
         some = _nothing(p, taxonomy)[row] <= cost * usual[row]
         cell = (row[some], p.indices[kept[some]])
         ones = np.ones(len(cell[0]), dtype=np.int16)
-        return closed(sparse.csr_array((ones, cell), shape=p.shape), taxonomy)
+        return close_under_ancestors(sparse.csr_array((ones, cell), shape=p.shape), taxonomy)
 
 
 def _best(p: Sparse, cost: float) -> tuple[FloatArray, IntArray]:

@@ -7,19 +7,19 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.hierarchy import raised
+from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import canonical, cell_numbers, changes, values_at
-from mhpc.rules.base import Rule, closed
+from mhpc.numerics.sparse import canonical, cell_numbers, run_starts, values_at
+from mhpc.rules.base import Rule, close_under_ancestors
 
 _TABLE_CELLS = 1 << 22
 """Pairs of labels up to which all are written down; beyond, they are looked up."""
 
 
 @dataclass(frozen=True)
-class Paths:
+class FittedPaths:
     """So many best paths of each instance.
 
     The label of highest `specific`, the earlier one in a tie, ends the first path; of the labels
@@ -30,7 +30,7 @@ class Paths:
     """
 
     paths: int
-    level: float | None
+    threshold: float | None
     depth_bias: float
     rule: str
 
@@ -38,18 +38,20 @@ class Paths:
     def parameters(self) -> dict[str, Any]:
         """How many, the least score and the bias."""
         # A key called level would read as the level of all that was decided.
-        return {"paths": self.paths, "least": self.level, "depth_bias": self.depth_bias}
+        return {"paths": self.paths, "threshold": self.threshold, "depth_bias": self.depth_bias}
 
-    def sets(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
+    def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
         """Return the ends, and what they imply."""
         one = self.paths == 1 and self.depth_bias == 0
-        if one and self.level is None and isinstance(specific, np.ndarray):
+        if one and self.threshold is None and isinstance(specific, np.ndarray):
             row, label = _highest(specific)
         else:
-            found = _Candidates.of(score, specific, taxonomy, self.level)
+            found = _Candidates.of(score, specific, taxonomy, self.threshold)
             row, label = found.best(found.value) if one else self._ends(found, taxonomy)
         ones = np.ones(len(row), dtype=np.int16)
-        return closed(sparse.csr_array((ones, (row, label)), shape=specific.shape), taxonomy)
+        return close_under_ancestors(
+            sparse.csr_array((ones, (row, label)), shape=specific.shape), taxonomy
+        )
 
     def _ends(self, found: "_Candidates", taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
         kin, left, ends = _Kin(taxonomy), found, []
@@ -94,7 +96,7 @@ class _Candidates:
             value = specific[row, label]
         kept = value > 0
         if level is not None:
-            kept &= values_at(raised(score, taxonomy), row, label) >= level
+            kept &= values_at(propagate_up(score, taxonomy), row, label) >= level
         return cls(row, label, value).only(kept)
 
     def only(self, kept: BoolArray) -> "_Candidates":
@@ -104,11 +106,11 @@ class _Candidates:
         """Return the rows that have any, and the label of highest weight, the earlier in a tie."""
         if not len(self.row):
             return self.row, self.label
-        starts = np.flatnonzero(changes(self.row))
+        starts = np.flatnonzero(run_starts(self.row))
         highest = np.maximum.reduceat(weight, starts)
         sizes = np.diff(np.append(starts, len(self.row)))
         at = np.flatnonzero(weight == np.repeat(highest, sizes))
-        first = at[changes(self.row[at])]
+        first = at[run_starts(self.row[at])]
         return self.row[first], self.label[first]
 
     def related(self, kin: "_Kin", row: IntArray, label: IntArray) -> BoolArray:
@@ -159,12 +161,12 @@ class OnePath(Rule):
 
     name: ClassVar[str] = "one-path"
 
-    level: Annotated[float, Field(gt=0)] | None = None
+    threshold: Annotated[float, Field(gt=0)] | None = None
     """The least score of a label that may end the path; none: any above 0."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Paths:
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedPaths:
         """Nothing depends on other instances."""
-        return Paths(1, self.level, self.depth_bias, self.name)
+        return FittedPaths(1, self.threshold, self.depth_bias, self.name)
 
 
 class TopPaths(Rule):
@@ -184,9 +186,9 @@ class TopPaths(Rule):
     paths: Annotated[int, Field(ge=1)] = 3
     """How many."""
 
-    level: Annotated[float, Field(gt=0)] | None = None
+    threshold: Annotated[float, Field(gt=0)] | None = None
     """The least score of a label that may end a path; none: any above 0."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Paths:
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedPaths:
         """Nothing depends on other instances."""
-        return Paths(self.paths, self.level, self.depth_bias, self.name)
+        return FittedPaths(self.paths, self.threshold, self.depth_bias, self.name)

@@ -13,7 +13,7 @@ RULES: Mapping[str, str] = MappingProxyType(
     {
         "expected-f": "mhpc.rules.expected_f:ExpectedF",
         "threshold": "mhpc.rules.threshold:Threshold",
-        "sure": "mhpc.rules.threshold:Sure",
+        "min-probability": "mhpc.rules.threshold:MinProbability",
         "one-path": "mhpc.rules.paths:OnePath",
         "top-paths": "mhpc.rules.paths:TopPaths",
     }

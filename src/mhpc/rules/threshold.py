@@ -6,10 +6,10 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.decision import LOOKED_AT
-from mhpc.data.hierarchy import raised
+from mhpc.data.decision import RULE_SAMPLE
+from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation, walk
-from mhpc.rules.base import Level, Rule, cost_of_missing, tilted
+from mhpc.rules.base import FittedThreshold, Rule, cost_of_missing, shift_threshold
 from mhpc.rules.expected_f import count, scale_for
 
 _ROUNDING = 1e-9
@@ -30,20 +30,20 @@ class Threshold(Rule):
 
     name: ClassVar[str] = "threshold"
 
-    level: Annotated[float, Field(gt=0)] | None = None
+    threshold: Annotated[float, Field(gt=0)] | None = None
     """The lowest score that is enough; none: the method's own level, or else as many labels as
     sources give."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Level:
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedThreshold:
         """Find the level."""
-        level = self.level or consolidation.level
-        origin = "given" if self.level else "method" if level else "matched"
+        level = self.threshold or consolidation.threshold
+        origin = "given" if self.threshold else "method" if level else "matched"
         if level is None:
             wanted = labels_per_answer * cost_of_missing(self.depth_bias)
             level = _level_for(consolidation, wanted=wanted)
         else:
-            level = tilted(level, self.depth_bias)
-        return Level(level, origin, self.name, {"depth_bias": self.depth_bias})
+            level = shift_threshold(level, self.depth_bias)
+        return FittedThreshold(level, origin, self.name, {"depth_bias": self.depth_bias})
 
 
 def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
@@ -51,8 +51,8 @@ def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
     if not wanted:
         return 1.0
     top, seen = np.zeros(0), 0
-    for span in walk(consolidation, most=LOOKED_AT):
-        best = raised(consolidation.score[span], consolidation.taxonomy)
+    for span in walk(consolidation, most=RULE_SAMPLE):
+        best = propagate_up(consolidation.score[span], consolidation.taxonomy)
         values = np.asarray(best.data if sparse.issparse(best) else best)
         seen += span.stop - span.start
         # Only the highest can decide the level, so that is all that is kept of a block; what is
@@ -67,7 +67,7 @@ def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
     return float(top.min()) * (1 - _ROUNDING) if len(top) else 1.0
 
 
-class Sure(Rule):
+class MinProbability(Rule):
     """Go down from the roots to every child whose probability reaches the level, and stop above.
 
     Where no child of a label reaches the level, its answer ends there; where no root does, it is
@@ -79,14 +79,18 @@ class Sure(Rule):
     A depth bias b divides the odds of the level by 2^b; a larger one never loses a label.
     """
 
-    name: ClassVar[str] = "sure"
+    name: ClassVar[str] = "min-probability"
 
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """How probable a label must be."""
 
-    def settle(self, consolidation: Consolidation, *, labels_per_answer: float) -> Level:
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedThreshold:
         """Find the score that means the level."""
         scale = scale_for(count(consolidation), wanted=labels_per_answer)
-        level = scale.score_at(tilted(self.level, self.depth_bias))
-        found = {"sure": self.level, "depth_bias": self.depth_bias, "power": scale.power}
-        return Level(level, "sure", self.name, found)
+        level = scale.score_at(shift_threshold(self.threshold, self.depth_bias))
+        found = {
+            "min_probability": self.threshold,
+            "depth_bias": self.depth_bias,
+            "power": scale.power,
+        }
+        return FittedThreshold(level, "min-probability", self.name, found)

@@ -9,27 +9,27 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from mhpc.data.panel import Panel, Parts, Scoped, Size, Whole
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, Size, WithScope
 from mhpc.data.scorecard import View
-from mhpc.data.scores import Consolidation, Views
-from mhpc.data.selection import Choice, Judged
-from mhpc.methods.base import AT_HAND, Fitted, MethodParameters
-from mhpc.methods.mhpc import MOST
-from mhpc.methods.source_weights import scope_in
+from mhpc.data.scores import Consolidation, Scores
+from mhpc.data.selection import CandidateScore, Selection
+from mhpc.methods.base import DENSE_SCORE_BYTES, FittedMethod, MethodParameters
+from mhpc.methods.mhpc import MAX_EXACT
+from mhpc.methods.source_weights import infer_scope
 from mhpc.numerics.arrays import FloatArray, Matrix, Sparse
 from mhpc.selection.calibration import Calibration, calibrated
 from mhpc.selection.candidates import candidates_for, candidates_in, one_truth_in, unjudged
 from mhpc.selection.cross_validation import (
-    JUDGED,
+    MAX_CELLS,
     VIEWS,
-    Court,
-    Trial,
+    CrossValidation,
+    FoldScore,
+    make_folds,
     mean_of,
-    summon,
-    tried,
-    verdict,
+    successive_halving,
+    summarize,
 )
-from mhpc.system.checkpoints import finished_in_steps
+from mhpc.system.checkpoints import checkpointed_steps
 from mhpc.system.display import Progress, silent
 
 _TRIALS = 45
@@ -67,73 +67,87 @@ class Auto(MethodParameters):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the mean of what was chosen."""
-        verdict = self._judge(Whole(panel), progress)
-        panel = panel if verdict.scope is None else replace(panel, scope=verdict.scope)
+        summarize = self._judge(SinglePartition(panel), progress)
+        panel = panel if summarize.scope is None else replace(panel, scope=summarize.scope)
         found = {
             name: method.consolidate(panel, progress=progress)
-            for name, method in verdict.chosen.items()
+            for name, method in summarize.chosen.items()
         }
-        choice = verdict.choice
-        return self.conclude(
+        choice = summarize.choice
+        return self.make_consolidation(
             panel,
-            verdict.calibrated(mean_of([found[name].score for name in choice.closed])),
+            summarize.calibrated(mean_of([found[name].score for name in choice.closed])),
             mean_of([found[name].specific for name in choice.specific]),
-            learnt=partial(self._learnt, verdict, found),
-            **_facts(verdict, found),
+            fitted=partial(self._learnt, summarize, found),
+            **_facts(summarize, found),
         )
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return what trials on a sample take together, and what the largest candidate takes."""
-        largest = max(method.foreseen(size) for method in candidates_for(one_truth=False).values())
-        return 8 * _TRIALS * min(size.cells, JUDGED) + largest + min(2 * 8 * size.cells, AT_HAND)
+        largest = max(
+            method.estimate_memory(size) for method in candidates_for(one_truth=False).values()
+        )
+        return (
+            8 * _TRIALS * min(size.cells, MAX_CELLS)
+            + largest
+            + min(2 * 8 * size.cells, DENSE_SCORE_BYTES)
+        )
 
     def needs_all(self, instances: int) -> bool:
         """Tell whether candidates could do better with all instances at once: if they are few."""
-        return instances <= MOST
+        return instances <= MAX_EXACT
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Choose among those that learn, and let what was chosen do so."""
-        verdict = self._judge(parts, progress, that_learn=True)
-        parts = parts if verdict.scope is None else Scoped(parts, verdict.scope)
+        summarize = self._judge(parts, progress, that_learn=True)
+        parts = parts if summarize.scope is None else WithScope(parts, summarize.scope)
         return self._blended(
-            verdict,
+            summarize,
             {
-                name: method.learnt(parts, progress=progress)
-                for name, method in verdict.chosen.items()
+                name: method.fit_checkpointed(parts, progress=progress)
+                for name, method in summarize.chosen.items()
             },
         )
 
-    def learnt(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit_checkpointed(
+        self, parts: PanelPartitions, *, progress: Progress = silent
+    ) -> FittedMethod:
         """Return what `fit` learns, whose own stages are kept one by one."""
         return self.fit(parts, progress=progress)
 
-    def _learnt(self, verdict: "_Verdict", found: Mapping[str, Consolidation]) -> Fitted | None:
-        members = {name: each.learnt() for name, each in found.items() if each.learnt is not None}
-        return self._blended(verdict, members) if len(members) == len(found) else None
+    def _learnt(
+        self, summarize: "_Selection", found: Mapping[str, Consolidation]
+    ) -> FittedMethod | None:
+        members = {name: each.fitted() for name, each in found.items() if each.fitted is not None}
+        return self._blended(summarize, members) if len(members) == len(found) else None
 
-    def _blended(self, verdict: "_Verdict", members: Mapping[str, Fitted]) -> Fitted:
-        return _Blend(verdict=verdict, members=members, **_facts(verdict, members))
+    def _blended(
+        self, summarize: "_Selection", members: Mapping[str, FittedMethod]
+    ) -> FittedMethod:
+        return FittedAuto(summarize=summarize, members=members, **_facts(summarize, members))
 
-    def _judge(self, parts: Parts, progress: Progress, *, that_learn: bool = False) -> "_Verdict":
+    def _judge(
+        self, parts: PanelPartitions, progress: Progress, *, that_learn: bool = False
+    ) -> "_Selection":
         judging = partial(self._judged, parts, progress, that_learn)
-        return finished_in_steps("judging", judging)
+        return checkpointed_steps("judging", judging)
 
-    def _judged(self, parts: Parts, progress: Progress, that_learn: bool) -> "_Verdict":
+    def _judged(self, parts: PanelPartitions, progress: Progress, that_learn: bool) -> "_Selection":
         began = time.perf_counter()
-        one_truth, scope = one_truth_in(parts), scope_in(parts)
+        one_truth, scope = one_truth_in(parts), infer_scope(parts)
         candidates, notes = candidates_in(parts.taxonomy, one_truth, that_learn=that_learn)
-        court = summon(
-            parts if scope is None else Scoped(parts, scope), count=self.folds, seed=self.seed
+        court = make_folds(
+            parts if scope is None else WithScope(parts, scope), count=self.folds, seed=self.seed
         )
         if not court.folds:
             name = unjudged(one_truth, candidates)
             reason = "no answer can be hidden and foretold from another, so that nothing was judged"
-            choice = Choice((), (name,), (name,), 0, reason, time.perf_counter() - began)
-            return _Verdict({name: candidates[name]}, choice, None, scope, one_truth, notes)
-        trials = tried(candidates, court, progress)
+            choice = Selection((), (name,), (name,), 0, reason, time.perf_counter() - began)
+            return _Selection({name: candidates[name]}, choice, None, scope, one_truth, notes)
+        trials = successive_halving(candidates, court, progress)
         taken = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
         calibration, gain = calibrated(court, [trials[name] for name in taken["closed"]])
-        choice = Choice(
+        choice = Selection(
             candidates=_ranked(candidates, trials),
             specific=taken["specific"],
             closed=taken["closed"],
@@ -145,15 +159,15 @@ class Auto(MethodParameters):
         )
         names = dict.fromkeys((*taken["specific"], *taken["closed"]))
         chosen = {name: candidates[name] for name in names}
-        return _Verdict(chosen, choice, calibration, scope, one_truth, notes)
+        return _Selection(chosen, choice, calibration, scope, one_truth, notes)
 
 
 @dataclass(frozen=True, eq=False)
-class _Verdict:
+class _Selection:
     """What the judge found: whom to take, how scores are to be read, who can speak of what."""
 
     chosen: Mapping[str, MethodParameters]
-    choice: Choice
+    choice: Selection
     calibration: Calibration | None
     scope: Sparse | None
     one_truth: bool
@@ -168,42 +182,42 @@ class _Verdict:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Blend(Fitted):
+class FittedAuto(FittedMethod):
     """The mean of what the chosen ones conclude."""
 
-    verdict: _Verdict
-    members: Mapping[str, Fitted]
+    summarize: _Selection
+    members: Mapping[str, FittedMethod]
 
-    def views(self, panel: Panel) -> Views:
-        scope, choice = self.verdict.scope, self.verdict.choice
+    def predict(self, panel: Panel) -> Scores:
+        scope, choice = self.summarize.scope, self.summarize.choice
         panel = panel if scope is None else replace(panel, scope=scope)
-        found = {name: member.views(panel) for name, member in self.members.items()}
+        found = {name: member.predict(panel) for name, member in self.members.items()}
         score = mean_of([found[name].score for name in choice.closed])
-        return Views(
-            self.verdict.calibrated(score),
+        return Scores(
+            self.summarize.calibrated(score),
             mean_of([found[name].specific for name in choice.specific]),
         )
 
 
 def _facts(
-    verdict: _Verdict, members: Mapping[str, Fitted] | Mapping[str, Consolidation]
+    summarize: _Selection, members: Mapping[str, FittedMethod] | Mapping[str, Consolidation]
 ) -> dict[str, Any]:
     """Return what there is to tell of a blend, be it learnt or concluded."""
-    told = [*verdict.notes, *(note for each in members.values() for note in each.notes)]
+    told = [*summarize.notes, *(note for each in members.values() for note in each.notes)]
     return {
-        "trace": members[verdict.choice.closed[0]].trace,
+        "trace": members[summarize.choice.closed[0]].trace,
         "converged": all(each.converged for each in members.values()),
-        "level": verdict.level,
-        "probable": verdict.calibration is not None
-        or all(members[name].probable for name in verdict.choice.closed),
-        "one_truth": verdict.one_truth,
-        "choice": verdict.choice,
+        "threshold": summarize.level,
+        "is_probability": summarize.calibration is not None
+        or all(members[name].is_probability for name in summarize.choice.closed),
+        "one_truth": summarize.one_truth,
+        "selection": summarize.choice,
         "notes": tuple(dict.fromkeys(told)),
     }
 
 
 def _blend(
-    trials: Mapping[str, Sequence[Trial]], court: Court, view: View, most: int
+    trials: Mapping[str, Sequence[FoldScore]], court: CrossValidation, view: View, most: int
 ) -> tuple[str, ...]:
     """Return the best candidate, and those that make it better in the mean."""
     folds = range(len(court.folds))
@@ -212,7 +226,9 @@ def _blend(
     def losses(names: Sequence[str]) -> FloatArray:
         return np.array(
             [
-                court.hear(at, view, mean_of([trials[name][at].foretold[view] for name in names]))
+                court.loss(
+                    at, view, mean_of([trials[name][at].predictions[view] for name in names])
+                )
                 for at in folds
             ]
         )
@@ -245,7 +261,7 @@ def _less(losses: FloatArray, before: FloatArray, *, errors: float) -> bool:
 
 
 def _ranked(
-    candidates: Mapping[str, MethodParameters], trials: Mapping[str, Sequence[Trial]]
-) -> tuple[Judged, ...]:
-    judged = [verdict(name, candidates[name], found) for name, found in trials.items()]
+    candidates: Mapping[str, MethodParameters], trials: Mapping[str, Sequence[FoldScore]]
+) -> tuple[CandidateScore, ...]:
+    judged = [summarize(name, candidates[name], found) for name, found in trials.items()]
     return tuple(sorted(judged, key=lambda each: (-len(each.closed), each.loss("closed"))))

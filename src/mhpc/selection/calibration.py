@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import isotonic_regression
 
-from mhpc.data.selection import GoldGain
+from mhpc.data.selection import GoldCalibration
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, Matrix, Sparse, by_rows, dense
-from mhpc.selection.cross_validation import Court, Trial, mean_of
+from mhpc.selection.cross_validation import CrossValidation, FoldScore, mean_of
 
 _BINS = 200
 _SLOPE = 1e-6
@@ -46,7 +46,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class CalibrationSample:
     """Scores of instances, and what hidden answers to them say."""
 
     scores: Matrix
@@ -56,7 +56,7 @@ class Heard:
     scope: Sparse | None
 
 
-def calibrate(parts: Iterable[Heard]) -> Calibration:
+def calibrate(parts: Iterable[CalibrationSample]) -> Calibration:
     """Return the map under which scores are the mean of what was said at them.
 
     Cells are binned by score, means made to rise (isotonic regression), an answer counting by its
@@ -77,7 +77,7 @@ def calibrate(parts: Iterable[Heard]) -> Calibration:
     return Calibration(np.append(0.0, mean), np.append(0.0, rising))
 
 
-def _edges(parts: list[Heard]) -> FloatArray:
+def _edges(parts: list[CalibrationSample]) -> FloatArray:
     """Return borders between bins that hold about equally much of all scores."""
     sample = np.concatenate(
         [values[values > 0][:: max(1, len(values) // 100_000)] for values, _, _ in _all(parts)]
@@ -91,11 +91,11 @@ def _edges(parts: list[Heard]) -> FloatArray:
     return np.unique(ordered[at])
 
 
-def _all(parts: list[Heard]) -> Iterable[tuple[FloatArray, FloatArray, FloatArray]]:
+def _all(parts: list[CalibrationSample]) -> Iterable[tuple[FloatArray, FloatArray, FloatArray]]:
     return (block for part in parts for block in _blocks(part))
 
 
-def _blocks(part: Heard) -> Iterable[tuple[FloatArray, FloatArray, FloatArray]]:
+def _blocks(part: CalibrationSample) -> Iterable[tuple[FloatArray, FloatArray, FloatArray]]:
     """Give scores, what was said, and weights of the cells, some answers at a time."""
     K = part.said.shape[1]
     step = max(1, _BLOCK // K)
@@ -116,8 +116,8 @@ _CALIBRATION_BINS = 10
 
 
 def calibrated(
-    court: Court, members: Sequence[Sequence[Trial]]
-) -> tuple[Calibration, GoldGain | None]:
+    court: CrossValidation, members: Sequence[Sequence[FoldScore]]
+) -> tuple[Calibration, GoldCalibration | None]:
     """Return how scores are to be read, and what gold was worth in that, if there is enough."""
     parts = [_heard(court, members, at) for at in range(len(court.folds))]
     answers = [part for at, part in enumerate(parts) if at != court.gold] or parts
@@ -125,18 +125,22 @@ def calibrated(
     if court.gold is None or len(parts[court.gold].instance) < ENOUGH:
         return told, None
     known = parts[court.gold]
-    return calibrate([known]), GoldGain(len(known.instance), _error(told, known), _crossed(known))
+    return calibrate([known]), GoldCalibration(
+        len(known.instance), _error(told, known), _crossed(known)
+    )
 
 
-def _heard(court: Court, members: Sequence[Sequence[Trial]], at: int) -> Heard:
-    hidden = court.folds[at].hidden
+def _heard(
+    court: CrossValidation, members: Sequence[Sequence[FoldScore]], at: int
+) -> CalibrationSample:
+    hidden = court.folds[at].test
     scope = None if hidden.scope is None else hidden.scope[hidden.source]
-    scores = mean_of([tried[at].score for tried in members])
+    scores = mean_of([successive_halving[at].score for successive_halving in members])
     weight = np.ones(len(hidden.source)) if at == court.gold else court.weight[at]
-    return Heard(scores, hidden.instance, hidden.augmented, weight, scope)
+    return CalibrationSample(scores, hidden.instance, hidden.augmented, weight, scope)
 
 
-def _crossed(known: Heard) -> float:
+def _crossed(known: CalibrationSample) -> float:
     """Return the error on either half of what is known, calibrated on the other."""
     first = np.arange(len(known.instance)) % 2 == 0
     halves = (_some(known, first), _some(known, ~first))
@@ -144,7 +148,7 @@ def _crossed(known: Heard) -> float:
     return float(np.mean(errors))
 
 
-def _some(known: Heard, rows: BoolArray) -> Heard:
+def _some(known: CalibrationSample, rows: BoolArray) -> CalibrationSample:
     return replace(
         known,
         instance=known.instance[rows],
@@ -154,7 +158,7 @@ def _some(known: Heard, rows: BoolArray) -> Heard:
     )
 
 
-def _error(calibration: Calibration, known: Heard) -> float:
+def _error(calibration: Calibration, known: CalibrationSample) -> float:
     """Return the mean distance between score and share of true labels, over bins of scores."""
     scores = dense(calibration(known.scores)[known.instance])
     true = dense(known.said)

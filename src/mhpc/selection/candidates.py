@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mhpc.data.panel import Panel, Parts
+from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TooLargeError
 from mhpc.methods.base import MethodParameters
@@ -10,13 +10,13 @@ from mhpc.methods.one_truth import fits
 from mhpc.methods.registry import make_method
 
 _LOCAL = {
-    "votes": "each", "neighbours": 30, "shrink": "answers", "sigma": None, "fill": 0.3,
-    "max_iter": 0, "sources": "independent",
+    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
+    "max_iter": 0, "source_weights": "learned",
 }  # fmt: skip
 """mpc-u past the paper: a local graph with the reach of the data, smoothing that gives way to
 evidence, what sources left open filled in by popularity, kin heard as one voice."""
 
-_INDEPENDENT = {"sources": "independent"}
+_INDEPENDENT = {"source_weights": "learned"}
 
 # Both are in the order of preference among equals: simple ones first, but where no answer holds two
 # labels first the one that knows it.
@@ -58,7 +58,7 @@ def candidates_in(
     fitting, notes = dict[str, MethodParameters](), list[str]()
     for name, method in candidates_for(one_truth, that_learn=that_learn).items():
         try:
-            method.refuse_what_does_not_fit(taxonomy)
+            method.check_label_memory(taxonomy)
         except TooLargeError as error:
             notes.append(f"{name} was not tried: {error}")
         else:
@@ -71,9 +71,9 @@ def unjudged(one_truth: bool, candidates: Mapping[str, MethodParameters]) -> str
     return next(name for name in UNJUDGED["one" if one_truth else "sets"] if name in candidates)
 
 
-def one_truth_in(parts: Parts) -> bool:
+def one_truth_in(parts: PanelPartitions) -> bool:
     """Tell whether no answer holds two labels of which neither implies the other."""
-    (several,) = parts.total(_several)
+    (several,) = parts.sum(_several)
     return several == 0
 
 

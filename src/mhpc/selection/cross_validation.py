@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, Parts, Whole
-from mhpc.data.profiles import Kinship
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.profiles import SourceDependence
 from mhpc.data.scorecard import View
-from mhpc.data.selection import Judged
+from mhpc.data.selection import CandidateScore
 from mhpc.errors import MhpcWarning
 from mhpc.methods.base import Method, MethodParameters
-from mhpc.methods.channel.em import claims
-from mhpc.methods.source_weights import heard, kinship_of
+from mhpc.methods.channel.em import read_answers
+from mhpc.methods.source_weights import panel_dependence, weight_answers
 from mhpc.numerics.arrays import (
     Block,
     BoolArray,
@@ -28,14 +28,14 @@ from mhpc.numerics.arrays import (
     by_rows,
     dense,
 )
-from mhpc.system.checkpoints import finished
+from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
-from mhpc.system.parallel import in_workers
+from mhpc.system.parallel import process_map
 
 FEW_SOURCES = 12
 """Up to so many sources whole sources are hidden; of more, single answers."""
 
-KIN = 0.3
+DEPENDENT = 0.3
 """From this kinship on a source is taken away together with a hidden one: a copy that stays would
 reward methods for repeating it."""
 
@@ -44,11 +44,11 @@ reward methods for repeating it."""
 class Fold:
     """A panel without some answers, and the answers that were hidden from it."""
 
-    rest: Panel
-    hidden: Panel
+    train: Panel
+    test: Panel
 
 
-def folds(panel: Panel, kin: Kinship, *, count: int, seed: int) -> list[Fold]:
+def folds(panel: Panel, kin: SourceDependence, *, count: int, seed: int) -> list[Fold]:
     """Return at most `count` ways to hide a part of the panel; none where nothing can be told.
 
     That is so with one source: what it says of an instance is all there is to foretell it from.
@@ -65,7 +65,7 @@ def folds(panel: Panel, kin: Kinship, *, count: int, seed: int) -> list[Fold]:
     return found
 
 
-def gold_fold(panel: Panel) -> list[Fold]:
+def make_gold_fold(panel: Panel) -> list[Fold]:
     """Return the fold in which what is known is hidden, if anything is known."""
     return list(_fold(panel, panel.by_gold, panel.by_gold))
 
@@ -79,14 +79,14 @@ def _by_answer(
 
 
 def _by_source(
-    panel: Panel, kin: Kinship, sources: np.ndarray, count: int, rng: np.random.Generator
+    panel: Panel, kin: SourceDependence, sources: np.ndarray, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[BoolArray, BoolArray]]:
     """Give the answers to hide and those to take away with them."""
     group = rng.permutation(len(sources)) % max(1, min(count, len(sources)))
     for at in range(int(group.max()) + 1 if count else 0):
         some = sources[group == at]
         hidden = np.isin(panel.source, some)
-        family = np.asarray(kin.alike[some].max(axis=0).toarray()).ravel() > KIN
+        family = np.asarray(kin.matrix[some].max(axis=0).toarray()).ravel() > DEPENDENT
         away = hidden | family[panel.source]
         # Where all are kin, nobody would be left to foretell from.
         away &= ~panel.by_gold
@@ -104,7 +104,9 @@ def _fold(panel: Panel, hidden: BoolArray, away: BoolArray) -> Iterator[Fold]:
 _CELLS = 1 << 20
 
 
-def surprise(scores: Matrix, instance: IntArray, said: Sparse, scope: Sparse | None) -> FloatArray:
+def log_rank_loss(
+    scores: Matrix, instance: IntArray, said: Sparse, scope: Sparse | None
+) -> FloatArray:
     """Return how surprising each answer is, (A,): 0 where its labels stand first, 1 where last.
 
     The mean, over the labels said, of log(1 + rank) / log(1 + K), rank 0 being the top: the step
@@ -158,73 +160,75 @@ def _surprise(foretold: FloatArray, said: Sparse, allowed: BoolArray | None) -> 
 
 VIEWS: tuple[View, ...] = ("specific", "closed")
 
-JUDGED = 4_000_000
+MAX_CELLS = 4_000_000
 """Instances x labels that are judged on at most; more instances would tell little more."""
 
 
 @dataclass(frozen=True, eq=False)
-class Court:
+class CrossValidation:
     """Folds of a panel, and what is to be foretold in each; `gold` is where what is known is."""
 
     folds: Sequence[Fold]
-    said: Sequence[Mapping[View, Sparse]]
+    targets: Sequence[Mapping[View, Sparse]]
     weight: Sequence[FloatArray]
     gold: int | None = None
 
-    def only(self, at: int) -> "Court":
+    def only(self, at: int) -> "CrossValidation":
         """Return the court with one of its folds, which is what a worker needs."""
-        return Court([self.folds[at]], [self.said[at]], [self.weight[at]])
+        return CrossValidation([self.folds[at]], [self.targets[at]], [self.weight[at]])
 
-    def hear(self, at: int, view: View, foretold: Matrix) -> float:
+    def loss(self, at: int, view: View, foretold: Matrix) -> float:
         """Return the mean surprise of a fold's hidden answers, each by its weight."""
-        hidden = self.folds[at].hidden
+        hidden = self.folds[at].test
         scope = None if hidden.scope is None else hidden.scope[hidden.source]
-        values = surprise(foretold, hidden.instance, self.said[at][view], scope)
+        values = log_rank_loss(foretold, hidden.instance, self.targets[at][view], scope)
         told = ~np.isnan(values)
         return float(np.average(values[told], weights=self.weight[at][told])) if told.any() else 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class FoldScore:
     """What a candidate made of one fold: what it foretells, and what it holds true."""
 
-    foretold: Mapping[View, Matrix]
+    predictions: Mapping[View, Matrix]
     score: Matrix
-    surprise: tuple[float, float]
+    loss: tuple[float, float]
     seconds: float
 
 
-def summon(parts: Parts, *, count: int, seed: int) -> Court:
+def make_folds(parts: PanelPartitions, *, count: int, seed: int) -> CrossValidation:
     """Return the folds to judge on; of many instances a sample."""
-    panel = parts.sample(max(100, JUDGED // max(len(parts.taxonomy), 1)))
-    kin = kinship_of(panel)
-    weighted = heard(panel, kin)
+    panel = parts.sample(max(100, MAX_CELLS // max(len(parts.taxonomy), 1)))
+    kin = panel_dependence(panel)
+    weighted = weight_answers(panel, kin)
     found = folds(weighted, kin, count=count, seed=seed)
-    known = gold_fold(weighted)
+    known = make_gold_fold(weighted)
     found += known
-    return Court(
+    return CrossValidation(
         gold=len(found) - 1 if known else None,
-        folds=[Fold(_unweighted(fold.rest), fold.hidden) for fold in found],
-        said=[{"specific": claims(fold.hidden), "closed": fold.hidden.augmented} for fold in found],
+        folds=[Fold(_unweighted(fold.train), fold.test) for fold in found],
+        targets=[
+            {"specific": read_answers(fold.test), "closed": fold.test.augmented} for fold in found
+        ],
         # A fresh competent source is to be foretold: by skill, and kin together as one.
-        weight=[np.asarray(fold.hidden.weight) for fold in found],
+        weight=[np.asarray(fold.test.weight) for fold in found],
     )
 
 
-def attempt(method: Method, court: Court, at: int) -> Trial:
+def score_fold(method: Method, court: CrossValidation, at: int) -> FoldScore:
     """Let a method foretell the hidden answers of one fold."""
     began = time.perf_counter()
     with warnings.catch_warnings():
         # Whether it settles is told when it is run for good.
         warnings.simplefilter("ignore", MhpcWarning)
-        found = method.consolidate(court.folds[at].rest)
-    foretold = {view: found.foretold(view) for view in VIEWS}
+        found = method.consolidate(court.folds[at].train)
+    foretold = {view: found.predict_answers(view) for view in VIEWS}
     seconds = time.perf_counter() - began
-    specific, closed = (court.hear(at, view, foretold[view]) for view in VIEWS)
-    return Trial(foretold, found.score, (specific, closed), seconds)
+    specific, closed = (court.loss(at, view, foretold[view]) for view in VIEWS)
+    return FoldScore(foretold, found.score, (specific, closed), seconds)
 
 
-def judge(
+def cross_validate(
     panel: Panel,
     candidates: Mapping[str, Method],
     *,
@@ -232,7 +236,7 @@ def judge(
     seed: int = 0,
     jobs: int = 1,
     progress: Progress = silent,
-) -> tuple[Judged, ...]:
+) -> tuple[CandidateScore, ...]:
     """Return how well every candidate foretells hidden answers; nothing where none can be hidden.
 
     Parameters
@@ -250,13 +254,13 @@ def judge(
     progress : callable
         Told after every trial.
     """
-    court = summon(Whole(panel), count=count, seed=seed)
+    court = make_folds(SinglePartition(panel), count=count, seed=seed)
     tasks = [
         (method, court.only(at)) for method in candidates.values() for at in range(len(court.folds))
     ]
     found: dict[int, _Outcome] = {}
     progress("judging", 0, len(tasks))
-    outcomes = in_workers(_tried, tasks, jobs=jobs) if jobs > 1 else enumerate(map(_tried, tasks))
+    outcomes = process_map(_tried, tasks, jobs=jobs) if jobs > 1 else enumerate(map(_tried, tasks))
     for at, outcome in outcomes:
         found[at] = outcome
         progress("judging", len(found), len(tasks))
@@ -272,21 +276,21 @@ _Outcome: TypeAlias = tuple[tuple[float, float], float]
 """Surprise in both views, and seconds."""
 
 
-def _tried(task: tuple[Method, Court]) -> _Outcome:
-    trial = attempt(task[0], task[1], 0)
-    return trial.surprise, trial.seconds
+def _tried(task: tuple[Method, CrossValidation]) -> _Outcome:
+    trial = score_fold(task[0], task[1], 0)
+    return trial.loss, trial.seconds
 
 
-def _summed(name: str, method: Method, outcomes: Sequence[_Outcome]) -> Judged:
-    specific, closed = zip(*(surprise for surprise, _ in outcomes), strict=True)
+def _summed(name: str, method: Method, outcomes: Sequence[_Outcome]) -> CandidateScore:
+    specific, closed = zip(*(log_rank_loss for log_rank_loss, _ in outcomes), strict=True)
     parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
     seconds = sum(seconds for _, seconds in outcomes)
-    return Judged(name, method.name, parameters, specific, closed, seconds)
+    return CandidateScore(name, method.name, parameters, specific, closed, seconds)
 
 
-def verdict(name: str, method: Method, trials: Sequence[Trial]) -> Judged:
+def summarize(name: str, method: Method, trials: Sequence[FoldScore]) -> CandidateScore:
     """Sum up the trials of a candidate."""
-    return _summed(name, method, [(trial.surprise, trial.seconds) for trial in trials])
+    return _summed(name, method, [(trial.loss, trial.seconds) for trial in trials])
 
 
 def mean_of(matrices: Sequence[Matrix]) -> Matrix:
@@ -312,14 +316,14 @@ _REACH = 1.1
 """How much worse than the best a candidate may be in the first fold and still be tried on."""
 
 
-def tried(
-    candidates: Mapping[str, MethodParameters], court: Court, progress: Progress
-) -> dict[str, list[Trial]]:
+def successive_halving(
+    candidates: Mapping[str, MethodParameters], court: CrossValidation, progress: Progress
+) -> dict[str, list[FoldScore]]:
     """Try all on the first fold, and on the others the better half, if it is in reach of the best.
 
     So all that is tried costs about as much as every candidate twice and a half.
     """
-    trials: dict[str, list[Trial]] = {}
+    trials: dict[str, list[FoldScore]] = {}
     most = len(candidates) * len(court.folds)
     for name, method in candidates.items():
         progress("judging", len(trials), most)
@@ -334,14 +338,14 @@ def tried(
     return trials
 
 
-def _trial(name: str, method: MethodParameters, court: Court, at: int) -> Trial:
-    return finished(f"{name} tried on fold {at}", partial(attempt, method, court, at))
+def _trial(name: str, method: MethodParameters, court: CrossValidation, at: int) -> FoldScore:
+    return checkpointed(f"{name} tried on fold {at}", partial(score_fold, method, court, at))
 
 
-def _behind(trials: Mapping[str, Sequence[Trial]], name: str) -> float:
+def _behind(trials: Mapping[str, Sequence[FoldScore]], name: str) -> float:
     """Return how many times the best's a first trial's surprise was, in the better of its views."""
     return min(
-        trials[name][0].surprise[view]
-        / max(min(other[0].surprise[view] for other in trials.values()), 1e-12)
+        trials[name][0].loss[view]
+        / max(min(other[0].loss[view] for other in trials.values()), 1e-12)
         for view in (0, 1)
     )

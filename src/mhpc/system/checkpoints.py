@@ -18,16 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from mhpc.errors import MhpcWarning, UnreadableError, counted, quoted
+from mhpc.errors import MhpcWarning, UnreadableError, pluralize, quote_list
 from mhpc.system.files import temporary_folder
 
-Outcome = TypeVar("Outcome")
+ResultT = TypeVar("ResultT")
 
-GOES_ON = "--resume goes on from what was finished"
+RESUME_HINT = "--resume goes on from what was finished"
 """What an error is noted with that leaves something to go on from."""
 
 
-class Keeper(Protocol):
+class Checkpointer(Protocol):
     """Keeps what stages gave, by their names."""
 
     def get(self, stage: str) -> Any | None:
@@ -40,11 +40,11 @@ class Keeper(Protocol):
         """Forget a stage, if it is kept."""
 
 
-_KEEPER: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+_KEEPER: ContextVar[Checkpointer | None] = ContextVar("keeper", default=None)
 
 
 @contextmanager
-def keeping(keeper: Keeper | None) -> Iterator[None]:
+def use_checkpoints(keeper: Checkpointer | None) -> Iterator[None]:
     """Let a keeper keep what is finished meanwhile; None: nobody keeps anything."""
     before = _KEEPER.set(keeper)
     try:
@@ -53,7 +53,7 @@ def keeping(keeper: Keeper | None) -> Iterator[None]:
         _KEEPER.reset(before)
 
 
-def finished(stage: str, work: Callable[[], Outcome]) -> Outcome:
+def checkpointed(stage: str, work: Callable[[], ResultT]) -> ResultT:
     """Return what a stage gave before, or do its work and keep it.
 
     Parameters
@@ -66,23 +66,23 @@ def finished(stage: str, work: Callable[[], Outcome]) -> Outcome:
     keeper = _KEEPER.get()
     if keeper is None:
         return work()
-    found: Outcome | None = keeper.get(stage)
+    found: ResultT | None = keeper.get(stage)
     if found is None:
-        with keeping(None):
+        with use_checkpoints(None):
             found = work()
         keeper.put(stage, found)
     return found
 
 
-def finished_in_steps(stage: str, work: Callable[[], Outcome]) -> Outcome:
-    """Return what `finished` returns; stages within it are kept until all of it is finished."""
+def checkpointed_steps(stage: str, work: Callable[[], ResultT]) -> ResultT:
+    """Return what `checkpointed` returns; stages within it are kept until all of it is finished."""
     keeper = _KEEPER.get()
     if keeper is None:
         return work()
-    found: Outcome | None = keeper.get(stage)
+    found: ResultT | None = keeper.get(stage)
     if found is None:
         steps = _Steps(keeper)
-        with keeping(steps):
+        with use_checkpoints(steps):
             found = work()
         keeper.put(stage, found)
         for step in steps.names:
@@ -93,7 +93,7 @@ def finished_in_steps(stage: str, work: Callable[[], Outcome]) -> Outcome:
 class _Steps:
     """A keeper that knows which stages it was asked for."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: Checkpointer) -> None:
         self.keeper, self.names = keeper, list[str]()
 
     def get(self, stage: str) -> Any | None:
@@ -114,12 +114,12 @@ KEY = "key.json"
 WORTH = 5.0
 """Seconds of work from which on it is kept: what went before is as quickly done again."""
 
-_OPEN: list["Kept"] = []
+_OPEN: list["CheckpointStore"] = []
 """What is being kept, for whoever has to say so when a run is interrupted."""
 
 
 @dataclass(eq=False)
-class Kept:
+class CheckpointStore:
     """Finished stages, a file each.
 
     Attributes
@@ -202,14 +202,14 @@ class Kept:
             return "no finished stage of an earlier run is kept"
         now = json.loads(json.dumps(self.key))
         changed = [name for name in now if before.get(name) != now[name]]
-        return f"since the earlier run {quoted(changed)} changed" if changed else ""
+        return f"since the earlier run {quote_list(changed)} changed" if changed else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What there is to say of stages that were taken."""
         if not self.taken:
             return ()
-        return (f"resumed: {counted(len(self.taken), 'stage')} taken from an earlier run",)
+        return (f"resumed: {pluralize(len(self.taken), 'stage')} taken from an earlier run",)
 
     def remove(self) -> None:
         """Remove all."""
@@ -219,28 +219,28 @@ class Kept:
         return self.folder / f"{hashlib.sha256(stage.encode()).hexdigest()[:24]}.npz"
 
 
-def kept_beside(output: Path) -> Path:
+def checkpoint_folder(output: Path) -> Path:
     """Return where the stages of a run into an output are kept."""
     return output.parent / f".{output.name}-kept"
 
 
 @contextmanager
-def kept(stages: Kept) -> Iterator[None]:
+def checkpoint_run(stages: CheckpointStore) -> Iterator[None]:
     """Keep stages meanwhile, and remove them if all goes well; else what goes wrong says so."""
     _OPEN.append(stages)
     try:
-        with keeping(stages):
+        with use_checkpoints(stages):
             yield
         stages.remove()
     except BaseException as error:
         if stages.any:
-            error.add_note(GOES_ON)
+            error.add_note(RESUME_HINT)
         raise
     finally:
         _OPEN.remove(stages)
 
 
-def can_go_on() -> bool:
+def can_resume() -> bool:
     """Tell whether a run that is ended now leaves something to go on from."""
     return any(stages.any for stages in _OPEN)
 

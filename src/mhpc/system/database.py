@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from mhpc.errors import UnwritableError, quoted
+from mhpc.errors import UnwritableError, quote_list
 
 _CLOSED = {
     "autoinstall_known_extensions": False,
@@ -96,7 +96,7 @@ def reason(error: duckdb.Error) -> str:
     text = str(error)
     place = re.search(r"on Line: (\d+)\nOriginal Line: (.*)", text)
     where = f", line {int(place[1]):,}" if place else ""
-    row = quoted([place[2].strip()]) if place else "a row"
+    row = quote_list([place[2].strip()]) if place else "a row"
     for pattern, said in _REASONS:
         if found := re.search(pattern, text):
             words = {name: _short(each) for name, each in found.groupdict().items()}

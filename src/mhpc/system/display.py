@@ -13,7 +13,7 @@ _PLAIN = {"\n", "\u200c", "\u200d"}
 """Line ends, and what joins or parts letters in some scripts."""
 
 
-def visible(text: str) -> str:
+def escape_control(text: str) -> str:
     r"""Return text with what a terminal would obey, or would not show, as Python spells it.
 
     >>> print(visible("\x1b[2Jbee"))

@@ -21,7 +21,7 @@ from typing import IO, BinaryIO, cast
 
 from mhpc.errors import OutputExistsError, UnwritableError
 
-steady = threading.RLock()
+stable_path = threading.RLock()
 """Held while folders are made or moved, so that nobody removes one in between."""
 
 _OPEN: dict[Path, Sequence[Path]] = {}
@@ -60,7 +60,7 @@ def temporary_folder(
     folder = above / f"{prefix}{os.urandom(8).hex()}"
     made = [each for each in folder.parents if not each.exists()]
     try:
-        with steady:
+        with stable_path:
             # Known before it is there: an interrupt in between leaves nothing.
             _OPEN[folder] = made
             above.mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,7 @@ except ImportError:  # pragma: no cover - Windows, where nothing is claimed
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """Claim a folder as long as the block lasts; the system gives it up when a process dies."""
     if fcntl is None:  # pragma: no cover
         yield
@@ -135,7 +135,7 @@ def claimed(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def is_claimed(folder: Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Tell whether a process that lives has claimed a folder; True where that is not known."""
     if fcntl is None:  # pragma: no cover
         return True
@@ -156,7 +156,7 @@ _EXCHANGE = 2
 """The flag by which both Linux and macOS exchange instead of replacing."""
 
 
-def exchange(one: Path, other: Path) -> bool:
+def exchange_folders(one: Path, other: Path) -> bool:
     """Let two paths change places; False where the system or the file system cannot do that."""
     paths = os.fsencode(one), os.fsencode(other)
     library = ctypes.CDLL(None) if os.name == "posix" else None
@@ -181,7 +181,7 @@ _YOUNG = 60.0
 
 
 @contextmanager
-def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
+def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
     """Give a folder beside the target to write into, and move it into place at the end.
 
     If anything goes wrong meanwhile, an interrupt included, what was there before is left and
@@ -189,10 +189,10 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
     removes. An existing target is refused without `force`, and even with it when it does not
     look like an output: a mistyped ``-o`` must not cost someone their files.
     """
-    refuse_existing(target, force=force)
+    check_output(target, force=force)
     # What a link points to is replaced, not the link.
     target = target.resolve() if target.is_symlink() else target
-    _refuse_two_at_once(target)
+    _check_single_run(target)
     with ExitStack() as stack:
         try:
             # An output is as open as the user's umask says.
@@ -203,16 +203,16 @@ def whole_folder(target: Path, *, force: bool) -> Iterator[Path]:
             raise UnwritableError(
                 f"{target} cannot be made: {error.strerror}; choose another"
             ) from None
-        stack.enter_context(claimed(beside))
+        stack.enter_context(folder_lock(beside))
         yield beside
-        refuse_existing(target, force=force)
+        check_output(target, force=force)
         _put_in_place(beside, target)
 
 
-def refuse_existing(target: Path, *, force: bool) -> None:
+def check_output(target: Path, *, force: bool) -> None:
     """Refuse a target that is there or cannot be made, before any work is done for it."""
     if not target.exists():
-        refuse_unwritable(target)
+        check_writable(target)
         return
     if not force:
         raise OutputExistsError(
@@ -223,10 +223,10 @@ def refuse_existing(target: Path, *, force: bool) -> None:
             f"{target} is not an output of mhpc (it has no {MARK}), so --force leaves it alone; "
             "choose another"
         )
-    _refuse_losing(target)
+    _check_nothing_lost(target)
 
 
-def _refuse_losing(target: Path) -> None:
+def _check_nothing_lost(target: Path) -> None:
     kept = sorted(path.name for path in target.iterdir() if path.name not in OUTPUTS)
     if kept:
         raise OutputExistsError(
@@ -235,7 +235,7 @@ def _refuse_losing(target: Path) -> None:
         )
 
 
-def refuse_unwritable(target: Path) -> None:
+def check_writable(target: Path) -> None:
     """Refuse a target whose folder is none or may not be written to."""
     try:
         str(target.absolute()).encode()
@@ -248,14 +248,14 @@ def refuse_unwritable(target: Path) -> None:
         raise UnwritableError(f"{target} cannot be made: {above} may not be written to")
 
 
-def _refuse_two_at_once(target: Path) -> None:
+def _check_single_run(target: Path) -> None:
     """Refuse while another run writes to the same target; remove what a killed one left."""
     own = re.compile(rf"\.{re.escape(target.name)}-[0-9a-f]{{16}}")
     beside = target.parent.iterdir() if target.parent.is_dir() else ()
     for other in [path for path in beside if own.fullmatch(path.name)]:
         # Another process may end, and remove its folder, while this one looks.
         with suppress(FileNotFoundError):
-            if is_claimed(other):
+            if is_locked(other):
                 raise OutputExistsError(
                     f"another run is writing to {target} (in {other.name}); wait until it has "
                     "ended, or choose another folder"
@@ -265,10 +265,10 @@ def _refuse_two_at_once(target: Path) -> None:
 
 
 def _put_in_place(beside: Path, target: Path) -> None:
-    if target.exists() and exchange(beside, target):
+    if target.exists() and exchange_folders(beside, target):
         # What was there before is now beside, and goes with it.
         return
-    with temporary_folder(f".{target.name}-old-", inside=target.parent) as old, steady:
+    with temporary_folder(f".{target.name}-old-", inside=target.parent) as old, stable_path:
         try:
             if target.exists():
                 target.rename(old / "run")
@@ -283,7 +283,7 @@ STDOUT = "-"
 
 
 @contextmanager
-def whole_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
+def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
     """Give a file to write into, which is moved into place at the end; ``-`` is standard output.
 
     A name that ends in ``.gz`` is packed. What is there is refused without `force`, and stays as
@@ -295,7 +295,7 @@ def whole_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(target)
-    refuse_target(path, force=force)
+    check_target(path, force=force)
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
@@ -304,7 +304,7 @@ def whole_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
         with temporary_folder(f".{path.name}-", inside=path.parent) as folder:
             with _opened(folder / "whole", packed=path.suffix == ".gz") as file:
                 yield file
-            with steady:
+            with stable_path:
                 (folder / "whole").replace(path)
     except BrokenPipeError:
         raise
@@ -314,7 +314,7 @@ def whole_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
         raise UnwritableError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def refuse_target(path: Path, *, force: bool) -> None:
+def check_target(path: Path, *, force: bool) -> None:
     """Refuse a target that cannot be a file, or is one already, before any work is done for it."""
     if not path.parent.is_dir():
         raise UnwritableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")

@@ -29,7 +29,7 @@ def memory_limit() -> int:
 
 
 @contextmanager
-def within_memory(budget: int | None) -> Iterator[None]:
+def use_memory_budget(budget: int | None) -> Iterator[None]:
     """Set how much memory work may take meanwhile; None: half of what is free."""
     before = _BUDGET.set(budget)
     try:
@@ -38,7 +38,7 @@ def within_memory(budget: int | None) -> Iterator[None]:
         _BUDGET.reset(before)
 
 
-def as_bytes(size: str | int | None) -> int | None:
+def parse_size(size: str | int | None) -> int | None:
     """Return a size in bytes: ``"6GB"``, ``"500 MB"``, ``"4GiB"`` or a number; None stays.
 
     >>> as_bytes("6GB")
@@ -54,7 +54,7 @@ def as_bytes(size: str | int | None) -> int | None:
     return int(number * (1024 if found[3] else 1000) ** power)
 
 
-def as_text(size: float) -> str:
+def format_size(size: float) -> str:
     """Return a size as people write it.
 
     >>> as_text(2_340_000_000), as_text(51_000), as_text(12)
@@ -113,5 +113,5 @@ def _of_container() -> int | None:
     return max(0, most - taken + idle)
 
 
-LEAST = 10**9
+MIN_DATABASE_MEMORY = 10**9
 """Bytes that DuckDB may at least hold of the cells that wait to be written; more goes to disk."""

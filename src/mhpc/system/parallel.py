@@ -24,14 +24,14 @@ from typing import TypeVar
 from mhpc.errors import MhpcWarning, WorkerError
 
 Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
+ResultT = TypeVar("ResultT")
 
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 @contextmanager
-def in_threads(count: int | None) -> Iterator[None]:
+def limit_threads(count: int | None) -> Iterator[None]:
     """Set how many threads work takes meanwhile; None: as many as there are cores."""
     before = _THREADS.set(count)
     try:
@@ -40,31 +40,31 @@ def in_threads(count: int | None) -> Iterator[None]:
         _THREADS.reset(before)
 
 
-def cores() -> int:
+def core_count() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def threads_at_once() -> int:
+def thread_count() -> int:
     """Return how many threads work takes."""
-    return _THREADS.get() or cores()
+    return _THREADS.get() or core_count()
 
 
-def ahead(
-    work: Callable[[Item], Outcome], items: Iterable[Item], *, threads: int | None = None
-) -> Iterator[Outcome]:
+def parallel_map(
+    work: Callable[[Item], ResultT], items: Iterable[Item], *, threads: int | None = None
+) -> Iterator[ResultT]:
     """Give the outcome of every item in its turn; arrays are worked on outside Python's lock.
 
-    Unless told, here or by `in_threads`, there are as many threads as cores.
+    Unless told, here or by `limit_threads`, there are as many threads as cores.
     """
-    threads = threads or threads_at_once()
+    threads = threads or thread_count()
     if threads < 2:
         yield from map(work, items)
         return
     pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[Outcome]] = deque()
+    waiting: deque[Future[ResultT]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
@@ -78,7 +78,7 @@ def ahead(
 
 
 @contextmanager
-def one_thread_each() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Let every call of BLAS and LAPACK take one thread meanwhile, whatever the environment says.
 
     Libraries that cannot be told, as Apple's, keep their own way.
@@ -107,9 +107,9 @@ begun: list[int] = []
 """How many processes were asked for, each time that some were."""
 
 
-def in_workers(
-    work: Callable[[Item], Outcome], items: Sequence[Item], *, jobs: int
-) -> Iterator[tuple[int, Outcome]]:
+def process_map(
+    work: Callable[[Item], ResultT], items: Sequence[Item], *, jobs: int
+) -> Iterator[tuple[int, ResultT]]:
     """Give the position and the outcome of every item, as they come.
 
     Parameters
@@ -151,8 +151,8 @@ def in_workers(
 
 
 def _in_pool(
-    work: Callable[[Item], Outcome], items: Mapping[int, Item], jobs: int
-) -> Iterator[tuple[int, Outcome]]:
+    work: Callable[[Item], ResultT], items: Mapping[int, Item], jobs: int
+) -> Iterator[tuple[int, ResultT]]:
     begun.append(jobs)
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(

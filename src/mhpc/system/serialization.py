@@ -19,7 +19,7 @@ from scipy import sparse
 from mhpc.data.summary import Model
 from mhpc.errors import UnreadableError
 from mhpc.parameters import Parameters
-from mhpc.read.files import refuse_bomb
+from mhpc.read.files import check_unpacked_size
 
 FORMAT = 1
 _DAMAGE = (
@@ -61,7 +61,7 @@ def read_model(folder: Path) -> Model:
 def read_frozen(path: Path) -> Any:
     """Read frozen data of this package, whatever they are, as `write_frozen` wrote them."""
     try:
-        refuse_bomb(path, "zip", str(path))
+        check_unpacked_size(path, "zip", str(path))
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             described = json.loads(arrays["description"].tobytes())
             if described["format"] != FORMAT:

@@ -17,7 +17,7 @@ from mhpc.data.scores import ScoredCells
 from mhpc.errors import UnwritableError
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.system.database import database, writing
-from mhpc.system.memory import LEAST, memory_budget
+from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
 
 AddScores: TypeAlias = Callable[[ScoredCells], None]
 AddLabels: TypeAlias = Callable[[IntArray, IntArray, FloatArray], None]
@@ -36,7 +36,9 @@ def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddSc
     at all if something goes wrong meanwhile.
     """
     with writing(path), _hidden_folder(path) as folder, database() as connection:
-        connection.execute(f"SET memory_limit = '{max(LEAST, memory_budget() // 4)}B'")
+        connection.execute(
+            f"SET memory_limit = '{max(MIN_DATABASE_MEMORY, memory_budget() // 4)}B'"
+        )
         connection.execute(f"SET temp_directory = {_literal(folder)}")
         connection.execute(f"CREATE TABLE cells ({_CELLS})")
         instance_ids, label_ids = (np.array(each.ids, dtype=object) for each in (instances, labels))

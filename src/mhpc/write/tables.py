@@ -10,15 +10,15 @@ from typing import Any, Literal, TextIO, TypeAlias, get_args
 import narwhals as nw
 import numpy as np
 
-from mhpc.data.decision import Outcome
-from mhpc.data.profiles import SourceFacts
+from mhpc.data.decision import LabelledScores
+from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import BLOCK_CELLS, scored_cells
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Votes
-from mhpc.errors import MissingExtraError, ParameterError, quoted
+from mhpc.errors import MissingExtraError, ParameterError, quote_list
 from mhpc.numerics.arrays import dense
-from mhpc.system.files import STDOUT, whole_file
-from mhpc.write.formats import FORMATS, SUFFIXES, What, format_by_name_of, make_format
+from mhpc.system.files import STDOUT, atomic_file
+from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_by_name_of, make_format
 
 Kind: TypeAlias = Literal["text", "number", "flag"]
 Block: TypeAlias = tuple[np.ndarray, ...]
@@ -40,7 +40,7 @@ class Table:
             yield from zip(*(column.tolist() for column in block), strict=True)
 
 
-def table_of(subject: Any, what: What) -> Table:
+def table_of(subject: Any, what: Content) -> Table:
     """Return whatever can be written as a table."""
     return _TABLES[what](subject)
 
@@ -77,7 +77,7 @@ def taxonomy_table(taxonomy: Taxonomy) -> Table:
     )
 
 
-def labels_table(outcome: Outcome) -> Table:
+def labels_table(outcome: LabelledScores) -> Table:
     """Return instance, label and score of every label that was chosen, as in ``labels.csv``."""
     chosen = outcome.chosen
     instances, labels = _ids(outcome.instances.ids), _ids(outcome.taxonomy.labels.ids)
@@ -90,7 +90,7 @@ def labels_table(outcome: Outcome) -> Table:
     return Table({"instance": "text", "label": "text", "score": "number"}, blocks)
 
 
-def scores_table(outcome: Outcome) -> Table:
+def scores_table(outcome: LabelledScores) -> Table:
     """Return instance, label, score and specific of every label with a score."""
     instances, labels = _ids(outcome.instances.ids), _ids(outcome.taxonomy.labels.ids)
 
@@ -102,7 +102,7 @@ def scores_table(outcome: Outcome) -> Table:
     return Table({"instance": "text", "label": "text", **numbers}, blocks)
 
 
-def wide_table(outcome: Outcome) -> Table:
+def wide_table(outcome: LabelledScores) -> Table:
     """Return a row an instance and a column a label: 1 where the instance has it, else 0."""
     chosen, labels = outcome.chosen, outcome.taxonomy.labels
     instances = _ids(outcome.instances.ids)
@@ -163,10 +163,10 @@ class _UnixLines:
         return self.file.write(line.removesuffix("\r\n") + "\n")
 
 
-def write_as(
+def write_content(
     target: str | Path,
     subject: Any,
-    what: What,
+    what: Content,
     *,
     format: str | None = None,  # noqa: A002 - what readers call it too
     parameters: Mapping[str, Any] | None = None,
@@ -190,7 +190,7 @@ def write_as(
         Whether a file that is there is replaced.
     """
     made = make_format(format or format_told(target), what, parameters)
-    with whole_file(target, force=force) as file:
+    with atomic_file(target, force=force) as file:
         made.write(file, subject, what)
 
 
@@ -202,23 +202,23 @@ def format_told(target: str | Path) -> str:
     if found is None:
         raise ParameterError(
             f"{target}: the name does not tell the format; end it in {', '.join(SUFFIXES)}, or "
-            f"say which: {quoted(list(FORMATS), most=20)}"
+            f"say which: {quote_list(list(FORMATS), most=20)}"
         )
     return found
 
 
-def write_sources(path: Path, sources: Sequence[SourceFacts]) -> None:
+def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
     """Write ``sources.csv``, a row a source."""
     header = (
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
         "wrong", "wrong_low", "wrong_high", "errs_under",
-        "voice", "kin", "kinship", "copy",
+        "independence", "nearest_source", "dependence", "copy",
     )  # fmt: skip
     rows = (
         (
             s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
-            s.errs[0].label if s.errs else None, s.voice, s.kin, s.kinship, s.copy,
+            s.weaknesses[0].label if s.weaknesses else None, s.independence, s.nearest_source, s.dependence, s.copy,
         )
         for s in sources
     )  # fmt: skip
@@ -243,7 +243,7 @@ def write_taxonomy(
         ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``spreadsheet`` or ``label-studio-config``;
         unless given, what the name of the file tells, else CSV.
     """
-    write_as(target, taxonomy, "taxonomy", format=format or format_by_name_of(target) or "csv")
+    write_content(target, taxonomy, "taxonomy", format=format or format_by_name_of(target) or "csv")
 
 
 def write_votes(
@@ -267,7 +267,7 @@ def write_votes(
         ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``spreadsheet``; unless given, what the name
         of the file tells, else CSV.
     """
-    write_as(target, votes, "votes", format=format or format_by_name_of(target) or "csv")
+    write_content(target, votes, "votes", format=format or format_by_name_of(target) or "csv")
 
 
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]

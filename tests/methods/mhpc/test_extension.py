@@ -6,22 +6,22 @@ from scipy import sparse
 
 from mhpc.methods.mhpc import knn as local
 from mhpc.methods.mhpc.knn import Solution, local_similarity, solve_local
-from mhpc.methods.mhpc.landmarks import Extension, Smoothable, solve_extension, vertices_of
+from mhpc.methods.mhpc.landmarks import GraphRows, LandmarkExtension, solve_extension, vertices_of
 from mhpc.numerics.arrays import FloatArray
 
 
-def instances(rows: int, *, seed: int = 0) -> Smoothable:
+def instances(rows: int, *, seed: int = 0) -> GraphRows:
     """Vectors of thirds, some of them equal, with one to three answers."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (rows, 3)) / 3
     values = np.hstack([X, rng.random((rows, 2)).round(1)])
     n = rng.integers(1, 3, rows).astype(float)
-    return Smoothable(sparse.csr_array(X), sparse.csr_array(values), n)
+    return GraphRows(sparse.csr_array(X), sparse.csr_array(values), n)
 
 
 def solved(
-    rows: Smoothable, *, neighbours: int = 4, sigma: float | None = 0.4, lam: float = 3.0
-) -> tuple[Extension, Solution]:
+    rows: GraphRows, *, neighbours: int = 4, sigma: float | None = 0.4, lam: float = 3.0
+) -> tuple[LandmarkExtension, Solution]:
     return solve_extension(vertices_of(rows), neighbours=neighbours, sigma=sigma, lam=lam)
 
 
@@ -35,7 +35,7 @@ def test_equal_instances_are_one_vertex_that_counts_them() -> None:
 
 def test_instances_with_unlike_evidence_are_two_vertices() -> None:
     row = instances(1)
-    both = Smoothable(
+    both = GraphRows(
         sparse.vstack([row.compared] * 2, format="csr"),
         sparse.vstack([row.values] * 2, format="csr"),
         np.array([1.0, 2.0]),
@@ -70,7 +70,9 @@ def test_an_instance_that_is_a_vertex_takes_its_solution_as_it_is() -> None:
     assert extension(rows).tolist() == solution.values[vertex].tolist()
 
 
-def row_by_loops(extension: Extension, x: FloatArray, y: FloatArray, n: float) -> FloatArray:
+def row_by_loops(
+    extension: LandmarkExtension, x: FloatArray, y: FloatArray, n: float
+) -> FloatArray:
     """Solve row i of the whole system for z_i, the landmarks' z being known."""
     X = extension.landmarks.vectors.toarray()
     far = [float(np.sqrt(np.sum((x - other) ** 2))) for other in X]

@@ -11,7 +11,7 @@ from mhpc.methods.mhpc import knn as local
 from mhpc.methods.mhpc import make_smoother
 from mhpc.methods.mhpc.algorithm import STRONGEST, closed_form_matrix
 from mhpc.methods.mhpc.knn import solution_of
-from mhpc.methods.mhpc.landmarks import Smoothable, solve_extension, vertices_of
+from mhpc.methods.mhpc.landmarks import GraphRows, solve_extension, vertices_of
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.cholesky import solve_positive_definite
 
@@ -149,14 +149,14 @@ def test_no_rows_are_smoothed_to_no_rows(neighbours: int | None) -> None:
 @pytest.mark.parametrize("lam", [1.0, 1e8, 1e300])
 @pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])
 def test_an_instance_far_from_all_landmarks_keeps_its_own_value(lam: float, sigma: float) -> None:
-    def smoothable(X: FloatArray) -> Smoothable:
-        return Smoothable(sparse.csr_array(X), sparse.csr_array(X), np.ones(len(X)))
+    def graph_rows(X: FloatArray) -> GraphRows:
+        return GraphRows(sparse.csr_array(X), sparse.csr_array(X), np.ones(len(X)))
 
     extension, _ = solve_extension(
-        vertices_of(smoothable(VALUES)), neighbours=3, sigma=sigma, lam=lam
+        vertices_of(graph_rows(VALUES)), neighbours=3, sigma=sigma, lam=lam
     )
     far = np.array([[1e6, 0.0]])
-    found = extension(smoothable(far))
+    found = extension(graph_rows(far))
     assert np.isfinite(found).all()
     if sigma < 1:
         np.testing.assert_allclose(found, far)

@@ -9,20 +9,20 @@ import pytest
 from scipy import sparse
 
 import mhpc
-from mhpc.data.panel import Whole
+from mhpc.data.panel import SinglePartition
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import ParameterError, TooLargeError
 from mhpc.methods import mhpc as smoothing
 from mhpc.methods.mhpc.landmarks import UNREACHED
-from mhpc.methods.source_weights import heard
+from mhpc.methods.source_weights import weight_answers
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import dense
-from mhpc.system.memory import within_memory
+from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
 
 BEYOND: dict[str, Any] = {
-    "votes": "each", "neighbours": 4, "shrink": "answers", "sigma": None, "fill": 0.3, "lam": 3.0,
+    "votes": "each", "n_neighbors": 4, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3, "lam": 3.0,
     "max_iter": 0,
 }  # fmt: skip
 
@@ -34,12 +34,12 @@ SOLVERS: tuple[smoothing.Solver, ...] = ("exact", "graph")
     "parameters",
     [
         BEYOND,
-        {**BEYOND, "sources": "independent"},
+        {**BEYOND, "source_weights": "learned"},
         {**BEYOND, "average": "all-sources"},
         {**BEYOND, "votes": "augmented"},
-        {"neighbours": 3, "lam": 2.0, "max_iter": 0},
-        {"neighbours": 3, "lam": 2.0, "max_iter": 0, "graph": "augmented"},
-        {"neighbours": 3, "lam": 2.0, "max_iter": 0, "votes": "augmented", "graph": "raw"},
+        {"n_neighbors": 3, "lam": 2.0, "max_iter": 0},
+        {"n_neighbors": 3, "lam": 2.0, "max_iter": 0, "graph": "augmented"},
+        {"n_neighbors": 3, "lam": 2.0, "max_iter": 0, "votes": "augmented", "graph": "raw"},
     ],
     ids=["beyond", "independent", "all-sources", "augmented", "raw", "on augmented", "on raw"],
 )
@@ -72,7 +72,7 @@ def test_with_scopes_the_solution_is_exact_too() -> None:
 def test_without_neighbours_the_graph_joins_fifteen() -> None:
     panel = small_panel(instances=40)
     here, there = (
-        mhpc.MHPC(solver="graph", neighbours=neighbours).consolidate(panel)
+        mhpc.MHPC(solver="graph", n_neighbors=neighbours).consolidate(panel)
         for neighbours in (None, 15)
     )
     assert dense(here.score).tobytes() == dense(there.score).tobytes()
@@ -99,11 +99,11 @@ def test_the_trace_says_what_the_solve_did() -> None:
 
 def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
     panel = small_panel(instances=40)
-    fitted = mhpc.MPCU(**BEYOND, landmarks=20).fit(Whole(panel))
-    whole = fitted.views(panel)
+    fitted = mhpc.MPCU(**BEYOND, landmarks=20).fit(SinglePartition(panel))
+    whole = fitted.predict(panel)
     sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     for i in range(len(panel.instances)):
-        alone = sent.views(panel.part(np.array([i])))
+        alone = sent.predict(panel.part(np.array([i])))
         np.testing.assert_allclose(dense(alone.score)[0], dense(whole.score)[i], atol=1e-12)
         np.testing.assert_allclose(dense(alone.specific)[0], dense(whole.specific)[i], atol=1e-12)
 
@@ -111,7 +111,7 @@ def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
 def test_an_exact_run_is_fitted_as_a_graph() -> None:
     panel = small_panel(instances=40)
     here, there = (
-        dense(mhpc.MPCU(**BEYOND, solver=solver).fit(Whole(panel)).views(panel).score)
+        dense(mhpc.MPCU(**BEYOND, solver=solver).fit(SinglePartition(panel)).predict(panel).score)
         for solver in SOLVERS
     )
     assert here.tobytes() == there.tobytes()
@@ -121,7 +121,7 @@ def test_labels_that_no_path_reaches_are_ranked_by_popularity() -> None:
     # Nothing joins p to the birds; finch is said twice as often as oak.
     rows: list[Row] = [("p", "ann", "monarda"), ("q", "ann", "finch"), ("r", "ann", "finch")]
     rows += [("r", "bob", "oak")]
-    method = mhpc.MPCU(solver="graph", sigma=1e-3, neighbours=1, lam=1.0)
+    method = mhpc.MPCU(solver="graph", sigma=1e-3, n_neighbors=1, lam=1.0)
     scores = dense(method.consolidate(panel_of(rows)).score)[0]
     at = GARDEN.labels.positions
     assert scores[at["finch"]] > scores[at["oak"]] > 0 == scores[at["fuchsia"]]
@@ -142,7 +142,7 @@ def test_labels_that_nobody_said_change_nothing() -> None:
     rows: list[Row] = [("x", "s", "b"), ("y", "t", "e"), ("y", "s", "b"), ("z", "s", "e")]
     small = build_taxonomy(["a", "b", "e"], [("b", "a"), ("e", "a")])
     for solver in SOLVERS:
-        method = mhpc.MHPC(lam=2, neighbours=2, solver=solver, max_iter=0)
+        method = mhpc.MHPC(lam=2, n_neighbors=2, solver=solver, max_iter=0)
         here = dense(method.consolidate(panel_of(rows, DAG)).score)
         there = dense(method.consolidate(panel_of(rows, small)).score)
         np.testing.assert_allclose(here[:, [0, 1, 4]], there, atol=1e-12)
@@ -160,7 +160,7 @@ def test_few_instances_are_solved_exactly_and_many_on_a_graph(
     assert many.notes[0] == "solver: graph, since 40 distinct instances are more than 20"
     assert many.notes[1] == "solved on 40 distinct of 42 landmarks, by a factor"
     # Twins differ by nothing, not even where answers are weighted: they were asked alike.
-    method = mhpc.MPCU(**{**BEYOND, "sources": "independent"})
+    method = mhpc.MPCU(**{**BEYOND, "source_weights": "learned"})
     assert "40 distinct" in method.consolidate(panel).notes[0]
 
 
@@ -173,7 +173,7 @@ def test_equal_instances_count_once_among_the_many(monkeypatch: pytest.MonkeyPat
 
 def test_what_does_not_fit_is_solved_on_a_graph_or_refused() -> None:
     panel = small_panel(instances=40)
-    with within_memory(1):
+    with use_memory_budget(1):
         found = mhpc.MPCU(**BEYOND).consolidate(panel)
         assert found.notes[0].startswith("solver: graph, since 10 kB are more than may be used")
         with pytest.raises(TooLargeError, match="solver=graph"):
@@ -188,13 +188,13 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None
 
 def test_what_does_not_go_together_is_refused_when_fitted() -> None:
     with pytest.raises(ParameterError, match="fill = 0.3 is not allowed with votes = 'raw'"):
-        mhpc.MHPC(fill=0.3).fit(Whole(small_panel(instances=40)))
+        mhpc.MHPC(fill_strength=0.3).fit(SinglePartition(small_panel(instances=40)))
 
 
 def test_weights_are_heard_on_the_graph() -> None:
     panel = small_panel(instances=40)
-    here = mhpc.MPCU(**{**BEYOND, "sources": "independent"}, solver="graph").consolidate(panel)
-    there = mhpc.MPCU(**BEYOND, solver="graph").consolidate(heard(panel))
+    here = mhpc.MPCU(**{**BEYOND, "source_weights": "learned"}, solver="graph").consolidate(panel)
+    there = mhpc.MPCU(**BEYOND, solver="graph").consolidate(weight_answers(panel))
     np.testing.assert_allclose(dense(here.score), dense(there.score), atol=1e-12)
     ones = replace(panel, weight=np.ones(len(panel.instance)))
     plain, weighted = (

@@ -8,11 +8,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import mhpc
-from mhpc.data.hierarchy import descended
-from mhpc.data.panel import Average, Whole
+from mhpc.data.hierarchy import fill_down
+from mhpc.data.panel import Average, SinglePartition
 from mhpc.errors import ParameterError
 from mhpc.methods.mhpc.algorithm import support_in
-from mhpc.methods.source_weights import heard
+from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, Row, panel_of, small_panel
 
@@ -46,13 +46,13 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
 ) -> None:
     panel = small_panel()
     method = mhpc.MHPC(
-        lam=3, neighbours=neighbours, sigma=sigma, shrink=shrink, votes="each", max_iter=0
+        lam=3, n_neighbors=neighbours, sigma=sigma, anchor_weight=shrink, votes="each", max_iter=0
     )
     found = method.consolidate(panel)
     raw, closed = (dense(panel.mean(kind, "answers"))[:-1] for kind in ("raw", "augmented"))
     n = panel.evidence[:-1] if shrink == "answers" else np.ones(len(raw))
     # Vertices are distinct in both votes and in what they hold on to.
-    far = np.hstack([closed * np.sqrt(support_in(Whole(panel), alpha=0.05)), 1e-13 * raw])
+    far = np.hstack([closed * np.sqrt(support_in(SinglePartition(panel), alpha=0.05)), 1e-13 * raw])
     far = np.hstack([far, 1e-13 * n[:, None]])
     W = graph_by_loops(far, neighbours, sigma)
     np.testing.assert_allclose(dense(found.score)[:-1], smoothed(W, n, closed, 3), atol=1e-4)
@@ -74,7 +74,7 @@ def test_with_everyone_as_a_neighbour_nothing_changes() -> None:
     panel = small_panel()
     for votes in ("raw", "augmented", "each"):
         here, there = (
-            mhpc.MHPC(votes=votes, lam=2, neighbours=neighbours, max_iter=0).consolidate(panel)
+            mhpc.MHPC(votes=votes, lam=2, n_neighbors=neighbours, max_iter=0).consolidate(panel)
             for neighbours in (None, 1000)
         )
         np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-4)
@@ -83,7 +83,7 @@ def test_with_everyone_as_a_neighbour_nothing_changes() -> None:
 def test_shrinking_where_everyone_has_one_answer_changes_nothing() -> None:
     panel = panel_of([("x", "s", "d"), ("y", "t", "c"), ("z", "s", "e")], DAG)
     here, there = (
-        mhpc.MHPC(lam=2, shrink=shrink).consolidate(panel) for shrink in ("none", "answers")
+        mhpc.MHPC(lam=2, anchor_weight=shrink).consolidate(panel) for shrink in ("none", "answers")
     )
     np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-12)
 
@@ -93,7 +93,7 @@ def test_the_more_answers_the_less_an_instance_is_smoothed() -> None:
     rows += [("many", f"s{s}", "c") for s in range(20)]
     panel = panel_of(rows, DAG)
     mean = dense(panel.mean("raw", "answers"))
-    found = mhpc.MHPC(lam=2, sigma=1, shrink="answers", max_iter=0).consolidate(panel)
+    found = mhpc.MHPC(lam=2, sigma=1, anchor_weight="answers", max_iter=0).consolidate(panel)
     moved = np.abs(dense(found.score) - mean).max(axis=1)
     at = panel.instances.positions
     assert moved[at["many"]] < 0.2 * moved[at["few"]]
@@ -102,8 +102,8 @@ def test_the_more_answers_the_less_an_instance_is_smoothed() -> None:
 def test_filling_is_the_descent_of_the_smoothed_answers() -> None:
     panel = small_panel()
     plain = mhpc.MHPC(votes="each", lam=2, max_iter=0).consolidate(panel)
-    filled = mhpc.MHPC(votes="each", lam=2, max_iter=0, fill=0.4).consolidate(panel)
-    expected = descended(
+    filled = mhpc.MHPC(votes="each", lam=2, max_iter=0, fill_strength=0.4).consolidate(panel)
+    expected = fill_down(
         dense(plain.score)[:-1], panel.evidence[:-1], panel.popularity, DAG, strength=0.4
     )
     np.testing.assert_allclose(dense(filled.score)[:-1], expected, atol=1e-12)
@@ -117,7 +117,9 @@ def test_filling_counts_answers_whatever_the_mean_was_divided_by() -> None:
     averages: tuple[Average, ...] = ("answers", "all-sources")
     by_answers, by_sources = (
         dense(
-            mhpc.MHPC(votes="augmented", lam=0, fill=0.4, average=average).consolidate(panel).score
+            mhpc.MHPC(votes="augmented", lam=0, fill_strength=0.4, average=average)
+            .consolidate(panel)
+            .score
         )
         for average in averages
     )
@@ -131,7 +133,7 @@ def test_filling_counts_answers_whatever_the_mean_was_divided_by() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"fill": 0.3}, "fill = 0.3 is not allowed with votes = 'raw'"),
+        ({"fill_strength": 0.3}, "fill = 0.3 is not allowed with votes = 'raw'"),
         ({"votes": "each", "graph": "raw"}, "graph = 'raw' is not allowed with votes = 'each'"),
     ],
 )
@@ -143,7 +145,8 @@ def test_parameters_that_do_not_go_together_are_refused(
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"neighbours": 0}, {"fill": -1}, {"sigma": 0}, {"sources": "some"}]
+    "parameters",
+    [{"n_neighbors": 0}, {"fill_strength": -1}, {"sigma": 0}, {"source_weights": "some"}],
 )
 def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="is not allowed; give"):
@@ -154,7 +157,13 @@ def test_weights_of_one_change_nothing() -> None:
     panel = small_panel()
     ones = replace(panel, weight=np.ones(len(panel.instance)))
     method = mhpc.MHPC(
-        votes="each", lam=2, neighbours=3, shrink="answers", sigma=None, fill=0.3, max_iter=0
+        votes="each",
+        lam=2,
+        n_neighbors=3,
+        anchor_weight="answers",
+        sigma=None,
+        fill_strength=0.3,
+        max_iter=0,
     )
     here, there = (dense(method.consolidate(each).score) for each in (panel, ones))
     np.testing.assert_allclose(there, here, atol=1e-12)
@@ -162,20 +171,22 @@ def test_weights_of_one_change_nothing() -> None:
 
 def test_independent_sources_are_those_that_are_heard() -> None:
     panel = small_panel()
-    here = mhpc.MHPC(lam=2, max_iter=0, sources="independent").consolidate(panel)
-    there = mhpc.MHPC(lam=2, max_iter=0).consolidate(heard(panel))
+    here = mhpc.MHPC(lam=2, max_iter=0, source_weights="learned").consolidate(panel)
+    there = mhpc.MHPC(lam=2, max_iter=0).consolidate(weight_answers(panel))
     assert dense(here.score).tobytes() == dense(there.score).tobytes()
 
 
 def test_the_objective_counts_answers_where_evidence_does() -> None:
     panel = small_panel()
-    method = mhpc.MHPC(lam=3, sigma=0.5, shrink="answers", max_iter=0)
+    method = mhpc.MHPC(lam=3, sigma=0.5, anchor_weight="answers", max_iter=0)
     found = method.consolidate(panel)
     Y, said = dense(found.score)[:-1], dense(panel.raw)
     # Every answer counts once: an instance's share of eq. 1 times its answers.
     fit = sum(np.sum((Y[i] - said[a]) ** 2) for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))[:-1]
-    W = np.exp(-cdist(mean, mean, "euclidean", w=support_in(Whole(panel), alpha=0.05)) / 0.5)
+    W = np.exp(
+        -cdist(mean, mean, "euclidean", w=support_in(SinglePartition(panel), alpha=0.05)) / 0.5
+    )
     d = W.sum(axis=1)
     L = np.eye(len(d)) - W / np.sqrt(np.outer(d, d))
     assert found.trace[0].objective == pytest.approx(fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9)

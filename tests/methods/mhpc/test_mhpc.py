@@ -14,7 +14,7 @@ import mhpc
 from mhpc.data.panel import Panel
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.system.memory import within_memory
+from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import DAG, panel_of
 
 
@@ -145,10 +145,10 @@ def test_the_trace_tells_change_objective_and_spread_of_every_solve() -> None:
 
 def test_the_iteration_stops_at_the_first_change_below_tol() -> None:
     found = mhpc.MHPC(lam=1, sigma=1, tol=1e-3, max_iter=50).consolidate(small_panel(seed=5))
-    changes = [step.change for step in found.trace]
+    run_starts = [step.change for step in found.trace]
     assert found.converged
-    assert len(changes) < 51
-    assert changes[-1] < 1e-3 <= min(changes[:-1])
+    assert len(run_starts) < 51
+    assert run_starts[-1] < 1e-3 <= min(run_starts[:-1])
 
 
 def test_the_first_objective_is_the_papers_cost() -> None:
@@ -194,7 +194,7 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message
 
 def test_a_graph_that_cannot_fit_is_refused_before_it_is_tried() -> None:
     with (
-        within_memory(1),
+        use_memory_budget(1),
         pytest.raises(TooLargeError, match="25 instances and 5 labels needs .* solver=graph"),
     ):
         mhpc.MHPC(solver="exact").consolidate(small_panel(seed=8))

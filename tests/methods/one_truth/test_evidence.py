@@ -1,6 +1,6 @@
 import numpy as np
 
-from mhpc.methods.one_truth.evidence import hear
+from mhpc.methods.one_truth.evidence import build_evidence
 from tests.fixtures.build import GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -13,7 +13,7 @@ ROWS: list[Row] = [
 
 
 def test_the_first_belief_is_the_share_of_statements_that_name_a_candidate() -> None:
-    heard = hear(panel_of(ROWS), None, None)
+    heard = build_evidence(panel_of(ROWS), None, None)
     shares = {
         (int(owner), GARDEN.labels[label]): share
         for owner, label, share in zip(heard.owner, heard.label, heard.shares(), strict=True)
@@ -28,7 +28,7 @@ def test_the_first_belief_is_the_share_of_statements_that_name_a_candidate() -> 
 
 
 def test_candidates_are_what_was_said_and_what_is_above_it() -> None:
-    heard = hear(panel_of(ROWS), None, None)
+    heard = build_evidence(panel_of(ROWS), None, None)
     possible = [{GARDEN.labels[k] for k in heard.label[heard.owner == n]} for n in range(2)]
     assert possible == [
         {"plant", "flower", "monarda"},

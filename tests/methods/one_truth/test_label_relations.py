@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.methods.one_truth.evidence import EXACT, FAR, NEAR, VAGUE, kinds, relatives
+from mhpc.methods.one_truth.evidence import EXACT, FAR, NEAR, VAGUE, label_relations, relate_labels
 from tests.fixtures.build import DAG, GARDEN
 
 
@@ -35,14 +35,14 @@ def test_kinds_are_what_the_sets_of_relatives_say(taxonomy: Taxonomy) -> None:
     K = len(taxonomy)
     said, true = (side.ravel() for side in np.indices((K, K)))
     expected = [kind_by_sets(taxonomy, int(v), int(z)) for v, z in zip(said, true, strict=True)]
-    assert kinds(taxonomy, said, true).tolist() == expected
+    assert relate_labels(taxonomy, said, true).tolist() == expected
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)
 def test_weights_of_near_and_far_labels_are_summed_one_by_one(taxonomy: Taxonomy) -> None:
     K = len(taxonomy)
     weight = np.random.default_rng(0).random(K)
-    near, far = relatives(taxonomy).weigh(weight)
+    near, far = label_relations(taxonomy).weigh(weight)
     for z in range(K):
         kind = np.array([kind_by_sets(taxonomy, v, z) for v in range(K)])
         assert near[z] == pytest.approx(weight[kind == NEAR].sum(), abs=1e-12)
@@ -52,4 +52,4 @@ def test_weights_of_near_and_far_labels_are_summed_one_by_one(taxonomy: Taxonomy
 def test_an_ancestor_that_is_a_sibling_too_is_vague_and_not_near() -> None:
     # d lies below b and c, c below b: c is d's sibling and its parent.
     c, d = DAG.labels.positions["c"], DAG.labels.positions["d"]
-    assert kinds(DAG, np.array([c, d]), np.array([d, c])).tolist() == [VAGUE, NEAR]
+    assert relate_labels(DAG, np.array([c, d]), np.array([d, c])).tolist() == [VAGUE, NEAR]

@@ -8,29 +8,29 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, Parts, Size
-from mhpc.data.scores import Views
+from mhpc.data.panel import Panel, PanelPartitions, Size
+from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import Fitted, MethodParameters
-from mhpc.methods.channel.corruption import Habits, hops_of, ways_of
+from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths
 from mhpc.methods.channel.em import (
-    Claims,
-    Tally,
-    claims,
-    claims_in,
+    AnswerReader,
+    VoteCounts,
+    answer_reader,
+    count_votes,
     first_guess,
     gathered,
     habits_of_sources,
-    learn,
+    learn_noise,
     lost_share,
-    tally,
+    read_answers,
     through,
     unexplained,
 )
-from mhpc.methods.source_weights import Sources, heard
+from mhpc.methods.source_weights import Sources, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
-from mhpc.numerics.neighbors import REACH, Landmarks, fallen, mean_distance
+from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
 
@@ -68,7 +68,7 @@ class Channel(MethodParameters):
     steps: Annotated[int, Field(ge=0)] = 1
     """Steps with a prior from neighbours after the first guess, which has none."""
 
-    neighbours: Annotated[int, Field(ge=1)] = 15
+    n_neighbors: Annotated[int, Field(ge=1)] = 15
     """How many nearest landmarks, other than itself, an instance takes its prior from."""
 
     prior: Annotated[float, Field(ge=0)] = 10.0
@@ -80,30 +80,30 @@ class Channel(MethodParameters):
     landmarks: Annotated[int, Field(ge=1)] = 50_000
     """How many instances are neighbours to others at most; all, where there are no more."""
 
-    sources: Sources = "equal"
+    source_weights: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> "Inversion":
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> "FittedChannel":
         """Learn what sources make of the truth, and what is likely of landmarks."""
-        self.refuse_what_does_not_fit(parts.taxonomy)
-        read = claims_in(parts, self.sources)
-        learnt = learn(parts, hops_of(parts.taxonomy), read, progress=progress)
+        self.check_label_memory(parts.taxonomy)
+        read = answer_reader(parts, self.source_weights)
+        learnt = learn_noise(parts, corruption_paths(parts.taxonomy), read, progress=progress)
         inverse = _Inverse(learnt.C, learnt.popularity, self.prior, self.popularity)
         around = None
         if self.steps:
             progress("landmarks", 0, 1)
             sample = parts.sample(self.landmarks)
-            around = _surroundings(sample, read, inverse, self.steps, self.neighbours)
+            around = _surroundings(sample, read, inverse, self.steps, self.n_neighbors)
             progress("landmarks", 1, 1)
-        return Inversion(read=read, inverse=inverse, around=around, probable=True)
+        return FittedChannel(read=read, inverse=inverse, around=around, is_probability=True)
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return what is kept of landmarks, step by step."""
         return 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
 
-    def refuse_what_does_not_fit(self, taxonomy: Taxonomy) -> None:
+    def check_label_memory(self, taxonomy: Taxonomy) -> None:
         """Refuse very many labels, or siblings: each may be said for each of the others."""
-        K, ways = len(taxonomy), ways_of(taxonomy)
+        K, ways = len(taxonomy), count_paths(taxonomy)
         needed, budget = _BYTES * ways + 4 * 8 * K * K, memory_budget()
         if needed > budget:
             raise TooLargeError(
@@ -112,14 +112,14 @@ class Channel(MethodParameters):
                 "raise --memory, or use --method majority"
             )
 
-    def habits(self, panel: Panel) -> dict[str, Habits]:
+    def noise(self, panel: Panel) -> dict[str, NoiseModel]:
         """Return how vague, level by level, and how noisy each source is found to be.
 
         Each source is explained by the others, its own votes weighed against what all have in
         common; so a source with few votes looks like the rest.
         """
-        panel = heard(panel) if self.sources == "independent" else panel
-        found = habits_of_sources(panel, claims(panel), hops_of(panel.taxonomy))
+        panel = weight_answers(panel) if self.source_weights == "learned" else panel
+        found = habits_of_sources(panel, read_answers(panel), corruption_paths(panel.taxonomy))
         return dict(zip(panel.sources, found, strict=True))
 
 
@@ -132,10 +132,10 @@ class _Inverse:
     prior: float
     popularity: float
 
-    def guess(self, votes: Tally) -> FloatArray:
+    def guess(self, votes: VoteCounts) -> FloatArray:
         return first_guess(votes, self.C, self.often)
 
-    def step(self, votes: Tally, x: FloatArray, around: FloatArray) -> FloatArray:
+    def step(self, votes: VoteCounts, x: FloatArray, around: FloatArray) -> FloatArray:
         """Share out votes once more, with what is around as a prior, (N, K)."""
         n = votes.answers[:, None]
         likely = (1 - self.popularity) * around + self.popularity * self.often
@@ -184,11 +184,11 @@ class _Surroundings:
 
 
 def _surroundings(
-    panel: Panel, read: Claims, inverse: _Inverse, steps: int, neighbours: int
+    panel: Panel, read: AnswerReader, inverse: _Inverse, steps: int, neighbours: int
 ) -> _Surroundings:
-    panel, claimed = read.of(panel)
+    panel, folder_lock = read.of(panel)
     answered = np.flatnonzero(panel.answers_per_instance > 0)
-    votes = _some(tally(panel, claimed), answered)
+    votes = _some(count_votes(panel, folder_lock), answered)
     landmarks = Landmarks(panel.mean("augmented", "answers")[answered])
     near, far = landmarks.nearest(
         landmarks.vectors,
@@ -206,18 +206,18 @@ def _surroundings(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Inversion(Fitted):
+class FittedChannel(FittedMethod):
     """The learnt channel, and what is likely of landmarks."""
 
-    read: Claims
+    read: AnswerReader
     inverse: _Inverse
     around: _Surroundings | None
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return the origins of the votes."""
-        panel, claimed = self.read.of(panel)
+        panel, folder_lock = self.read.of(panel)
         answered = np.flatnonzero(panel.answers_per_instance > 0)
-        votes = _some(tally(panel, claimed), answered)
+        votes = _some(count_votes(panel, folder_lock), answered)
         found = self.inverse.guess(votes)
         if self.around is not None and len(answered):
             means = self.around.means(panel, answered)
@@ -228,18 +228,18 @@ class Inversion(Fitted):
             x = np.zeros((len(panel.instances), len(panel.taxonomy)))
             x[answered] = found
         said, closure = through(x, self.inverse.C), panel.taxonomy.closure
-        return Views(_at_least_one(x, closure), x, (said, _at_least_one(said, closure)))
+        return Scores(_at_least_one(x, closure), x, (said, _at_least_one(said, closure)))
 
 
-def _some(votes: Tally, rows: IntArray) -> Tally:
+def _some(votes: VoteCounts, rows: IntArray) -> VoteCounts:
     if len(rows) == len(votes.answers):
         return votes
-    return Tally(votes.votes[rows], votes.answers[rows])
+    return VoteCounts(votes.votes[rows], votes.answers[rows])
 
 
 def _averaging(near: IntArray, far: FloatArray, sigma: float, landmarks: int) -> Sparse:
     """Return weights that fall with the distance; each row sums to 1, or to 0."""
-    weight = fallen(far, sigma)
+    weight = exp_similarity(far, sigma)
     weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     start = np.arange(len(near) + 1) * near.shape[1]
     shape = (len(near), landmarks)

@@ -14,7 +14,7 @@ from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 
 
 @dataclass(frozen=True, eq=False)
-class Hops:
+class CorruptionPaths:
     """The ways from a label: h levels up, and then perhaps aside.
 
     Attributes
@@ -27,7 +27,7 @@ class Hops:
     """
 
     up: tuple[Sparse, ...]
-    aside: tuple[Sparse, ...]
+    sideways: tuple[Sparse, ...]
     level: IntArray
 
     @property
@@ -37,7 +37,7 @@ class Hops:
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class NoiseModel:
     """What sources make of the truth, in a few numbers that can be read.
 
     Attributes
@@ -51,17 +51,17 @@ class Habits:
     vagueness: FloatArray
     noise: float
 
-    def matrix(self, hops: Hops) -> Sparse:
+    def matrix(self, hops: CorruptionPaths) -> Sparse:
         """Return C."""
         terms = (
             sparse.diags_array(self.vagueness[hops.level, h], format="csr")
-            @ ((1 - self.noise) * hops.up[h] + self.noise * hops.aside[h])
+            @ ((1 - self.noise) * hops.up[h] + self.noise * hops.sideways[h])
             for h in range(hops.depth)
         )
         return sum(terms, start=sparse.csr_array(hops.up[0].shape)).tocsr()
 
 
-def hops_of(taxonomy: Taxonomy) -> Hops:
+def corruption_paths(taxonomy: Taxonomy) -> CorruptionPaths:
     """Return the ways from every label of a taxonomy."""
     to_parent, to_child, hop = _evenly(taxonomy.parents), _evenly(taxonomy.children), _hop(taxonomy)
     roots, K = taxonomy.roots, len(taxonomy)
@@ -76,12 +76,12 @@ def hops_of(taxonomy: Taxonomy) -> Hops:
     up = [sparse.eye_array(K, format="csr")]
     for _ in range(int(taxonomy.depth.max()) - 1):
         up.append((up[-1] @ hop).tocsr())
-    aside = tuple((reached @ sibling).tocsr() for reached in up)
-    return Hops(tuple(up), aside, np.asarray(taxonomy.depth - 1, dtype=np.int64))
+    sideways = tuple((reached @ sibling).tocsr() for reached in up)
+    return CorruptionPaths(tuple(up), sideways, np.asarray(taxonomy.depth - 1, dtype=np.int64))
 
 
-def ways_of(taxonomy: Taxonomy) -> float:
-    """Return how many ways `hops_of` would hold, about, without making them."""
+def count_paths(taxonomy: Taxonomy) -> float:
+    """Return how many ways `corruption_paths` would hold, about, without making them."""
     roots = np.diff(taxonomy.parents.indptr) == 0
     family = taxonomy.parents @ np.diff(taxonomy.children.indptr) + roots * float(roots.sum())
     hop, total = _hop(taxonomy), 0.0
@@ -91,10 +91,10 @@ def ways_of(taxonomy: Taxonomy) -> float:
     return total
 
 
-def usual_habits(hops: Hops, *, noise: float = 0.3, keep: float = 0.5) -> Habits:
+def default_noise(hops: CorruptionPaths, *, noise: float = 0.3, keep: float = 0.5) -> NoiseModel:
     """Return what is supposed before anything is known: each hop half as likely as the last."""
     shares = np.tril(np.tile(keep ** np.arange(hops.depth), (hops.depth, 1)))
-    return Habits(shares / shares.sum(axis=1, keepdims=True), noise)
+    return NoiseModel(shares / shares.sum(axis=1, keepdims=True), noise)
 
 
 def _hop(taxonomy: Taxonomy) -> Sparse:

@@ -16,30 +16,30 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.hierarchy import most_specific
-from mhpc.data.panel import Panel, Parts, Whole
-from mhpc.methods.channel.corruption import Habits, Hops, usual_habits
-from mhpc.methods.source_weights import Hearing, Sources, hearing, listen
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
+from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.system.display import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class VoteCounts:
     """Votes summed over the answers of every instance, (N, K), and how many answers, (N,)."""
 
     votes: Sparse
     answers: FloatArray
 
-    def without(self, other: "Tally") -> "Tally":
+    def without(self, other: "VoteCounts") -> "VoteCounts":
         """Return what is left when some answers are taken away."""
         rest = (self.votes - other.votes).tocsr()
         rest.data = np.maximum(rest.data, 0.0)
         rest.eliminate_zeros()
-        return Tally(rest, np.maximum(self.answers - other.answers, 0.0))
+        return VoteCounts(rest, np.maximum(self.answers - other.answers, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Claims:
+class AnswerReader:
     """How answers are read, the same in every part: who is heard, and whether they are sets.
 
     Attributes
@@ -50,22 +50,22 @@ class Claims:
         Whether no answer has a score.
     """
 
-    heard: Hearing | None
+    heard: SourceWeights | None
     sets: bool
 
     def of(self, panel: Panel) -> tuple[Panel, Sparse]:
         """Return the panel as it is heard, and what its answers claim."""
-        return listen(panel, self.heard), _claimed(panel, self.sets)
+        return apply_weights(panel, self.heard), _claimed(panel, self.sets)
 
 
-def claims_in(parts: Parts, sources: Sources = "equal") -> Claims:
+def answer_reader(parts: PanelPartitions, sources: Sources = "equal") -> AnswerReader:
     """Return how the answers of all parts are to be read."""
-    heard = hearing(parts, sources)
-    (scored,) = parts.total(_scored)
-    return Claims(heard, sets=scored == 0)
+    heard = learn_source_weights(parts, sources)
+    (scored,) = parts.sum(_scored)
+    return AnswerReader(heard, sets=scored == 0)
 
 
-def claims(panel: Panel) -> Sparse:
+def read_answers(panel: Panel) -> Sparse:
     """Return what answers say of labels themselves: as said, or with scores beyond their children.
 
     A model that gives 0.9 to an animal and 0.8 to a dog claims a dog, and hardly a mere animal.
@@ -73,16 +73,16 @@ def claims(panel: Panel) -> Sparse:
     return _claimed(panel, _scored(panel)[0] == 0)
 
 
-def tally(panel: Panel, claimed: Sparse, answers: BoolArray | None = None) -> Tally:
+def count_votes(panel: Panel, folder_lock: Sparse, answers: BoolArray | None = None) -> VoteCounts:
     """Sum up what was claimed, in all answers or in some of them."""
     some = np.ones(len(panel.instance), dtype=bool) if answers is None else answers
     weight = np.ones(len(some)) if panel.weight is None else panel.weight
     instance, weight = panel.instance[some], weight[some]
     N = len(panel.instances)
     by = sparse.csr_array((weight, (instance, np.arange(len(instance)))), shape=(N, len(instance)))
-    votes = (by @ claimed[some]).tocsr()
+    votes = (by @ folder_lock[some]).tocsr()
     votes.eliminate_zeros()
-    return Tally(votes, np.bincount(instance, weight, minlength=N).astype(float))
+    return VoteCounts(votes, np.bincount(instance, weight, minlength=N).astype(float))
 
 
 def _scored(panel: Panel) -> tuple[int]:
@@ -116,25 +116,29 @@ _SPARSE = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class LearnedNoise:
     """The habits of all sources together, how often each label is true, and C."""
 
-    habits: Habits
+    habits: NoiseModel
     popularity: FloatArray
     C: Sparse
 
 
-def learn(
-    parts: Parts, hops: Hops, read: Claims | None = None, *, progress: Progress = silent
-) -> Learnt:
+def learn_noise(
+    parts: PanelPartitions,
+    hops: CorruptionPaths,
+    read: AnswerReader | None = None,
+    *,
+    progress: Progress = silent,
+) -> LearnedNoise:
     """Return the habits of all sources together; what is usual where there is but one.
 
     One sum over all parts to count, and one for each of eight rounds.
     """
-    read = claims_in(parts) if read is None else read
-    votes, answers, asked = parts.total(partial(_counted, read=read))
-    everyone = Tally(sparse.csr_array(votes[None, :]), np.array([float(answers)]))
-    usual = habits = usual_habits(hops)
+    read = answer_reader(parts) if read is None else read
+    votes, answers, asked = parts.sum(partial(_counted, read=read))
+    everyone = VoteCounts(sparse.csr_array(votes[None, :]), np.array([float(answers)]))
+    usual = habits = default_noise(hops)
     sources = np.flatnonzero(asked)
     if len(sources) >= 2:
         fold = np.full(len(asked), -1)
@@ -144,22 +148,24 @@ def learn(
             progress("learning the channel", at, _ROUNDS)
             C = habits.matrix(hops)
             ways = _Ways(origins(C, popularity), popularity, C)
-            flow = ways.flow(*parts.total(
+            flow = ways.flow(*parts.sum(
                 partial(_paired, read=read, fold=fold, likely=ways.likely, lost=ways.lost)
             ))  # fmt: skip
             habits = _habits(_counts(flow, habits, hops), usual, _PRIOR)
             popularity = _through(C, flow) / max(float(answers), _TINY) + 1e-6
-    return Learnt(habits, popular(everyone, habits, hops), habits.matrix(hops))
+    return LearnedNoise(habits, popular(everyone, habits, hops), habits.matrix(hops))
 
 
-def habits_of_sources(panel: Panel, claimed: Sparse, hops: Hops) -> Iterator[Habits]:
+def habits_of_sources(
+    panel: Panel, folder_lock: Sparse, hops: CorruptionPaths
+) -> Iterator[NoiseModel]:
     """Give the habits of each source: from its own votes, and some of everyone's."""
-    everyone = tally(panel, claimed)
+    everyone = count_votes(panel, folder_lock)
     # The panel is weighted already, where its sources are.
-    common = learn(Whole(panel), hops)
+    common = learn_noise(SinglePartition(panel), hops)
     back = origins(common.C, common.popularity)
     for m in range(len(panel.sources)):
-        own = tally(panel, claimed, panel.source == m)
+        own = count_votes(panel, folder_lock, panel.source == m)
         rest = everyone.without(own)
         habits = common.habits
         # Counted by everyone's habits once, a source would hardly differ from everyone.
@@ -170,7 +176,9 @@ def habits_of_sources(panel: Panel, claimed: Sparse, hops: Hops) -> Iterator[Hab
         yield habits
 
 
-def popular(votes: Tally, habits: Habits, hops: Hops, *, rounds: int = 10) -> FloatArray:
+def popular(
+    votes: VoteCounts, habits: NoiseModel, hops: CorruptionPaths, *, rounds: int = 10
+) -> FloatArray:
     """Return how often each label is true, from how often labels are said (Richardson-Lucy)."""
     C = habits.matrix(hops)
     said = np.asarray(votes.votes.sum(axis=0)).ravel() / max(float(votes.answers.sum()), _TINY)
@@ -188,7 +196,7 @@ def origins(C: Sparse, popularity: FloatArray) -> Sparse:
     return (sparse.diags_array(1.0 / total, format="csr") @ joint).tocsr()
 
 
-def first_guess(votes: Tally, C: Sparse, popularity: FloatArray) -> FloatArray:
+def first_guess(votes: VoteCounts, C: Sparse, popularity: FloatArray) -> FloatArray:
     """Return the likely origins of the votes, and popularity for what was lost, (N, K)."""
     lost = lost_share(votes.answers)
     x = gathered(_mean(votes), origins(C, popularity))
@@ -223,7 +231,7 @@ def gathered(votes: Sparse, way: Sparse) -> FloatArray:
     return np.asarray(votes @ dense(way))
 
 
-def _mean(votes: Tally) -> Sparse:
+def _mean(votes: VoteCounts) -> Sparse:
     """Return the mean votes, less what may be lost."""
     share = (1.0 - lost_share(votes.answers).ravel()) / np.maximum(votes.answers, 1e-9)
     return (sparse.diags_array(share, format="csr") @ votes.votes).tocsr()
@@ -259,28 +267,28 @@ class _Ways:
         return np.asarray(dense(self.origins.T @ pairs) + np.outer(self.popularity, lost))
 
 
-def _counted(panel: Panel, *, read: Claims) -> tuple[FloatArray, float, FloatArray]:
-    panel, claimed = read.of(panel)
-    everyone = tally(panel, claimed)
+def _counted(panel: Panel, *, read: AnswerReader) -> tuple[FloatArray, float, FloatArray]:
+    panel, folder_lock = read.of(panel)
+    everyone = count_votes(panel, folder_lock)
     votes = np.asarray(everyone.votes.sum(axis=0)).ravel()
     return votes, float(everyone.answers.sum()), panel.answers_per_source.astype(float)
 
 
 def _paired(
-    panel: Panel, *, read: Claims, fold: IntArray, likely: FloatArray, lost: FloatArray
+    panel: Panel, *, read: AnswerReader, fold: IntArray, likely: FloatArray, lost: FloatArray
 ) -> _Pairs:
     """Return how the votes of every fold of sources came about, given the others'."""
-    panel, claimed = read.of(panel)
-    everyone, of = tally(panel, claimed), fold[panel.source]
+    panel, folder_lock = read.of(panel)
+    everyone, of = count_votes(panel, folder_lock), fold[panel.source]
     H, alone = sparse.csr_array(likely.shape), np.zeros(len(lost))
     for at in range(int(fold.max()) + 1):
-        part = tally(panel, claimed, of == at)
+        part = count_votes(panel, folder_lock, of == at)
         pairs = _pairs(part.votes, everyone.without(part), likely, lost)
         H, alone = H + pairs[0], alone + pairs[1]
     return H.tocsr(), alone
 
 
-def _pairs(votes: Sparse, others: Tally, likely: FloatArray, lost: FloatArray) -> _Pairs:
+def _pairs(votes: Sparse, others: VoteCounts, likely: FloatArray, lost: FloatArray) -> _Pairs:
     """Explain votes by the others' of the same instance."""
     mean, lost_of = _mean(others), lost_share(others.answers).ravel()
     row = np.repeat(np.arange(votes.shape[0]), np.diff(votes.indptr))
@@ -305,11 +313,11 @@ _Counts: TypeAlias = FloatArray
 """Expected votes by level, hops and whether a sibling was drawn, (levels, levels, 2)."""
 
 
-def _counts(flow: FloatArray, habits: Habits, hops: Hops) -> _Counts:
+def _counts(flow: FloatArray, habits: NoiseModel, hops: CorruptionPaths) -> _Counts:
     counts = np.zeros((hops.depth, hops.depth, 2))
     for h in range(hops.depth):
         for at, (way, share) in enumerate(
-            ((hops.up[h], 1 - habits.noise), (hops.aside[h], habits.noise))
+            ((hops.up[h], 1 - habits.noise), (hops.sideways[h], habits.noise))
         ):
             by_level = np.bincount(hops.level, _through(way, flow), minlength=hops.depth)
             counts[:, h, at] = habits.vagueness[:, h] * share * by_level
@@ -323,7 +331,7 @@ def _through(way: Sparse, flow: FloatArray) -> FloatArray:
     return found.astype(float)
 
 
-def _habits(counts: _Counts, usual: Habits, prior: float) -> Habits:
+def _habits(counts: _Counts, usual: NoiseModel, prior: float) -> NoiseModel:
     hopped = counts.sum(axis=2) + prior * usual.vagueness
     noise = (counts[:, :, 1].sum() + prior * usual.noise) / (counts.sum() + prior)
-    return Habits(hopped / hopped.sum(axis=1, keepdims=True), float(noise))
+    return NoiseModel(hopped / hopped.sum(axis=1, keepdims=True), float(noise))

@@ -9,32 +9,32 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from mhpc.data.panel import Average, Panel, Parts, Size, VotesKind, Whole
+from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, Size, VotesKind
 from mhpc.data.scores import Consolidation, Step
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
-from mhpc.methods.base import PAPER, MethodParameters, concluded
+from mhpc.methods.base import PAPER, MethodParameters, predict_scores
 from mhpc.methods.mhpc.algorithm import (
     Anchor,
     DenseSmoother,
     Iterate,
     Smoother,
-    alternate,
+    iterate_mhpc,
     support_in,
 )
 from mhpc.methods.mhpc.knn import KnnSmoother
 from mhpc.methods.mhpc.landmarks import (
-    Reading,
-    SmoothedLandmarks,
+    AnswerView,
+    FittedLandmarks,
     distinct_in,
     mean_of_used,
     smooth_landmarks,
     spread_out,
 )
-from mhpc.methods.source_weights import Sources, hearing, listen
+from mhpc.methods.source_weights import Sources, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.neighbors import REACH
 from mhpc.system.display import Progress, silent
-from mhpc.system.memory import as_text, memory_budget
+from mhpc.system.memory import format_size, memory_budget
 
 _FACTORED = 3000
 """Landmarks up to which a graph of them is solved by a dense factor."""
@@ -55,15 +55,15 @@ def too_large(instances: int, labels: int, needed: int, *, dense: bool) -> TooLa
     """Return the refusal of a graph of all instances, with what would do."""
     graph = "a dense graph" if dense else "an exact graph"
     return TooLargeError(
-        f"{graph} of {instances:,} instances and {labels:,} labels needs about {as_text(needed)}, "
-        f"and {as_text(memory_budget())} may be used; give --set solver=graph, raise --memory, or "
+        f"{graph} of {instances:,} instances and {labels:,} labels needs about {format_size(needed)}, "
+        f"and {format_size(memory_budget())} may be used; give --set solver=graph, raise --memory, or "
         "use --method sa"
     )
 
 
 Solver: TypeAlias = Literal["auto", "exact", "graph"]
 
-MOST = 10_000
+MAX_EXACT = 10_000
 """Distinct instances up to which `auto` is exact."""
 
 
@@ -87,17 +87,17 @@ class Smoothing(MethodParameters):
     """What similarity is estimated on; none: the same as `votes`, as in the paper. With ancestors
     where `votes` are `each`, and then not raw."""
 
-    neighbours: Annotated[int, Field(ge=1)] | None = None
+    n_neighbors: Annotated[int, Field(ge=1)] | None = None
     """Join every instance to so many nearest ones; none: to all, as in the paper."""
 
-    shrink: Literal["none", "answers"] = "none"
+    anchor_weight: Literal["none", "answers"] = "none"
     """Let an instance hold on to its answers alike however many there are, as in the paper, or by
     their number, so that smoothing gives way as evidence grows."""
 
-    sources: Sources = "equal"
+    source_weights: Sources = "equal"
     """Count all sources alike, as the paper does, or by skill, kin sharing a voice."""
 
-    fill: Annotated[float, Field(ge=0)] = 0.0
+    fill_strength: Annotated[float, Field(ge=0)] = 0.0
     """How many answers it is worth that labels below one that was said are as popular as
     elsewhere; 0: nothing is filled in, as in the paper. Needs votes with ancestors."""
 
@@ -116,7 +116,7 @@ class Smoothing(MethodParameters):
 
     solver: Solver = "auto"
     """exact: all instances in one graph, iterated. graph: `landmarks` of them, each joined to its
-    `neighbours` nearest (15 unless given), solved once whatever `max_iter` is; every other
+    `n_neighbors` nearest (15 unless given), solved once whatever `max_iter` is; every other
     instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
     fit in memory, else graph."""
 
@@ -125,38 +125,38 @@ class Smoothing(MethodParameters):
 
     def needs_all(self, instances: int) -> bool:
         """Tell whether the solver is exact, as far as the number of instances says."""
-        return self.solver == "exact" or (self.solver == "auto" and instances <= MOST)
+        return self.solver == "exact" or (self.solver == "auto" and instances <= MAX_EXACT)
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return what a graph of all instances takes or, where there are too many, of landmarks."""
         exact = self._exact_memory(size.instances, size.labels, size.instances)
         if self.solver == "exact" or (self.needs_all(size.instances) and exact <= memory_budget()):
             return exact
         return landmark_memory(size, self.landmarks, views=2 if self.votes == "each" else 1)
 
-    def weights(self, parts: Parts) -> FloatArray:
+    def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return the weight of every label in the distance of eq. 7, (K,)."""
         raise NotImplementedError
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> SmoothedLandmarks:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedLandmarks:
         """Solve on landmarks, whatever `solver` is, which any instance can then be joined to."""
-        self._refuse_what_does_not_go_together()
+        self._check_combination()
         return smooth_landmarks(
-            parts, self._reading(parts), landmarks=self.landmarks, lam=self.lam, fill=self.fill,
-            neighbours=self.neighbours or REACH, sigma=self.sigma, progress=progress,
+            parts, self._reading(parts), landmarks=self.landmarks, lam=self.lam, fill=self.fill_strength,
+            neighbours=self.n_neighbors or REACH, sigma=self.sigma, progress=progress,
         )  # fmt: skip
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the smoothed mean answers."""
-        self._refuse_what_does_not_go_together()
+        self._check_combination()
         solver, notes = self._chosen(panel)
         if solver == "exact":
             # What is learnt for new instances is another solve, made only if it is asked for.
-            learnt = partial(self.fit, Whole(panel))
-            return replace(self._exact(panel, progress), notes=notes, learnt=learnt)
-        fitted = self.learnt(Whole(panel), progress=progress)
+            learnt = partial(self.fit, SinglePartition(panel))
+            return replace(self._exact(panel, progress), notes=notes, fitted=learnt)
+        fitted = self.fit_checkpointed(SinglePartition(panel), progress=progress)
         fitted = replace(fitted, notes=(*notes, *fitted.notes))
-        return concluded(self, fitted, panel, progress=progress)
+        return predict_scores(self, fitted, panel, progress=progress)
 
     def _chosen(self, panel: Panel) -> tuple[Solver, tuple[str, ...]]:
         """Return the solver, and why where that was not asked for."""
@@ -164,28 +164,28 @@ class Smoothing(MethodParameters):
             return self.solver, ()
         distinct = self._distinct(panel)
         needed, budget = self._needed(panel, distinct), memory_budget()
-        if distinct > MOST:
-            solver, why = "graph", f"{distinct:,} distinct instances are more than {MOST:,}"
+        if distinct > MAX_EXACT:
+            solver, why = "graph", f"{distinct:,} distinct instances are more than {MAX_EXACT:,}"
         elif needed > budget:
-            solver, why = "graph", f"{as_text(needed)} are more than may be used"
+            solver, why = "graph", f"{format_size(needed)} are more than may be used"
         else:
-            solver, why = "exact", f"{distinct:,} instances are no more than {MOST:,}"
+            solver, why = "exact", f"{distinct:,} instances are no more than {MAX_EXACT:,}"
         return solver, (f"solver: {solver}, since {why}",)  # type: ignore[return-value]
 
     def _distinct(self, panel: Panel) -> int:
         """Return how many instances differ, or that there are few enough."""
         answered = int((panel.answers_per_instance > 0).sum())
-        if answered <= MOST:
+        if answered <= MAX_EXACT:
             return answered
         # Weights only tell more apart.
-        unweighted = Reading(self.smoothed, self.compared, self.average, self.shrink)
+        unweighted = AnswerView(self.smoothed, self.compared, self.average, self.anchor_weight)
         distinct = distinct_in(panel, unweighted)
-        if distinct > MOST or self.sources == "equal":
+        if distinct > MAX_EXACT or self.source_weights == "equal":
             return distinct
-        return distinct_in(panel, self._reading(Whole(panel)))
+        return distinct_in(panel, self._reading(SinglePartition(panel)))
 
     def _exact(self, panel: Panel, progress: Progress) -> Consolidation:
-        for latest in self.iterations(panel, progress=progress):
+        for latest in self.iterate(panel, progress=progress):
             found = latest
         if not found.converged:
             warnings.warn(
@@ -197,23 +197,23 @@ class Smoothing(MethodParameters):
             )
         return found
 
-    def iterations(self, panel: Panel, *, progress: Progress = silent) -> Iterator[Consolidation]:
+    def iterate(self, panel: Panel, *, progress: Progress = silent) -> Iterator[Consolidation]:
         """Give what would be concluded after each exact iteration; the last one is the result."""
-        self._refuse_what_does_not_go_together()
-        self._refuse_what_does_not_fit(panel)
-        reading = self._reading(Whole(panel))
-        panel = listen(panel, reading.heard)
+        self._check_combination()
+        self._check_memory(panel)
+        reading = self._reading(SinglePartition(panel))
+        panel = apply_weights(panel, reading.heard)
         answered = np.flatnonzero(panel.answers_per_instance > 0)
         used = np.flatnonzero(panel.occurrences > 0)
         Y_bar = mean_of_used(panel, self.smoothed, self.average, answered, used)
         alongside = None
         if self.compared != self.smoothed or self.votes == "each":
             alongside = mean_of_used(panel, self.compared, self.average, answered, used)
-        held = panel.evidence[answered] if self.shrink == "answers" else None
+        held = panel.evidence[answered] if self.anchor_weight == "answers" else None
         trace: tuple[Step, ...] = ()
-        for iterate in alternate(
+        for iterate in iterate_mhpc(
             Y_bar, alongside, reading.weights[used], anchor=self.anchor, tol=self.tol,
-            smoother=make_smoother(self.lam, self.sigma, self.neighbours), evidence=held,
+            smoother=make_smoother(self.lam, self.sigma, self.n_neighbors), evidence=held,
             max_iter=self.max_iter, progress=progress,
             disagreement=self._disagreement(panel, Y_bar, held, answered),
         ):  # fmt: skip
@@ -221,7 +221,7 @@ class Smoothing(MethodParameters):
             # A single solve asked for (max_iter=0) is a closed form: nothing is to settle.
             converged = self.max_iter == 0 or iterate.step.change <= self.tol
             score, specific = self._views(panel, reading, iterate, answered, used)
-            yield self.conclude(panel, score, specific, trace=trace, converged=converged)
+            yield self.make_consolidation(panel, score, specific, trace=trace, converged=converged)
 
     @property
     def smoothed(self) -> VotesKind:
@@ -233,16 +233,16 @@ class Smoothing(MethodParameters):
         """What similarity is estimated on."""
         return self.graph or ("augmented" if self.votes == "each" else self.smoothed)
 
-    def _reading(self, parts: Parts) -> Reading:
-        return Reading(
-            self.smoothed, self.compared, self.average, self.shrink, each=self.votes == "each",
-            heard=hearing(parts, self.sources), weights=self.weights(parts),
+    def _reading(self, parts: PanelPartitions) -> AnswerView:
+        return AnswerView(
+            self.smoothed, self.compared, self.average, self.anchor_weight, each=self.votes == "each",
+            heard=learn_source_weights(parts, self.source_weights), weights=self.weights(parts),
         )  # fmt: skip
 
-    def _refuse_what_does_not_go_together(self) -> None:
-        if self.fill and self.votes == "raw":
+    def _check_combination(self) -> None:
+        if self.fill_strength and self.votes == "raw":
             raise ParameterError(
-                f"fill = {self.fill:g} is not allowed with votes = 'raw'; give votes=augmented or "
+                f"fill = {self.fill_strength:g} is not allowed with votes = 'raw'; give votes=augmented or "
                 "votes=each"
             )
         if self.votes == "each" and self.graph == "raw":
@@ -261,30 +261,30 @@ class Smoothing(MethodParameters):
         return float(scatter.sum() if held is None else held @ scatter)
 
     def _views(
-        self, panel: Panel, reading: Reading, iterate: Iterate, rows: IntArray, used: IntArray
+        self, panel: Panel, reading: AnswerView, iterate: Iterate, rows: IntArray, used: IntArray
     ) -> tuple[FloatArray, FloatArray | None]:
         """Return `score`, and `specific` where that is another number."""
         N, K = len(panel.instances), len(panel.taxonomy)
         closed = iterate.graph if self.votes == "each" else iterate.Y
         closed = spread_out(closed, np.arange(len(rows)), used, (len(rows), K))
-        if self.fill:
-            closed = reading.filled(closed, panel, rows, panel.popularity, None, self.fill)
+        if self.fill_strength:
+            closed = reading.filled(closed, panel, rows, panel.popularity, None, self.fill_strength)
         score = spread_out(closed, rows, np.arange(K), (N, K))
         return score, spread_out(iterate.Y, rows, used, (N, K)) if self.votes == "each" else None
 
-    def _refuse_what_does_not_fit(self, panel: Panel) -> None:
+    def _check_memory(self, panel: Panel) -> None:
         """Foresee the memory that exact work takes instead of meeting its end."""
         needed, budget = self._needed(panel, self._distinct(panel)), memory_budget()
         if needed > budget:
             instances = int((panel.answers_per_instance > 0).sum())
-            raise too_large(instances, len(panel.taxonomy), needed, dense=self.neighbours is None)
+            raise too_large(instances, len(panel.taxonomy), needed, dense=self.n_neighbors is None)
 
     def _needed(self, panel: Panel, distinct: int) -> int:
         answered = int((panel.answers_per_instance > 0).sum())
         return self._exact_memory(answered, len(panel.taxonomy), distinct)
 
     def _exact_memory(self, instances: int, labels: int, distinct: int) -> int:
-        return exact_memory(instances, labels, distinct, dense=self.neighbours is None)
+        return exact_memory(instances, labels, distinct, dense=self.n_neighbors is None)
 
 
 def make_smoother(lam: float, sigma: float | None, neighbours: int | None = None) -> Smoother:
@@ -322,7 +322,7 @@ class MHPC(Smoothing):
         paper = {"votes": "raw", "average": "all-sources", "anchor": "previous"}
         return cls(**(paper | values))
 
-    def weights(self, parts: Parts) -> FloatArray:
+    def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return the support of the labels."""
         return support_in(parts, alpha=self.alpha)
 
@@ -337,6 +337,6 @@ class MPCU(Smoothing):
     summary: ClassVar[str] = "mhpc with a uniform support vector"
     reference: ClassVar[str] = PAPER
 
-    def weights(self, parts: Parts) -> FloatArray:
+    def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return ones."""
         return np.ones(len(parts.taxonomy))

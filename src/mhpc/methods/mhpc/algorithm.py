@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 from scipy.special import betaincinv
 
-from mhpc.data.panel import Panel, Parts
+from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Step
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.cholesky import lower_gram, solve_positive_definite
@@ -164,7 +164,7 @@ class Iterate:
         return np.ascontiguousarray(self.alongside)[self.vertex]
 
 
-def alternate(
+def iterate_mhpc(
     Y_bar: FloatArray,
     graph: FloatArray | None,
     S: FloatArray,
@@ -328,9 +328,9 @@ def clopper_pearson_lower(
     return np.where(occurs, betaincinv(C, np.maximum(trials - C, 0.0) + 1.0, alpha / 2), 0.0)
 
 
-def support_in(parts: Parts, *, alpha: float) -> FloatArray:
+def support_in(parts: PanelPartitions, *, alpha: float) -> FloatArray:
     """Return S, (K,): occurrences among augmented answers, trials one an answer in scope."""
-    return clopper_pearson_lower(*parts.total(_counts), alpha=alpha)
+    return clopper_pearson_lower(*parts.sum(_counts), alpha=alpha)
 
 
 def _counts(panel: Panel) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ from mhpc.errors import ConvergenceWarning
 from mhpc.methods.mhpc.algorithm import strength, weight_columns
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.numerics.neighbors import REACH, fallen, mean_distance, nearest
+from mhpc.numerics.neighbors import REACH, exp_similarity, mean_distance, nearest
 
 _SOLVED = 1e-10
 """Squared residual, relative to the right-hand side, at which a column is solved."""
@@ -75,7 +75,7 @@ def joined(near: IntArray, weight: FloatArray) -> Sparse:
 def _weighed(X: FloatArray, neighbours: int, sigma: float | None) -> tuple[IntArray, FloatArray]:
     near, far = nearest(X, max(neighbours, REACH if sigma is None else 1))
     sigma = mean_distance(far[:, :REACH]) if sigma is None else sigma
-    return near[:, :neighbours], fallen(far[:, :neighbours], sigma)
+    return near[:, :neighbours], exp_similarity(far[:, :neighbours], sigma)
 
 
 def _rows(near: IntArray, values: FloatArray) -> Sparse:
@@ -163,7 +163,7 @@ def solution_of(
     if not found.settled:
         warnings.warn(
             f"conjugate gradients stopped after {most} steps with a relative residual of "
-            f"{worst:.2g}, above {_SOLVED**0.5:g}; lower lam or raise neighbours",
+            f"{worst:.2g}, above {_SOLVED**0.5:g}; lower lam or raise n_neighbors",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -15,21 +15,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from mhpc.data.hierarchy import descended
-from mhpc.data.panel import Average, Panel, Parts, VotesKind, part_of, spans
-from mhpc.data.scores import Step, Views
-from mhpc.methods.base import Fitted
+from mhpc.data.hierarchy import fill_down
+from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind, panel_block, spans
+from mhpc.data.scores import Scores, Step
+from mhpc.methods.base import FittedMethod
 from mhpc.methods.mhpc.algorithm import strength
 from mhpc.methods.mhpc.knn import Solution, joined, solution_of
-from mhpc.methods.source_weights import Hearing, listen
+from mhpc.methods.source_weights import SourceWeights, apply_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.neighbors import REACH, Landmarks, fallen, mean_distance
+from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.numerics.sparse import distinct_digests, row_digests
 from mhpc.system.display import Progress
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothable:
+class GraphRows:
     """Instances as they are smoothed.
 
     Attributes
@@ -46,9 +46,9 @@ class Smoothable:
     values: Sparse
     evidence: FloatArray
 
-    def rows(self, which: IntArray) -> "Smoothable":
+    def rows(self, which: IntArray) -> "GraphRows":
         """Return some of the instances."""
-        return Smoothable(self.compared[which], self.values[which], self.evidence[which])
+        return GraphRows(self.compared[which], self.values[which], self.evidence[which])
 
     def digests(self) -> npt.NDArray[np.uint64]:
         """Return a number an instance, the same for those that cannot be told apart."""
@@ -57,7 +57,7 @@ class Smoothable:
 
 
 @dataclass(frozen=True, eq=False)
-class Extension:
+class LandmarkExtension:
     """A solution on vertices, and what it takes to extend it to any instance.
 
     Attributes
@@ -85,7 +85,7 @@ class Extension:
     sigma: float
     lam: float
 
-    def __call__(self, instances: Smoothable) -> FloatArray:
+    def __call__(self, instances: GraphRows) -> FloatArray:
         """Return z of instances, (N, columns): that of a vertex as it is, else by one row."""
         vertex = self._vertex(instances)
         known, other = np.flatnonzero(vertex >= 0), np.flatnonzero(vertex < 0)
@@ -98,7 +98,7 @@ class Extension:
         z[other] = self._joined(instances.rows(other))
         return z
 
-    def _vertex(self, instances: Smoothable) -> IntArray:
+    def _vertex(self, instances: GraphRows) -> IntArray:
         """Return the vertex that each instance is, -1 where it is none."""
         if not len(self.digests):
             return np.full(len(instances.evidence), -1)
@@ -107,9 +107,9 @@ class Extension:
         vertex = order[np.minimum(at, len(order) - 1)]
         return np.where(self.digests[vertex] == digests, vertex, -1)
 
-    def _joined(self, instances: Smoothable) -> FloatArray:
+    def _joined(self, instances: GraphRows) -> FloatArray:
         near, far = self.landmarks.nearest(instances.compared, self.neighbours)
-        weight = self.counts[near] * fallen(far, self.sigma)
+        weight = self.counts[near] * exp_similarity(far, self.sigma)
         degree = 1.0 + weight.sum(axis=1)
         n, lam = instances.evidence, strength(self.lam)
         shares = lam * weight / np.sqrt(degree[:, None] * self.degree[near])
@@ -128,12 +128,12 @@ class Extension:
 class Vertices:
     """Distinct instances, and how many each stands for."""
 
-    distinct: Smoothable
+    distinct: GraphRows
     counts: FloatArray
     digests: npt.NDArray[np.uint64]
 
 
-def vertices_of(instances: Smoothable) -> Vertices:
+def vertices_of(instances: GraphRows) -> Vertices:
     """Return the distinct among some instances, in their order."""
     digests = instances.digests()
     first, _, counts = distinct_digests(digests)
@@ -142,7 +142,7 @@ def vertices_of(instances: Smoothable) -> Vertices:
 
 def solve_extension(
     vertices: Vertices, *, neighbours: int, sigma: float | None, lam: float
-) -> tuple[Extension, Solution]:
+) -> tuple[LandmarkExtension, Solution]:
     """Join every vertex to its nearest, solve, and return what extends that to others.
 
     Nothing of vertices x vertices is dense. V * V * K multiplications in single precision to
@@ -164,13 +164,13 @@ def solve_extension(
     near, far = _nearest_others(landmarks, max(neighbours, REACH if sigma is None else 1))
     sigma = mean_distance(far[:, :REACH]) if sigma is None else sigma
     near, far = near[:, :neighbours], far[:, :neighbours]
-    W = joined(near, fallen(far, sigma))
+    W = joined(near, exp_similarity(far, sigma))
     root = np.sqrt(counts)
     B = (sparse.diags_array(root, format="csr") @ distinct.values).tocsr()
     solution = solution_of(W, B, counts=counts, evidence=distinct.evidence, lam=lam)
     solved = np.ascontiguousarray(solution.values)
     solved /= root[:, None]
-    extension = Extension(
+    extension = LandmarkExtension(
         landmarks, solved, counts, W @ counts, vertices.digests, neighbours, sigma, lam
     )
     return extension, Solution(solved, solution.steps, solution.residual)
@@ -186,7 +186,7 @@ UNREACHED = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class AnswerView:
     """How answers become what is smoothed and compared.
 
     Attributes
@@ -208,13 +208,13 @@ class Reading:
     average: Average
     shrink: Literal["none", "answers"]
     each: bool = False
-    heard: Hearing | None = None
+    heard: SourceWeights | None = None
     weights: FloatArray = field(default_factory=lambda: np.ones(0))
 
-    def smoothable(self, panel: Panel, answered: IntArray, used: IntArray) -> Smoothable:
+    def graph_rows(self, panel: Panel, answered: IntArray, used: IntArray) -> GraphRows:
         """Return the answered instances of a panel that is heard already, and of labels used."""
-        kinds = {self.smoothed, self.compared, *(("augmented",) if self.each else ())}
-        mean = {kind: panel.mean(kind, self.average)[answered][:, used] for kind in kinds}
+        relate_labels = {self.smoothed, self.compared, *(("augmented",) if self.each else ())}
+        mean = {kind: panel.mean(kind, self.average)[answered][:, used] for kind in relate_labels}
         compared = mean[self.compared]
         if len(self.weights):
             scale = sparse.diags_array(np.sqrt(self.weights[used]), format="csr")
@@ -223,7 +223,7 @@ class Reading:
         if self.each:
             values = sparse.hstack([values, mean["augmented"]], format="csr")
         n = panel.evidence[answered] if self.shrink == "answers" else np.ones(len(answered))
-        return Smoothable(compared, values, n)
+        return GraphRows(compared, values, n)
 
     def filled(
         self,
@@ -236,17 +236,17 @@ class Reading:
     ) -> FloatArray:
         """Return means with what was left open below them, from the top down."""
         # What the mean was divided by, so that both together are the answers for a label.
-        divided = panel.evidence[answered]
+        plan_partitions = panel.evidence[answered]
         if self.average == "all-sources":
-            divided = np.full(len(divided), float(len(panel.sources)))
+            plan_partitions = np.full(len(plan_partitions), float(len(panel.sources)))
             total = None if total is None else float(len(panel.sources)) * total
-        return descended(
-            closed, divided, popularity, panel.taxonomy, strength=strength, total=total
+        return fill_down(
+            closed, plan_partitions, popularity, panel.taxonomy, strength=strength, total=total
         )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SmoothedLandmarks(Fitted):
+class FittedLandmarks(FittedMethod):
     """What was solved on landmarks, for any instance to be joined to.
 
     Attributes
@@ -267,19 +267,19 @@ class SmoothedLandmarks(Fitted):
         As in the method.
     """
 
-    reading: Reading
+    reading: AnswerView
     used: IntArray
-    extension: Extension
+    extension: LandmarkExtension
     share: tuple[FloatArray, FloatArray]
     popularity: FloatArray
     total: float
     fill: float
 
-    def views(self, panel: Panel) -> Views:
+    def predict(self, panel: Panel) -> Scores:
         """Return the solution of landmarks, and of others by one row each."""
-        panel = listen(panel, self.reading.heard)
+        panel = apply_weights(panel, self.reading.heard)
         answered = np.flatnonzero(panel.answers_per_instance > 0)
-        z = self.extension(self.reading.smoothable(panel, answered, self.used))
+        z = self.extension(self.reading.graph_rows(panel, answered, self.used))
         first = self._over_labels(z[:, : len(self.used)], self.share[0])
         closed = self._over_labels(z[:, -len(self.used) :], self.share[1]) if self._each else first
         if self.fill:
@@ -288,8 +288,8 @@ class SmoothedLandmarks(Fitted):
             )
         score = _over_instances(closed, answered, len(panel.instances))
         if not self._each:
-            return Views(score, score)
-        return Views(score, _over_instances(first, answered, len(panel.instances)))
+            return Scores(score, score)
+        return Scores(score, _over_instances(first, answered, len(panel.instances)))
 
     @property
     def _each(self) -> bool:
@@ -303,8 +303,8 @@ class SmoothedLandmarks(Fitted):
 
 
 def smooth_landmarks(
-    parts: Parts,
-    reading: Reading,
+    parts: PanelPartitions,
+    reading: AnswerView,
     *,
     landmarks: int,
     neighbours: int,
@@ -312,22 +312,22 @@ def smooth_landmarks(
     lam: float,
     fill: float,
     progress: Progress,
-) -> SmoothedLandmarks:
+) -> FittedLandmarks:
     """Solve on a sample of the instances."""
-    said, popularity, occurs, evidence, answered = parts.total(
+    said, popularity, occurs, evidence, answered = parts.sum(
         partial(_counted, reading=reading), stage="counting", progress=progress
     )
     used = np.flatnonzero(occurs > 0)
-    sample = listen(parts.sample(landmarks), reading.heard)
+    sample = apply_weights(parts.sample(landmarks), reading.heard)
     there = np.flatnonzero(sample.answers_per_instance > 0)
     progress("solving", 0, 1)
     began = time.perf_counter()
-    vertices = vertices_of(reading.smoothable(sample, there, used))
+    vertices = vertices_of(reading.graph_rows(sample, there, used))
     extension, solution = solve_extension(vertices, neighbours=neighbours, sigma=sigma, lam=lam)
     step = _step(vertices, solution, len(used), time.perf_counter() - began)
     progress("solving", 1, 1)
     counted = max(float(evidence), 1.0)
-    return SmoothedLandmarks(
+    return FittedLandmarks(
         reading=reading, used=used, extension=extension, fill=fill, popularity=popularity,
         share=(said / counted, popularity / counted), converged=solution.settled,
         total=float(answered if reading.average == "all-sources" else evidence),
@@ -335,23 +335,23 @@ def smooth_landmarks(
     )  # fmt: skip
 
 
-def distinct_in(panel: Panel, reading: Reading) -> int:
+def distinct_in(panel: Panel, reading: AnswerView) -> int:
     """Return how many answered instances of a panel differ, some at a time."""
     used = np.arange(len(panel.taxonomy))
 
     def digests() -> Iterator[np.ndarray]:
         for span in spans(len(panel.instances), len(panel.taxonomy)):
-            part = listen(part_of(panel, span), reading.heard)
+            part = apply_weights(panel_block(panel, span), reading.heard)
             answered = np.flatnonzero(part.answers_per_instance > 0)
-            yield reading.smoothable(part, answered, used).digests()
+            yield reading.graph_rows(part, answered, used).digests()
 
     return len(np.unique(np.concatenate(list(digests()))))
 
 
 def _counted(
-    panel: Panel, *, reading: Reading
+    panel: Panel, *, reading: AnswerView
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, int]:
-    panel = listen(panel, reading.heard)
+    panel = apply_weights(panel, reading.heard)
     said = np.asarray(panel.summed(panel.votes(reading.smoothed)).sum(axis=0)).ravel()
     answered = int((panel.answers_per_instance > 0).sum())
     return said, panel.popularity, panel.occurrences, float(panel.evidence.sum()), answered

@@ -8,13 +8,13 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.hierarchy import deepest
-from mhpc.data.panel import Panel, Parts, Size
+from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Consolidation
 from mhpc.errors import ConvergenceWarning, ParameterError
-from mhpc.methods.base import Fitted, MethodParameters
+from mhpc.methods.base import FittedMethod, MethodParameters
 from mhpc.methods.one_truth.em import infer
 from mhpc.methods.one_truth.evidence import BYTES
-from mhpc.methods.source_weights import Sources, kinship_of
+from mhpc.methods.source_weights import Sources, panel_dependence
 from mhpc.numerics.arrays import Sparse, dense
 from mhpc.system.display import Progress, silent
 
@@ -50,10 +50,10 @@ class OneTruth(MethodParameters):
     jeffreys: Annotated[float, Field(gt=0)] = 0.5
     """Answers per label ever said that a source's habits must outweigh to be believed."""
 
-    shrink: Annotated[float, Field(gt=0)] = 10.0
+    prior_weight: Annotated[float, Field(gt=0)] = 10.0
     """Answers that a source's profile must outweigh to differ from the mean profile."""
 
-    sources: Sources = "independent"
+    source_weights: Sources = "learned"
     """Hear all sources alike, or kin as one voice."""
 
     tol: Annotated[float, Field(ge=0)] = 1e-3
@@ -62,7 +62,7 @@ class OneTruth(MethodParameters):
     max_iter: Annotated[int, Field(ge=1)] = 100
     """Rounds at most."""
 
-    def fit(self, parts: Parts, *, progress: Progress = silent) -> Fitted:
+    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
         """Refuse: an answer's own count is taken out of what its instance is judged by.
 
         That count is the belief of the round before, which goes back to the one before it, so
@@ -74,7 +74,7 @@ class OneTruth(MethodParameters):
             "one machine, or use --method dawid-skene"
         )
 
-    def foreseen(self, size: Size) -> int:
+    def estimate_memory(self, size: Size) -> int:
         """Return what all statements take beside what they may mean."""
         return BYTES * size.pairs
 
@@ -85,11 +85,11 @@ class OneTruth(MethodParameters):
         progress: Progress = silent,
     ) -> Consolidation:
         """Return the probabilities; what is known is taken as it is."""
-        alike = kinship_of(panel).alike if self.sources == "independent" else None
+        alike = panel_dependence(panel).matrix if self.source_weights == "learned" else None
         kinship = dense(alike) if alike is not None and alike.nnz else None
         found = infer(
             panel, kinship=kinship, known=_known(panel), progress=progress,
-            **self.model_dump(exclude={"sources"}),
+            **self.model_dump(exclude={"source_weights"}),
         )  # fmt: skip
         last = found.trace[-1].change
         if last > self.tol:
@@ -101,7 +101,7 @@ class OneTruth(MethodParameters):
             )
         score = (found.specific @ panel.taxonomy.closure).tocsr()
         np.clip(score.data, 0.0, 1.0, out=score.data)
-        return self.conclude(
+        return self.make_consolidation(
             panel,
             score,
             found.specific,

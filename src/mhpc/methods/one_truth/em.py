@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mhpc.data.panel import Panel
 from mhpc.data.scores import Step
-from mhpc.methods.one_truth.evidence import EXACT, NEAR, VAGUE, Testimony, hear
+from mhpc.methods.one_truth.evidence import EXACT, NEAR, VAGUE, Evidence, build_evidence
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.system.display import Progress, silent
 
@@ -72,7 +72,7 @@ def infer(
     kinship: FloatArray | None = None,
     known: Sparse | None = None,
     jeffreys: float = 0.5,
-    shrink: float = 10.0,
+    prior_weight: float = 10.0,
     tol: float = 1e-3,
     max_iter: int = 100,
     progress: Progress = silent,
@@ -87,20 +87,20 @@ def infer(
         How far two sources are one, in [0, 1]; none are unless given.
     known : csr_array (N, K), optional
         True labels with their ancestors; an empty row is not known.
-    jeffreys, shrink, tol, max_iter
+    jeffreys, prior_weight, tol, max_iter
         As in `OneTruth`.
     progress : Progress
         Told of every round.
     """
-    heard = hear(panel, kinship, known)
+    heard = build_evidence(panel, kinship, known)
     start = belief = heard.shares()
     p = FIRST_GUESS[heard.kind] * _given(heard, heard.popular, np.zeros(len(heard.kind)))
     trace = list[Step]()
     for iteration in range(max_iter):
         began = time.perf_counter()
         before, (belief, weight) = belief, _weighed(heard, p)
-        counts = _count(heard, weight, len(panel.sources), shrink)
-        p = _likelihood(heard, counts, jeffreys * heard.labels_said, shrink)
+        counts = _count(heard, weight, len(panel.sources), prior_weight)
+        p = _likelihood(heard, counts, jeffreys * heard.labels_said, prior_weight)
         change = float(np.abs(belief - before).sum() / max(before.sum(), 1.0))
         spread = _spread(heard, belief, start)
         trace.append(Step(iteration, change, None, spread, time.perf_counter() - began))
@@ -109,13 +109,13 @@ def infer(
             break
     return Inference(
         specific=heard.by_candidate(belief),
-        profiles=_profiles(counts, shrink),
+        profiles=_profiles(counts, prior_weight),
         mistaken=counts.error / counts.error.sum(),
         trace=tuple(trace),
     )
 
 
-def _weighed(heard: Testimony, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _weighed(heard: Evidence, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return how likely each candidate is, (C,), and with what weight each pair counts, (P,).
 
     A pair counts by what the others say of its candidate, the statement and its echoes taken
@@ -157,11 +157,11 @@ class _Counts:
     profile: FloatArray
     mean: FloatArray
     error: FloatArray
-    situation: FloatArray
-    habit: FloatArray
+    source_truth_id: FloatArray
+    confusion_id: FloatArray
 
 
-def _count(heard: Testimony, weight: FloatArray, M: int, shrink: float) -> _Counts:
+def _count(heard: Evidence, weight: FloatArray, M: int, prior_weight: float) -> _Counts:
     counted = heard.statements.strength[heard.statement] * weight
     voiced = heard.voice[heard.statement] * counted
     slot = heard.statements.source[heard.statement] * len(FIRST_GUESS) + heard.kind
@@ -172,37 +172,39 @@ def _count(heard: Testimony, weight: FloatArray, M: int, shrink: float) -> _Coun
         own=np.where(heard.judged[heard.statement], 0.0, counted),
         profile=_summed(counted, slot, M * len(FIRST_GUESS)).reshape(M, -1),
         mean=mean / mean.sum(),
-        error=error + shrink * heard.popular,
-        situation=_summed(counted, heard.situation, 0),
-        habit=_summed(counted, heard.habit, 0),
+        error=error + prior_weight * heard.popular,
+        source_truth_id=_summed(counted, heard.source_truth_id, 0),
+        confusion_id=_summed(counted, heard.confusion_id, 0),
     )
 
 
-def _likelihood(heard: Testimony, counts: _Counts, J: float, shrink: float) -> FloatArray:
+def _likelihood(heard: Evidence, counts: _Counts, J: float, prior_weight: float) -> FloatArray:
     """Return P_m(v | z) = (n_m(z, v) + J base_m(v | z)) / (n_m(z) + J), (P,).
 
     With few labels a source's own habits are soon known; with thousands, never, and the base,
     theta_m[kind] x the share of v within the kind, decides.
     """
     m, kind, own = heard.statements.source[heard.statement], heard.kind, counts.own
-    of_kind = _without(counts.profile[m, kind], own) + shrink * counts.mean[kind]
-    theta = of_kind / (_without(counts.profile.sum(axis=1)[m], own) + shrink)
+    of_kind = _without(counts.profile[m, kind], own) + prior_weight * counts.mean[kind]
+    theta = of_kind / (_without(counts.profile.sum(axis=1)[m], own) + prior_weight)
     base = theta * _given(heard, counts.error, heard.voice[heard.statement] * own)
-    habit = _without(counts.habit[heard.habit], own) + J * base
-    return np.asarray(habit / (_without(counts.situation[heard.situation], own) + J))
+    confusion_id = _without(counts.confusion_id[heard.confusion_id], own) + J * base
+    return np.asarray(
+        confusion_id / (_without(counts.source_truth_id[heard.source_truth_id], own) + J)
+    )
 
 
-def _given(heard: Testimony, error: FloatArray, own: FloatArray) -> FloatArray:
+def _given(heard: Evidence, error: FloatArray, own: FloatArray) -> FloatArray:
     """Return the share of v within its kind, (P,).
 
     All ancestors of z are alike; near and far labels go by how often they are said in error.
     """
     v, z = heard.statements.label[heard.statement], heard.label[heard.candidate]
-    near, far = heard.relatives.weigh(error)
+    near, far = heard.label_relations.weigh(error)
     mass = np.maximum(np.where(heard.kind == NEAR, near[z], far[z]) - own, TINY)
     # No more than the whole, before it is divided: what rounding leaves of one may be far less.
     share = np.maximum(np.minimum(np.maximum(error[v] - own, TINY), mass) / mass, TINY)
-    vague = 1.0 / np.maximum(heard.relatives.ancestors, 1)[z]
+    vague = 1.0 / np.maximum(heard.label_relations.ancestors, 1)[z]
     return np.select([heard.kind == EXACT, heard.kind == VAGUE], [1.0, vague], share)
 
 
@@ -211,12 +213,12 @@ def _without(count: FloatArray, own: FloatArray) -> FloatArray:
     return np.maximum(count - own, 0.0)
 
 
-def _profiles(counts: _Counts, shrink: float) -> Profiles:
+def _profiles(counts: _Counts, prior_weight: float) -> Profiles:
     total = counts.profile.sum(axis=1, keepdims=True)
-    return Profiles(*((counts.profile + shrink * counts.mean) / (total + shrink)).T)
+    return Profiles(*((counts.profile + prior_weight * counts.mean) / (total + prior_weight)).T)
 
 
-def _spread(heard: Testimony, belief: FloatArray, start: FloatArray) -> float:
+def _spread(heard: Evidence, belief: FloatArray, start: FloatArray) -> float:
     """Return how much instances differ, relative to how much the shares of statements do."""
     K, answered = len(heard.popular), max(int((np.diff(heard.possible.indptr) > 0).sum()), 1)
 

@@ -11,7 +11,7 @@ from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TooLargeError
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.system.memory import as_text, memory_budget
+from mhpc.system.memory import format_size, memory_budget
 
 INAUDIBLE = 1e-9
 """Statements weaker than this are left out."""
@@ -41,7 +41,7 @@ class Statements:
     strength: FloatArray
 
 
-def state(panel: Panel) -> Statements:
+def extract_statements(panel: Panel) -> Statements:
     """Return the most specific labels of every answer; an empty answer states nothing."""
     said = deepest(panel.augmented, panel.taxonomy)
     labels = np.diff(said.indptr)
@@ -94,7 +94,7 @@ def paired(start: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
     return position, np.asarray(member, dtype=np.int64)
 
 
-def echoes(statements: Statements, kinship: FloatArray | None = None) -> Sparse:
+def redundancy(statements: Statements, kinship: FloatArray | None = None) -> Sparse:
     """Return how far statements on an instance are one testimony, (S, S).
 
     1 within an answer, the kinship of their sources otherwise. Only statements on the same
@@ -144,7 +144,7 @@ EXACT, VAGUE, NEAR, FAR = range(4)
 """The true label itself, an ancestor of it, a sibling or descendant, any other label."""
 
 
-def kinds(taxonomy: Taxonomy, said: IntArray, true: IntArray) -> IntArray:
+def relate_labels(taxonomy: Taxonomy, said: IntArray, true: IntArray) -> IntArray:
     """Return the kind of every pair of a label said and a label true.
 
     In a DAG an ancestor may be a sibling too; it is vague then, since it is not wrong.
@@ -179,7 +179,7 @@ def _siblings(taxonomy: Taxonomy, one: IntArray, other: IntArray) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Relatives:
+class LabelRelations:
     """Who is near and far of whom, such that weights can be summed without K x K pairs.
 
     Attributes
@@ -213,7 +213,7 @@ class Relatives:
         return near, weight.sum() - weight - above - near
 
 
-def relatives(taxonomy: Taxonomy) -> Relatives:
+def label_relations(taxonomy: Taxonomy) -> LabelRelations:
     """Return who is near of whom.
 
     There is a family for the children of each label, one for the roots, and, since its siblings
@@ -229,7 +229,7 @@ def relatives(taxonomy: Taxonomy) -> Relatives:
     family = np.full(K, K)
     family[number == 1] = parents.indices[parents.indptr[:-1][number == 1]]
     family[several] = K + 1 + np.arange(len(several))
-    return Relatives(taxonomy.closure, families, family, _both(taxonomy))
+    return LabelRelations(taxonomy.closure, families, family, _both(taxonomy))
 
 
 def _both(taxonomy: Taxonomy) -> Sparse:
@@ -252,7 +252,7 @@ BYTES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Testimony:
+class Evidence:
     """All that stays the same while profiles and truths are learnt.
 
     S statements, C candidates (what could be true, all instances together), P pairs of a
@@ -297,10 +297,10 @@ class Testimony:
     statement: IntArray
     candidate: IntArray
     kind: IntArray
-    situation: IntArray
-    habit: IntArray
+    source_truth_id: IntArray
+    confusion_id: IntArray
     labels_said: int
-    relatives: Relatives
+    label_relations: LabelRelations
 
     def shares(self) -> FloatArray:
         """Return what share of the statements on its instance names each candidate, (C,)."""
@@ -317,21 +317,21 @@ class Testimony:
         )
 
 
-def hear(panel: Panel, kinship: FloatArray | None, known: Sparse | None) -> Testimony:
+def build_evidence(panel: Panel, kinship: FloatArray | None, known: Sparse | None) -> Evidence:
     """Lay statements and candidates out. Memory goes with P and with the pairs of kin."""
-    K, said = np.int64(len(panel.taxonomy)), state(panel)
+    K, said = np.int64(len(panel.taxonomy)), extract_statements(panel)
     possible = candidates(said, panel, known)
     number = np.diff(possible.indptr)
     label = possible.indices.astype(np.int64)
-    _refuse_what_does_not_fit(int(number[said.instance].sum()))
+    _check_memory(int(number[said.instance].sum()))
     statement, candidate = paired(possible.indptr[said.instance], number[said.instance])
     source, what, true = said.source[statement], said.label[statement], label[candidate]
-    echo = echoes(said, kinship)
+    echo = redundancy(said, kinship)
     voice = 1.0 / (echo @ said.share)
     volume = voice * said.strength
     at_instance = np.bincount(said.instance, volume, minlength=len(panel.instances))
     popular = np.bincount(said.label, volume, minlength=int(K)) + UNSEEN
-    return Testimony(
+    return Evidence(
         statements=said,
         possible=possible,
         owner=np.repeat(np.arange(len(number)), number),
@@ -342,20 +342,20 @@ def hear(panel: Panel, kinship: FloatArray | None, known: Sparse | None) -> Test
         echo=echo,
         statement=statement,
         candidate=candidate,
-        kind=kinds(panel.taxonomy, what, true),
-        situation=_numbered(source * K + true),
-        habit=_numbered((source * K + true) * K + what),
+        kind=relate_labels(panel.taxonomy, what, true),
+        source_truth_id=_numbered(source * K + true),
+        confusion_id=_numbered((source * K + true) * K + what),
         labels_said=len(np.unique(said.label)),
-        relatives=relatives(panel.taxonomy),
+        label_relations=label_relations(panel.taxonomy),
     )
 
 
-def _refuse_what_does_not_fit(pairs: int) -> None:
+def _check_memory(pairs: int) -> None:
     needed, budget = BYTES * pairs, memory_budget()
     if needed > budget:
         raise TooLargeError(
             f"one-truth looks at {pairs:,} statements beside what they may mean at once, which "
-            f"needs about {as_text(needed)}, and {as_text(budget)} may be used; "
+            f"needs about {format_size(needed)}, and {format_size(budget)} may be used; "
             "raise --memory, or use --method dawid-skene"
         )
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mhpc.errors import ParameterError, nearest, quoted
+from mhpc.errors import ParameterError, quote_list, suggest
 from mhpc.read.taxonomy_formats import arff as clus
 from mhpc.read.taxonomy_formats import codes, edges, icd, label_studio, nested, obo, skos, tables
 from mhpc.read.taxonomy_formats import networkx as graphs
-from mhpc.read.taxonomy_formats.base import Hierarchy, Told
+from mhpc.read.taxonomy_formats.base import TaxonomyFormat, TaxonomyInput
 
-HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType(
+TAXONOMY_FORMATS: Mapping[str, TaxonomyFormat] = MappingProxyType(
     {
         "icd-10-cm": icd,
         "networkx": graphs,
@@ -26,13 +26,13 @@ HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType(
 """The table, which takes all else, comes last."""
 
 
-def hierarchy_of(told: Told, name: str | None) -> Hierarchy:
+def taxonomy_format(told: TaxonomyInput, name: str | None) -> TaxonomyFormat:
     """Return the format that is insisted on, or the first that recognises what is given."""
     if name is None:
-        return next(each for each in HIERARCHIES.values() if each.detects(told))
-    if name not in HIERARCHIES:
+        return next(each for each in TAXONOMY_FORMATS.values() if each.matches(told))
+    if name not in TAXONOMY_FORMATS:
         raise ParameterError(
-            f"no format of taxonomies {name!r}{nearest(name, HIERARCHIES)}; there are "
-            f"{quoted(list(HIERARCHIES), most=20)}"
+            f"no format of taxonomies {name!r}{suggest(name, TAXONOMY_FORMATS)}; there are "
+            f"{quote_list(list(TAXONOMY_FORMATS), most=20)}"
         )
-    return HIERARCHIES[name]
+    return TAXONOMY_FORMATS[name]

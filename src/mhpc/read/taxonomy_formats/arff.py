@@ -3,15 +3,15 @@
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import UnreadableError
 from mhpc.read.arff import read_arff
-from mhpc.read.taxonomy_formats.base import Told
+from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether it is an ARFF file."""
     return told.file is not None and told.file.format == "arff"
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return the declared labels."""
     if told.file is None:
         raise UnreadableError(f"{told.origin}: this format is read from a file")

@@ -14,7 +14,7 @@ MAX_DOCUMENT = 1 << 28
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class TaxonomyInput:
     """A file or something in memory, and what the user adds to the name of its format."""
 
     source: Any
@@ -32,17 +32,17 @@ class Told:
         return self.source.head if isinstance(self.source, LocalFile) else ""
 
 
-class Hierarchy(Protocol):
+class TaxonomyFormat(Protocol):
     """A format is a module with these two functions."""
 
-    def detects(self, told: Told) -> bool:
+    def matches(self, told: TaxonomyInput) -> bool:
         """Tell by its content whether something is in this format."""
 
-    def read(self, told: Told) -> Taxonomy:
+    def read(self, told: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy."""
 
 
-def whole_file(told: Told) -> bytes:
+def atomic_file(told: TaxonomyInput) -> bytes:
     """Return all of a file, unpacked, if it is not too large."""
     file = told.file
     if file is None:

@@ -7,12 +7,12 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError
 from mhpc.read.columns import TAXONOMY_ALIASES
 from mhpc.read.paths import SEPARATORS, taxonomy_from_paths
-from mhpc.read.taxonomy_formats.base import Told, whole_file
+from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
 
 _KNOWN = {name for names in TAXONOMY_ALIASES.values() for name in names}
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether lines are paths, the first one no name of a column."""
     if told.file is None or told.file.format != "csv":
         return False
@@ -24,9 +24,9 @@ def detects(told: Told) -> bool:
     return any(separator in line for line in lines for separator in SEPARATORS)
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return all paths, and what they go through."""
-    text = whole_file(told).decode("utf-8-sig", errors="replace")
+    text = atomic_file(told).decode("utf-8-sig", errors="replace")
     labels = dict.fromkeys(line.strip().strip('"') for line in text.splitlines() if line.strip())
     if not labels:
         raise TaxonomyError(f"{told.origin}: no label in it")

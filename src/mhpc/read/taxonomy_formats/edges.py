@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import UnreadableError
 from mhpc.read.columns import TAXONOMY_ALIASES
-from mhpc.read.taxonomy_formats.base import Told, whole_file
+from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
 
 _DELIMITERS = ("\t", ",", ";", " ")
 _KNOWN = {name for names in TAXONOMY_ALIASES.values() for name in names}
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether every line has two cells, the first ones no names of columns."""
     if told.file is None or told.file.format != "csv":
         return False
@@ -30,9 +30,9 @@ def detects(told: Told) -> bool:
     return not first.intersection(_KNOWN) and len(first) == 2
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return all labels, with the edges between them."""
-    text = whole_file(told).decode("utf-8-sig", errors="replace")
+    text = atomic_file(told).decode("utf-8-sig", errors="replace")
     between = _delimiter([line for line in text.splitlines()[:50] if line.strip()]) or "\t"
     pairs = []
     for number, cells in _rows(text, between, told.origin):

@@ -9,17 +9,17 @@ from typing import Any
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MissingExtraError
-from mhpc.read.taxonomy_formats.base import Told
+from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 NAME = "icd-10-cm"
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether it was asked for by name."""
     return isinstance(told.source, str) and told.source.lower() == NAME
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return chapters, blocks, categories and all below them."""
     try:
         with warnings.catch_warnings():

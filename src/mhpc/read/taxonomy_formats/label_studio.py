@@ -7,9 +7,9 @@ which results have instead, that is the step, and its value the name.
 from dataclasses import dataclass, field
 
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
-from mhpc.errors import DataError, TaxonomyError, nearest, quoted
+from mhpc.errors import DataError, TaxonomyError, quote_list, suggest
 from mhpc.read.json_xml import walk_elements
-from mhpc.read.taxonomy_formats.base import Told, whole_file
+from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
 
 _CONTROLS = ("Taxonomy", "Choices")
 
@@ -36,7 +36,7 @@ class _Control:
         ]
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether it is XML with such a control."""
     return (
         told.file is not None
@@ -45,7 +45,7 @@ def detects(told: Told) -> bool:
     )
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return the choices of the control that was named, or of the only one."""
     control = _chosen(told, _controls(told))
     return build_taxonomy(
@@ -54,7 +54,7 @@ def read(told: Told) -> Taxonomy:
     )  # fmt: skip
 
 
-def _controls(told: Told) -> list[_Control]:
+def _controls(told: TaxonomyInput) -> list[_Control]:
     found: list[_Control] = []
     within: list[_Control] = []
 
@@ -71,11 +71,11 @@ def _controls(told: Told) -> list[_Control]:
         elif tag == "Choice" and within:
             within[-1].way.pop()
 
-    walk_elements(whole_file(told), told.origin, begin, end)
+    walk_elements(atomic_file(told), told.origin, begin, end)
     return [control for control in found if control.names]
 
 
-def _chosen(told: Told, controls: list[_Control]) -> _Control:
+def _chosen(told: TaxonomyInput, controls: list[_Control]) -> _Control:
     names = [control.name for control in controls]
     if not controls:
         raise TaxonomyError(
@@ -85,14 +85,14 @@ def _chosen(told: Told, controls: list[_Control]) -> _Control:
     if told.argument is not None:
         if told.argument not in names:
             raise DataError(
-                f"{told.origin}: no control {told.argument!r}{nearest(told.argument, names)}; "
-                f"it has {quoted(names)}"
+                f"{told.origin}: no control {told.argument!r}{suggest(told.argument, names)}; "
+                f"it has {quote_list(names)}"
             )
         return controls[names.index(told.argument)]
     taxonomies = [control for control in controls if control.tag == "Taxonomy"] or controls
     if len(taxonomies) > 1:
         raise DataError(
-            f"{told.origin}: several controls, {quoted([each.name for each in taxonomies])}; say "
+            f"{told.origin}: several controls, {quote_list([each.name for each in taxonomies])}; say "
             "which is meant with --taxonomy-format label-studio=NAME"
         )
     return taxonomies[0]

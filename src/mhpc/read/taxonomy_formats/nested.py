@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
-from mhpc.errors import TaxonomyError, quoted
+from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.json_xml import MAX_DEPTH, load_json, too_deep
-from mhpc.read.taxonomy_formats.base import Told, whole_file
+from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
 
 _IDS = ("id", "code", "key", "uri")
 _NAMES = ("name", "label", "title", "text", "value")
@@ -32,7 +32,7 @@ class _Node:
     above: int
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether it is a JSON document, or something nested in memory, but no table."""
     if told.file is None:
         return isinstance(told.source, Mapping) and any(
@@ -44,7 +44,7 @@ def detects(told: Told) -> bool:
     return alone and not _is_table(told.head)
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return every node with the one it is in."""
     try:
         nodes = list(_nodes(_document(told), told.origin))
@@ -73,10 +73,10 @@ def _is_table(head: str) -> bool:
     return isinstance(row, dict) and bool({key.lower() for key in row}.intersection(_PARENTS))
 
 
-def _document(told: Told) -> Any:
+def _document(told: TaxonomyInput) -> Any:
     if told.file is None:
         return told.source
-    return load_json(whole_file(told), told.origin)
+    return load_json(atomic_file(told), told.origin)
 
 
 def _nodes(document: Any, origin: str) -> Iterator[_Node]:
@@ -126,7 +126,7 @@ def _described(
     if id_ is None and name is None:
         where = PATH_SEPARATOR.join(path) or "the top"
         raise TaxonomyError(
-            f"{origin}: a node below {quoted([where])} has neither a name nor an id"
+            f"{origin}: a node below {quote_list([where])} has neither a name nor an id"
         )
     shown = str(name if name is not None else id_)
     return None if id_ is None else str(id_), shown, _first(node, _CHILDREN)

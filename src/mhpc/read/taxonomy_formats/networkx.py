@@ -5,15 +5,15 @@ A graph whose edges are called ``is_a``, as ontologies are read into, goes from 
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError
-from mhpc.read.taxonomy_formats.base import Told
+from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether it is a graph of that library, which need not be imported for it."""
     return any(kind.__module__.startswith("networkx.") for kind in type(told.source).__mro__)
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return the nodes, by the text of each, with their attribute ``name``."""
     graph = told.source
     if not graph.is_directed():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ParameterError, TaxonomyError, UnreadableError
-from mhpc.read.taxonomy_formats.base import Told, whole_file
+from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
 
 _RELATIONS = ("part_of",)
 
@@ -28,7 +28,7 @@ class _Term:
     replaced_by: str = ""
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether the head has the version of the format, or a term."""
     if told.file is None or told.file.format != "csv":
         return False
@@ -37,7 +37,7 @@ def detects(told: Told) -> bool:
     )
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return the terms that are not obsolete."""
     if told.argument not in (None, *_RELATIONS):
         raise ParameterError(
@@ -62,7 +62,7 @@ def read(told: Told) -> Taxonomy:
     )  # fmt: skip
 
 
-def _terms(told: Told) -> Iterator[_Term]:
+def _terms(told: TaxonomyInput) -> Iterator[_Term]:
     """Give the terms of a file, checked."""
     term: _Term | None = None
     for number, line in enumerate(_lines(told), start=1):
@@ -80,9 +80,9 @@ def _terms(told: Told) -> Iterator[_Term]:
         yield _checked(term, told)
 
 
-def _lines(told: Told) -> list[str]:
+def _lines(told: TaxonomyInput) -> list[str]:
     try:
-        text = whole_file(told).decode("utf-8-sig")
+        text = atomic_file(told).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableError(f"{told.origin}: byte {error.start:,} is not UTF-8") from None
     return text.replace("\r\n", "\n").split("\n")
@@ -110,7 +110,7 @@ def _bare(value: str) -> str:
     return value.partition("!")[0].partition("{")[0].strip()
 
 
-def _checked(term: _Term, told: Told) -> _Term:
+def _checked(term: _Term, told: TaxonomyInput) -> _Term:
     if not term.id:
         raise UnreadableError(f"{told.origin}, line {term.line:,}: a term without an id")
     return term

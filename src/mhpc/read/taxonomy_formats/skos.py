@@ -9,13 +9,13 @@ from typing import Any
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MissingExtraError, TaxonomyError, UnreadableError
-from mhpc.read.json_xml import refuse_entities
-from mhpc.read.taxonomy_formats.base import Told, whole_file
+from mhpc.read.json_xml import check_entities
+from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
 
 _LANGUAGES = ("en", None)
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Tell whether it is RDF: prefixes of Turtle, triples, or an RDF element."""
     if told.file is None:
         return False
@@ -27,7 +27,7 @@ def detects(told: Told) -> bool:
     )
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return the concepts, or else the classes."""
     graph = _graph(told)
     labels = _labels(graph)
@@ -42,11 +42,11 @@ def read(told: Told) -> Taxonomy:
     )
 
 
-def _graph(told: Told) -> Any:
-    content = whole_file(told)
+def _graph(told: TaxonomyInput) -> Any:
+    content = atomic_file(told)
     xml = told.file is not None and told.file.format == "xml"
     if xml:
-        refuse_entities(content, told.origin)
+        check_entities(content, told.origin)
     try:
         from rdflib import Graph
     except ImportError:

@@ -3,26 +3,28 @@
 from collections.abc import Mapping
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.read.columns import TAXONOMY_ALIASES, Cells, find_columns, read_cells, refuse_empty
+from mhpc.read.columns import TAXONOMY_ALIASES, Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.paths import taxonomy_from_paths
 from mhpc.read.tables import open_table
-from mhpc.read.taxonomy_formats.base import Told
+from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _NO_PARENT = ("-1", "0")
 """What tables of numbered labels have where a root has no parent."""
 
 
-def detects(told: Told) -> bool:
+def matches(told: TaxonomyInput) -> bool:
     """Take whatever no other format does; what is missing is said when it is read."""
     return True
 
 
-def read(told: Told) -> Taxonomy:
+def read(told: TaxonomyInput) -> Taxonomy:
     """Return the taxonomy of a table with the usual columns."""
     return read_table(told, columns=None, separator=told.argument)
 
 
-def read_table(told: Told, *, columns: Mapping[str, str] | None, separator: str | None) -> Taxonomy:
+def read_table(
+    told: TaxonomyInput, *, columns: Mapping[str, str] | None, separator: str | None
+) -> Taxonomy:
     """Return the taxonomy of a table."""
     with open_table(told.source, name="the taxonomy") as table:
         origin = table.origin
@@ -30,7 +32,7 @@ def read_table(told: Told, *, columns: Mapping[str, str] | None, separator: str 
             table.columns, TAXONOMY_ALIASES, required=("label",), chosen=columns, origin=origin
         )
         cells = read_cells(table, found, tuple(found))
-        refuse_empty(cells, "label", origin)
+        check_not_empty(cells, "label", origin)
     if "parent" in found:
         return _from_edges(cells, origin)
     return taxonomy_from_paths(

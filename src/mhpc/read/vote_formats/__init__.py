@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mhpc.errors import ParameterError, nearest, quoted
+from mhpc.errors import ParameterError, quote_list, suggest
 from mhpc.read.vote_formats import (
     argilla,
     cafa,
@@ -17,7 +17,7 @@ from mhpc.read.vote_formats import (
     wide,
     zooniverse,
 )
-from mhpc.read.vote_formats.base import Given, VoteFormat
+from mhpc.read.vote_formats.base import VoteFormat, VotesInput
 
 FORMATS: Mapping[str, VoteFormat] = MappingProxyType(
     {
@@ -37,13 +37,13 @@ FORMATS: Mapping[str, VoteFormat] = MappingProxyType(
 """Those that the first bytes tell come first, the long table, which takes all else, last."""
 
 
-def format_of(given: Given, name: str | None) -> VoteFormat:
+def format_of(given: VotesInput, name: str | None) -> VoteFormat:
     """Return the format that is insisted on, or the first that recognises what is given."""
     if name is not None:
         if name not in FORMATS:
             raise ParameterError(
-                f"no format {name!r}{nearest(name, FORMATS)}; there are "
-                f"{quoted(list(FORMATS), most=20)}"
+                f"no format {name!r}{suggest(name, FORMATS)}; there are "
+                f"{quote_list(list(FORMATS), most=20)}"
             )
         return FORMATS[name]
-    return next(format_ for format_ in FORMATS.values() if format_.detects(given))
+    return next(format_ for format_ in FORMATS.values() if format_.matches(given))

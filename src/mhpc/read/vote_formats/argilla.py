@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from mhpc.read.json_xml import keys_of_records, pointer
 from mhpc.read.vote_formats.base import (
     CANONICAL,
-    Flat,
-    Given,
+    LongTable,
+    VotesInput,
     chosen_controls,
     field,
     is_no_label,
@@ -25,14 +25,14 @@ _RESPONSES = ".responses"
 _SUGGESTION = ".suggestion"
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether the first record has responses or suggestions, of either shape."""
     first = given.first
     nested = {"fields", "responses", "suggestions"} <= first.keys()
     return nested or any(key.endswith((_RESPONSES, _SUGGESTION)) for key in first)
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every label of a response or suggestion."""
     given.require_records("argilla")
     keys = keys_of_records(given.connection)
@@ -57,13 +57,13 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
         "list_transform(labels, lambda each: coalesce((score ->> '$')::DOUBLE, 1)) ELSE [1.0] END)"
         f" AS score FROM (SELECT *, {labels_of('value')} AS labels FROM answers)"
     )
-    return Flat(CANONICAL)
+    return LongTable(CANONICAL)
 
 
 _SCORES = """from_json(score, '["DOUBLE"]')"""
 
 
-def _questions(given: Given, keys: list[str], *, nested: bool) -> list[str]:
+def _questions(given: VotesInput, keys: list[str], *, nested: bool) -> list[str]:
     if not nested:
         named = [key.removesuffix(_RESPONSES) for key in keys if key.endswith(_RESPONSES)]
         named += [key.removesuffix(_SUGGESTION) for key in keys if key.endswith(_SUGGESTION)]
@@ -76,13 +76,15 @@ def _questions(given: Given, keys: list[str], *, nested: bool) -> list[str]:
 
 
 def _flattened(question: str, instance: str) -> list[str]:
-    kinds = {
+    relate_labels = {
         _RESPONSES: ["JSON"], f"{_RESPONSES}.users": ["VARCHAR"],
         f"{_RESPONSES}.status": ["VARCHAR"], _SUGGESTION: "JSON", f"{_SUGGESTION}.score": "JSON",
         f"{_SUGGESTION}.agent": "VARCHAR",
     }  # fmt: skip
-    shape = json.dumps({question + part: kind for part, kind in kinds.items()}, ensure_ascii=False)
-    at = {part: f"said.{identifier(question + part)}" for part in kinds}
+    shape = json.dumps(
+        {question + part: kind for part, kind in relate_labels.items()}, ensure_ascii=False
+    )
+    at = {part: f"said.{identifier(question + part)}" for part in relate_labels}
     looked = (
         f"SELECT number, {instance} AS instance, from_json(json, {literal(shape)}) AS said "
         "FROM records"

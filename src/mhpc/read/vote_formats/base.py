@@ -12,7 +12,7 @@ import duckdb
 
 from mhpc.data.taxonomy import PATH_SEPARATOR
 from mhpc.data.votes import Scope
-from mhpc.errors import DataError, MissingColumnError, UnreadableError, nearest, quoted
+from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list, suggest
 from mhpc.read.archives import are_paths, local_files
 from mhpc.read.files import LocalFile
 from mhpc.read.json_xml import first_record, load_array, load_lines, load_mappings, pointer
@@ -21,7 +21,7 @@ from mhpc.system.database import database, literal, reason
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class VotesInput:
     """Files, or something in memory, and a DuckDB connection to read them into.
 
     Attributes
@@ -49,8 +49,8 @@ class Given:
     @property
     def unit(self) -> str:
         """What messages count in the only file: lines of JSON Lines, else records or rows."""
-        kinds = {"jsonl": "line", "json": "record"}
-        return kinds.get(self.files[0].format, "row") if self.files else "record"
+        relate_labels = {"jsonl": "line", "json": "record"}
+        return relate_labels.get(self.files[0].format, "row") if self.files else "record"
 
     @cached_property
     def has_records(self) -> bool:
@@ -106,7 +106,7 @@ class Given:
 
 
 @dataclass(frozen=True, eq=False)
-class Flat:
+class LongTable:
     """What a format made: the table ``cells``, and what else it knows.
 
     Attributes
@@ -114,7 +114,7 @@ class Flat:
     columns : mapping of role to column
         Where instance, source, label and, if there is one, score are.
     numbered : bool
-        Whether ``cells`` has a column ``number``, which `Given.place` can tell.
+        Whether ``cells`` has a column ``number``, which `VotesInput.place` can tell.
     gold : bool
         Whether there is a table ``gold`` of instance and label.
     scope : mapping of source to labels, optional
@@ -140,28 +140,28 @@ UNGRADED = {role: role for role in ("instance", "source", "label")}
 class VoteFormat(Protocol):
     """A format is a module with these two functions; `columns` is the user's word."""
 
-    def detects(self, given: Given) -> bool:
+    def matches(self, given: VotesInput) -> bool:
         """Tell by its content whether something is in this format."""
 
-    def read(self, given: Given, columns: Mapping[str, str]) -> Flat:
+    def read(self, given: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make the table ``cells``, a row a vote, and ``gold`` if some truth is known."""
 
 
 @contextmanager
-def opened(source: Any, *, name: str) -> Iterator[Given]:
+def open_votes_input(source: Any, *, name: str) -> Iterator[VotesInput]:
     """Open what is given; `name` is what messages call it if it is no file."""
     with database() as connection:
         if isinstance(source, LocalFile):
             with _said_plainly(source.name):
-                yield Given(connection, source.name, (source,))
+                yield VotesInput(connection, source.name, (source,))
         elif isinstance(source, str | Path) or are_paths(source):
             with local_files(source) as files:
                 origin = files[0].name if len(files) == 1 else _joint_name(source)
                 with _said_plainly(origin):
-                    yield Given(connection, origin, files)
+                    yield VotesInput(connection, origin, files)
         else:
             with _said_plainly(name):
-                yield Given(connection, name, value=source)
+                yield VotesInput(connection, name, value=source)
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def field(record: str, name: str) -> str:
 
 
 def chosen_controls(
-    given: Given, present: Sequence[str], columns: Mapping[str, str], *, what: str
+    given: VotesInput, present: Sequence[str], columns: Mapping[str, str], *, what: str
 ) -> list[str]:
     """Return which of several controls, questions or tasks gives the labels.
 
@@ -246,14 +246,14 @@ def chosen_controls(
     if word is None:
         if len(present) > 1:
             raise DataError(
-                f"{given.origin}: labels come from {len(present)} {what}s, {quoted(present)}; "
+                f"{given.origin}: labels come from {len(present)} {what}s, {quote_list(present)}; "
                 f"say which is meant with --column label=NAME"
             )
         return list(present)
     found = [name for name in present if fnmatchcase(name, word)]
     if not found:
         raise MissingColumnError(
-            f"{given.origin}: no {what} {word!r}{nearest(word, present)}; it has {quoted(present)}"
+            f"{given.origin}: no {what} {word!r}{suggest(word, present)}; it has {quote_list(present)}"
         )
     return found
 
@@ -263,7 +263,7 @@ def listed(names: Sequence[str]) -> str:
     return f"({', '.join(map(literal, names))})"
 
 
-def refuse(given: Given, relation: str, where: str, says: str) -> None:
+def refuse(given: VotesInput, relation: str, where: str, says: str) -> None:
     """Refuse the first of some rows with a number; `says` is SQL for what is wrong with it."""
     found = given.connection.execute(
         f"SELECT number, {says} FROM {relation} WHERE {where} ORDER BY number LIMIT 1"
@@ -272,13 +272,13 @@ def refuse(given: Given, relation: str, where: str, says: str) -> None:
         raise DataError(f"{given.place(found[0])}: {found[1]}")
 
 
-def numbers(given: Given) -> str:
+def numbers(given: VotesInput) -> str:
     """Return SQL for the number of a row of ``cells``, from 1."""
     # The rows of a table have numbers already; to number those of a view takes turns.
     return "row_number() OVER ()" if _kind(given) == "VIEW" else "rowid + 1"
 
 
-def remake_cells(given: Given, query: str | None) -> None:
+def remake_cells(given: VotesInput, query: str | None) -> None:
     """Make the table ``cells`` anew, whatever it was, or none at all."""
     if query is not None:
         given.connection.execute(f"CREATE TEMP TABLE remade AS {query}")
@@ -288,7 +288,7 @@ def remake_cells(given: Given, query: str | None) -> None:
         given.connection.execute("ALTER TABLE remade RENAME TO cells")
 
 
-def _kind(given: Given) -> str | None:
+def _kind(given: VotesInput) -> str | None:
     found = given.connection.execute(
         "SELECT table_type FROM information_schema.tables WHERE table_name = 'cells'"
     ).fetchone()

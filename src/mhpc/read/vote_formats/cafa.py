@@ -12,14 +12,14 @@ import duckdb
 from mhpc.errors import UnreadableError
 from mhpc.read.archives import source_name
 from mhpc.read.files import LocalFile
-from mhpc.read.vote_formats.base import CANONICAL, EACH, Flat, Given, listed, refuse
+from mhpc.read.vote_formats.base import CANONICAL, EACH, LongTable, VotesInput, listed, refuse
 from mhpc.system.database import literal, one_file, reason
 
 _FRAME = ("AUTHOR", "MODEL", "KEYWORDS", "ACCURACY", "END")
 _LINE = re.compile(r"\S+[\t ]\S+[\t ]+[01]?\.?\d*([eE]-?\d+)?\s*")
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether the first line is a target, a term and a score, or AUTHOR."""
     lines = [line for line in given.head.splitlines()[:20] if line.strip()]
     if not lines or any(file.format != "csv" for file in given.files):
@@ -29,7 +29,7 @@ def detects(given: Given) -> bool:
     return bool(_LINE.fullmatch(lines[0]))
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every line."""
     given.require_files("cafa")
     parts = []
@@ -52,7 +52,7 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
         "'''' || coalesce(instance, '') || coalesce(' ' || label, '') || ''' is not target, term "
         "and score'",
     )  # fmt: skip
-    return Flat(CANONICAL)
+    return LongTable(CANONICAL)
 
 
 def _cells(file: LocalFile) -> str:

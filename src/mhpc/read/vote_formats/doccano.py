@@ -11,14 +11,14 @@ from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES
 from mhpc.read.files import LocalFile
 from mhpc.read.json_xml import load_array, load_lines
-from mhpc.read.vote_formats.base import EACH, UNGRADED, Flat, Given, field, refuse
+from mhpc.read.vote_formats.base import EACH, UNGRADED, LongTable, VotesInput, field, refuse
 from mhpc.system.database import identifier, literal
 
 _DATA = ("text", "data", "filename")
 _LABELS = ("label", "labels", "cats")
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether there are files of JSON objects with data and a list of labels, no source."""
     if len(given.files) > 1:
         return all(file.format in ("jsonl", "json") for file in given.files)
@@ -31,7 +31,7 @@ def detects(given: Given) -> bool:
     )
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every label of every file."""
     given.require_files("doccano")
     keys = (columns["label"],) if "label" in columns else _LABELS
@@ -56,10 +56,10 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
         "CREATE TEMP TABLE cells AS SELECT number, instance, source, unnest(labels) AS label "
         "FROM examples"
     )
-    return Flat(UNGRADED)
+    return LongTable(UNGRADED)
 
 
-def _load(given: Given, file: LocalFile) -> None:
+def _load(given: VotesInput, file: LocalFile) -> None:
     if len(given.files) == 1:
         given.require_records("doccano")
         return

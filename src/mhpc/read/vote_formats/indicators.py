@@ -7,7 +7,7 @@ import duckdb
 from mhpc.errors import DataError, UnreadableError
 from mhpc.read.files import LocalFile
 from mhpc.read.tables import csv_columns, csv_relation, csv_sample
-from mhpc.read.vote_formats.base import Given
+from mhpc.read.vote_formats.base import VotesInput
 from mhpc.system.database import identifier, literal, reason
 
 UNSURE = 0.5
@@ -70,7 +70,7 @@ def load_scores(
         raise UnreadableError(f"{file.name}{reason(error)}") from None
 
 
-def refuse_others(given: Given, relation: str, labels: Sequence[str]) -> None:
+def check_other_columns(given: VotesInput, relation: str, labels: Sequence[str]) -> None:
     """Refuse the first score of a label's column that is none."""
     odd = [f"NOT {_is_indicator(identifier(name))}" for name in labels]
     (wrong,) = given.connection.execute(
@@ -118,7 +118,7 @@ def _marked(score: str) -> str:
     return f"({score} > 0 OR {score} = -1)"
 
 
-def told_labels(given: Given, relation: str, labels: Sequence[str]) -> list[str]:
+def told_labels(given: VotesInput, relation: str, labels: Sequence[str]) -> list[str]:
     """Return the labels that a relation tells anything about."""
     counts = ", ".join(f"count({identifier(name)}) > 0" for name in labels)
     found = given.connection.execute(f"SELECT {counts} FROM {relation}").fetchone() or ()

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from mhpc.read.vote_formats.base import (
     CANONICAL,
-    Flat,
-    Given,
+    LongTable,
+    VotesInput,
     chosen_controls,
     field,
     listed,
@@ -46,7 +46,7 @@ _LABELS = (
 _GIVES_LABELS = "type IN ('taxonomy', 'choices')"
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether the first record is a task."""
     first = given.first
     return isinstance(first.get("data"), dict) and any(
@@ -54,7 +54,7 @@ def detects(given: Given) -> bool:
     )
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every label of every annotation and prediction."""
     given.require_records("label-studio")
     _results(given, columns)
@@ -77,10 +77,10 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
     )
     connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM votes WHERE NOT gold")
     connection.execute("CREATE TEMP VIEW gold AS SELECT instance, label FROM votes WHERE gold")
-    return Flat(CANONICAL, gold=True)
+    return LongTable(CANONICAL, gold=True)
 
 
-def _controls(given: Given, columns: Mapping[str, str]) -> list[str]:
+def _controls(given: VotesInput, columns: Mapping[str, str]) -> list[str]:
     """Return the controls that give the labels: the only taxonomy goes before any choices."""
     found = given.connection.execute(
         f"SELECT type, from_name FROM results WHERE {_GIVES_LABELS} GROUP BY ALL ORDER BY ALL"
@@ -91,7 +91,7 @@ def _controls(given: Given, columns: Mapping[str, str]) -> list[str]:
     return chosen_controls(given, [name for _, name in found], columns, what="control")
 
 
-def _results(given: Given, columns: Mapping[str, str]) -> None:
+def _results(given: VotesInput, columns: Mapping[str, str]) -> None:
     """Make ``results``, one a control of an answer; one without if the answer has none."""
     word = columns.get("instance")
     named = field("json -> 'data'", word) if word else "task.id"

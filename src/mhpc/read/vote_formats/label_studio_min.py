@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from mhpc.read.vote_formats.base import (
     UNGRADED,
-    Flat,
-    Given,
+    LongTable,
+    VotesInput,
     chosen_controls,
     numbers,
     path_of,
@@ -23,7 +23,7 @@ _RESERVED = {
 }  # fmt: skip
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether records or rows have an annotator and the id of an annotation."""
     if given.files and given.files[0].format == "csv" and len(given.files) == 1:
         header = given.head.lstrip().partition("\n")[0]
@@ -31,7 +31,7 @@ def detects(given: Given) -> bool:
     return {"annotator", "annotation_id"} <= given.first.keys()
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every label of an annotation."""
     cells = [column for column in given.columns if column not in _RESERVED]
     word = columns.get("label")
@@ -51,10 +51,10 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
         for control in controls
     )
     remake_cells(given, votes)
-    return Flat(UNGRADED)
+    return LongTable(UNGRADED)
 
 
-def _controls(given: Given, columns: list[str]) -> list[str]:
+def _controls(given: VotesInput, columns: list[str]) -> list[str]:
     """Return the columns whose cells look like results, or else stand where they do.
 
     The only taxonomy goes before any choices.
@@ -66,7 +66,7 @@ def _controls(given: Given, columns: list[str]) -> list[str]:
     return list(dict.fromkeys(found)) or _between(given, columns)
 
 
-def _looks(given: Given, column: str, kind: str) -> bool:
+def _looks(given: VotesInput, column: str, kind: str) -> bool:
     cell = f"CAST({identifier(column)} AS VARCHAR)"
     begins = literal(rf'^\[?\s*\{{\s*"{kind}"')
     found = given.connection.execute(
@@ -76,7 +76,7 @@ def _looks(given: Given, column: str, kind: str) -> bool:
     return found.fetchone() is not None
 
 
-def _between(given: Given, columns: list[str]) -> list[str]:
+def _between(given: VotesInput, columns: list[str]) -> list[str]:
     """Return the columns after the task's data, where single choices stand as plain text."""
     if not given.has_records:
         return columns

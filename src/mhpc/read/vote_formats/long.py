@@ -8,16 +8,23 @@ from collections.abc import Mapping
 from mhpc.errors import UnreadableError
 from mhpc.read.columns import ALIASES, find_columns
 from mhpc.read.tables import Table, text_of
-from mhpc.read.vote_formats.base import CANONICAL, Flat, Given, numbers, remake_cells, rows_of
+from mhpc.read.vote_formats.base import (
+    CANONICAL,
+    LongTable,
+    VotesInput,
+    numbers,
+    remake_cells,
+    rows_of,
+)
 from mhpc.system.database import identifier
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Take whatever no other format does; what is missing is said when it is read."""
     return True
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Take the table as it is, but for cells with several labels."""
     if len(given.files) > 1:
         raise UnreadableError(
@@ -30,9 +37,9 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
     )  # fmt: skip
     table = Table(given.connection, given.columns, given.origin)
     if not _has_lists(table, found["label"]):
-        return Flat(found, numbered=False)
+        return LongTable(found, numbered=False)
     _spread(given, table, found)
-    return Flat({role: role for role in CANONICAL if role in found})
+    return LongTable({role: role for role in CANONICAL if role in found})
 
 
 def _has_lists(table: Table, column: str) -> bool:
@@ -50,7 +57,7 @@ def _has_lists(table: Table, column: str) -> bool:
     return not table.connection.execute(f"SELECT 1 FROM cells WHERE {odd} LIMIT 1").fetchall()
 
 
-def _spread(given: Given, table: Table, found: Mapping[str, str]) -> None:
+def _spread(given: VotesInput, table: Table, found: Mapping[str, str]) -> None:
     """Make a row of every label of a list."""
     connection = table.connection
     kept = ", ".join(

@@ -7,17 +7,17 @@ lack some of them: it cannot speak about those, nor about labels it always leave
 import re
 from collections.abc import Mapping
 
-from mhpc.errors import MissingColumnError, quoted
+from mhpc.errors import MissingColumnError, quote_list
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES, find_columns
 from mhpc.read.files import LocalFile
 from mhpc.read.tables import csv_columns, load_table
-from mhpc.read.vote_formats.base import CANONICAL, EACH, Flat, Given, remake_cells
+from mhpc.read.vote_formats.base import CANONICAL, EACH, LongTable, VotesInput, remake_cells
 from mhpc.read.vote_formats.indicators import (
+    check_other_columns,
     indicator_columns,
     load_scores,
     long_rows,
-    refuse_others,
     told_labels,
 )
 from mhpc.read.vote_formats.wide import WIDE_ALIASES
@@ -26,7 +26,7 @@ from mhpc.system.database import identifier, literal
 _INSTANCE = (*WIDE_ALIASES["instance"], "study", "path", "image", "filename", "file")
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether there are tables without a source and a label, but with indicators."""
     if not given.files or any(file.format not in ("csv", "parquet") for file in given.files):
         return False
@@ -41,14 +41,14 @@ def detects(given: Given) -> bool:
     return bool(indicator_columns(given.connection, given.files[0], others))
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every label that a matrix marks."""
     given.require_files("matrices")
     scope: dict[str, tuple[str, ...]] = {}
     for at, file in enumerate(given.files):
         labels = _matrix(given, file, columns)
         numbered = f"(SELECT {at * EACH + 1} + rowid AS number, * FROM matrix)"
-        refuse_others(given, numbered, labels)
+        check_other_columns(given, numbered, labels)
         scope[source_name(file)] = tuple(told_labels(given, "matrix", labels))
         make = "INSERT INTO votes" if at else "CREATE TEMP TABLE votes AS"
         given.connection.execute(f"{make} {long_rows(numbered, labels)}")
@@ -56,7 +56,7 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
     given.connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM votes")
     everything = set().union(*scope.values())
     alike = all(len(labels) == len(everything) for labels in scope.values())
-    return Flat(CANONICAL, scope="all" if alike else scope)
+    return LongTable(CANONICAL, scope="all" if alike else scope)
 
 
 def _names_roles(file: LocalFile) -> bool:
@@ -66,7 +66,7 @@ def _names_roles(file: LocalFile) -> bool:
     return bool(names.intersection((*ALIASES["label"], "parent", "parentid")))
 
 
-def _matrix(given: Given, file: LocalFile, columns: Mapping[str, str]) -> list[str]:
+def _matrix(given: VotesInput, file: LocalFile, columns: Mapping[str, str]) -> list[str]:
     """Make ``matrix`` of one file, and return the columns of labels."""
     if file.format == "csv":
         present = tuple(csv_columns(file))
@@ -77,7 +77,7 @@ def _matrix(given: Given, file: LocalFile, columns: Mapping[str, str]) -> list[s
     labels = indicator_columns(given.connection, file, _others(present, chosen))
     if not labels:
         raise MissingColumnError(
-            f"{file.name}: no column of 0, 1 or scores for a label; it has {quoted(present)}"
+            f"{file.name}: no column of 0, 1 or scores for a label; it has {quote_list(present)}"
         )
     said = (
         f"CAST({identifier(_instance(present, chosen))} AS VARCHAR) AS instance, "

@@ -8,18 +8,18 @@ label with the score 0.
 from collections.abc import Mapping
 
 from mhpc.read.archives import source_name
-from mhpc.read.vote_formats.base import CANONICAL, Flat, Given, field, refuse, rows_of
+from mhpc.read.vote_formats.base import CANONICAL, LongTable, VotesInput, field, refuse, rows_of
 from mhpc.system.database import literal
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether the first record has an answer and a hash."""
     return {"answer", "_input_hash"} <= given.first.keys() or {
         "answer", "_task_hash",
     } <= given.first.keys()  # fmt: skip
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every accepted label."""
     given.require_records("prodigy")
     who = source_name(given.files[0]) if given.files else "prodigy"
@@ -46,7 +46,7 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
         f"END AS score FROM (SELECT *, {rows_of(_KEPT)} AS label FROM answers "
         "WHERE answer <> 'ignore')"
     )
-    return Flat(CANONICAL)
+    return LongTable(CANONICAL)
 
 
 _LINE = """{"_input_hash": "VARCHAR", "_annotator_id": "VARCHAR", "_session_id": "VARCHAR",

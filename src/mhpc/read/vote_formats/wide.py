@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from mhpc.errors import MissingColumnError, quoted
+from mhpc.errors import MissingColumnError, quote_list
 from mhpc.read.columns import ALIASES, find_columns
 from mhpc.read.files import LocalFile
-from mhpc.read.vote_formats.base import CANONICAL, Flat, Given, remake_cells
+from mhpc.read.vote_formats.base import CANONICAL, LongTable, VotesInput, remake_cells
 from mhpc.read.vote_formats.indicators import (
+    check_other_columns,
     indicator_columns,
     load_scores,
     long_rows,
-    refuse_others,
 )
 from mhpc.system.database import identifier
 
@@ -22,7 +22,7 @@ WIDE_ALIASES = {
 """The columns that say who answered what, whose names are less often used for something else."""
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether a table has an instance, a source, no label, but columns of indicators."""
     if len(given.files) > 1 or _nested(given):
         return False
@@ -34,7 +34,7 @@ def detects(given: Given) -> bool:
     return bool(indicator_columns(given.connection, _file(given), _others(given, {})))
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every label that a row marks."""
     chosen = {role: name for role, name in columns.items() if role in WIDE_ALIASES}
     roles = _roles(given, chosen)
@@ -45,34 +45,34 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
         labels = indicator_columns(given.connection, _file(given), others)
     if not labels:
         raise MissingColumnError(
-            f"{given.origin}: no column of 0 and 1 for a label; it has {quoted(given.names)}"
+            f"{given.origin}: no column of 0 and 1 for a label; it has {quote_list(given.names)}"
         )
     said = ", ".join(
         f"CAST({identifier(roles[role])} AS VARCHAR) AS {role}" for role in WIDE_ALIASES
     )
     load_scores(given.connection, _file(given), "answers", said, labels)
     numbered = "(SELECT rowid + 1 AS number, * FROM answers)"
-    refuse_others(given, numbered, labels)
+    check_other_columns(given, numbered, labels)
     remake_cells(given, long_rows(numbered, labels))
-    return Flat(CANONICAL)
+    return LongTable(CANONICAL)
 
 
-def _file(given: Given) -> LocalFile | None:
+def _file(given: VotesInput) -> LocalFile | None:
     return given.files[0] if given.files else None
 
 
-def _roles(given: Given, chosen: Mapping[str, str]) -> dict[str, str]:
+def _roles(given: VotesInput, chosen: Mapping[str, str]) -> dict[str, str]:
     return find_columns(
         given.names, WIDE_ALIASES, required=("instance", "source"), chosen=chosen,
         origin=given.origin, cure="say which is meant with --column ROLE=NAME",
     )  # fmt: skip
 
 
-def _others(given: Given, chosen: Mapping[str, str]) -> list[str]:
+def _others(given: VotesInput, chosen: Mapping[str, str]) -> list[str]:
     taken = set(_roles(given, chosen).values())
     return [column for column in given.names if column not in taken]
 
 
-def _nested(given: Given) -> bool:
+def _nested(given: VotesInput) -> bool:
     """Tell whether records are more than rows of a table: their cells would only be in the way."""
     return any(isinstance(cell, dict | list) for cell in given.first.values())

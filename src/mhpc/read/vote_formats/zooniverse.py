@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from mhpc.read.vote_formats.base import (
     UNGRADED,
-    Flat,
-    Given,
+    LongTable,
+    VotesInput,
     chosen_controls,
     listed,
     numbers,
@@ -40,7 +40,7 @@ _READ = (
 """Answers may have a picture in Markdown before their text, which is no part of the label."""
 
 
-def detects(given: Given) -> bool:
+def matches(given: VotesInput) -> bool:
     """Tell whether it is a table with the columns of that export."""
     if given.files and given.files[0].format == "csv" and len(given.files) == 1:
         header = given.head.lstrip().partition("\n")[0]
@@ -48,7 +48,7 @@ def detects(given: Given) -> bool:
     return False
 
 
-def read(given: Given, columns: Mapping[str, str]) -> Flat:
+def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
     """Make a row of every answer to the chosen task."""
     _answers(given, columns)
     connection = given.connection
@@ -64,10 +64,10 @@ def read(given: Given, columns: Mapping[str, str]) -> Flat:
     remake_cells(given, None)
     connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM votes WHERE NOT gold")
     connection.execute("CREATE TEMP VIEW gold AS SELECT instance, label FROM votes WHERE gold")
-    return Flat(UNGRADED, gold=True)
+    return LongTable(UNGRADED, gold=True)
 
 
-def _answers(given: Given, columns: Mapping[str, str]) -> None:
+def _answers(given: VotesInput, columns: Mapping[str, str]) -> None:
     """Make ``answers``, one a task of a classification; a combined task lists them as its value."""
     gold = "lower(gold_standard) IN ('true', '1')" if "gold_standard" in given.columns else "false"
     given.connection.execute(

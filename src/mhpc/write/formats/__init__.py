@@ -7,23 +7,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar, Literal, TextIO, TypeAlias
 
-from mhpc.errors import ParameterError, quoted
+from mhpc.errors import ParameterError, quote_list
 from mhpc.parameters import Parameters, class_by_name
 
-What: TypeAlias = Literal["votes", "taxonomy", "labels", "scores", "wide"]
+Content: TypeAlias = Literal["votes", "taxonomy", "labels", "scores", "wide"]
 """What there is to write: of a run, its label sets a row a label, its scores, or its label sets a
 column a label."""
 
-OF_A_RUN: tuple[What, ...] = ("labels", "scores", "wide")
+OF_A_RUN: tuple[Content, ...] = ("labels", "scores", "wide")
 
 
 class Format(Parameters):
     """A way to write something down."""
 
     name: ClassVar[str]
-    writes: ClassVar[tuple[What, ...]]
+    writes: ClassVar[tuple[Content, ...]]
 
-    def write(self, file: BinaryIO, subject: Any, what: What) -> None:
+    def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write votes, a taxonomy or an outcome."""
         raise NotImplementedError
 
@@ -72,14 +72,16 @@ def format_class(name: str) -> "type[Format]":
     return class_by_name(name, FORMATS, what="format")
 
 
-def make_format(name: str, what: "What", parameters: Mapping[str, Any] | None = None) -> "Format":
+def make_format(
+    name: str, what: "Content", parameters: Mapping[str, Any] | None = None
+) -> "Format":
     """Return a format that can hold what is to be written, with some of its parameters set."""
     kind = format_class(name)
     if what not in kind.writes:
         able = [other for other in FORMATS if what in format_class(other).writes]
         raise ParameterError(
             f"{name} cannot hold {what}, only {' or '.join(kind.writes)}; "
-            f"{what} can be written as {quoted(able, most=20)}"
+            f"{what} can be written as {quote_list(able, most=20)}"
         )
     return kind(**(parameters or {}))
 

@@ -6,9 +6,9 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from mhpc.data.decision import Outcome
-from mhpc.errors import DataError, nearest
-from mhpc.write.formats import Format, What, as_text
+from mhpc.data.decision import LabelledScores
+from mhpc.errors import DataError, suggest
+from mhpc.write.formats import Content, Format, as_text
 
 Order: TypeAlias = Literal["conflict", "given"]
 
@@ -23,7 +23,7 @@ def write_array(file: BinaryIO, objects: Iterable[str]) -> None:
         text.write("\n]\n")
 
 
-def conflict_order(outcome: Outcome, order: Order) -> list[int]:
+def conflict_order(outcome: LabelledScores, order: Order) -> list[int]:
     """Return the instances in the order in which people had best look at them.
 
     Those first on which one more opinion is worth most, as far as a run keeps them; then by how
@@ -31,24 +31,24 @@ def conflict_order(outcome: Outcome, order: Order) -> list[int]:
     """
     if order == "given":
         return list(range(len(outcome.instances)))
-    first = outcome.instances.locate(outcome.contested).tolist()
+    first = outcome.instances.locate(outcome.review_order).tolist()
     listed = set(first)
     sure = np.argsort(outcome.deepest().least_score(), kind="stable").tolist()
     return [*first, *(row for row in sure if row not in listed)]
 
 
-def chosen_in(outcome: Outcome, labels: Literal["all", "deepest"]) -> Outcome:
+def chosen_in(outcome: LabelledScores, labels: Literal["all", "deepest"]) -> LabelledScores:
     """Return all labels, or those alone that have none below them."""
     return outcome.deepest() if labels == "deepest" else outcome
 
 
-def fields_of(outcome: Outcome, instance: str, *, key: str | None) -> dict[str, Any]:
+def fields_of(outcome: LabelledScores, instance: str, *, key: str | None) -> dict[str, Any]:
     """Return what a tool holds of an instance; its id under a key where nobody told."""
     if not outcome.fields:
         return {} if key is None else {key: instance}
     if instance not in outcome.fields:
         raise DataError(
-            f"instance {instance!r} is not among the tasks{nearest(instance, outcome.fields)}; "
+            f"instance {instance!r} is not among the tasks{suggest(instance, outcome.fields)}; "
             "give the export that the votes came from"
         )
     return dict(outcome.fields[instance])
@@ -62,7 +62,7 @@ class Argilla(Format):
     """
 
     name: ClassVar[str] = "argilla"
-    writes: ClassVar[tuple[What, ...]] = ("labels",)
+    writes: ClassVar[tuple[Content, ...]] = ("labels",)
 
     question: str = "labels"
     """The multi-label question."""
@@ -86,14 +86,14 @@ class Argilla(Format):
     order: Literal["conflict", "given"] = "conflict"
     """The least sure first, or as they came."""
 
-    def write(self, file: BinaryIO, subject: Outcome, what: What) -> None:
+    def write(self, file: BinaryIO, subject: LabelledScores, what: Content) -> None:
         """Write a record an instance."""
         outcome = chosen_in(subject, self.labels)
         write_array(
             file, (self._record(outcome, row) for row in conflict_order(subject, self.order))
         )
 
-    def _record(self, outcome: Outcome, row: int) -> str:
+    def _record(self, outcome: LabelledScores, row: int) -> str:
         instance = outcome.instances[row]
         fields = fields_of(outcome, instance, key=self.field)
         labels, scores = outcome.labels_of(row)
@@ -114,7 +114,7 @@ class Argilla(Format):
         record["suggestions"] = {self.question: suggestion} if len(labels) else {}
         return json.dumps(record, ensure_ascii=False)
 
-    def _called(self, outcome: Outcome, label: int) -> str:
+    def _called(self, outcome: LabelledScores, label: int) -> str:
         taxonomy = outcome.taxonomy
         if self.text == "id":
             return taxonomy.labels[label]

@@ -5,9 +5,9 @@ from typing import Annotated, Any, BinaryIO, ClassVar
 
 from pydantic import Field
 
-from mhpc.data.decision import Outcome
+from mhpc.data.decision import LabelledScores
 from mhpc.errors import DataError
-from mhpc.write.formats import Format, What, as_text
+from mhpc.write.formats import Content, Format, as_text
 from mhpc.write.tables import scores_table
 
 
@@ -15,14 +15,14 @@ class Cafa(Format):
     """Every label with a score above 0, for evaluators that sweep a threshold."""
 
     name: ClassVar[str] = "cafa"
-    writes: ClassVar[tuple[What, ...]] = ("scores",)
+    writes: ClassVar[tuple[Content, ...]] = ("scores",)
 
     digits: Annotated[int, Field(ge=1, le=17)] = 3
     """Significant digits of a score; CAFA allows three."""
 
-    def write(self, file: BinaryIO, subject: Outcome, what: What) -> None:
+    def write(self, file: BinaryIO, subject: LabelledScores, what: Content) -> None:
         """Write the scores; those that round to 0 are left out."""
-        _refuse_blanks(subject)
+        _check_no_blanks(subject)
         with as_text(file) as text:
             for instance, label, score, _ in scores_table(subject).rows():
                 if score > 1:
@@ -36,7 +36,7 @@ class Cafa(Format):
                     text.write(f"{instance}\t{label}\t{rounded}\n")
 
 
-def _refuse_blanks(outcome: Outcome) -> None:
+def _check_no_blanks(outcome: LabelledScores) -> None:
     """Refuse ids that would fall apart: nothing is quoted here."""
     axes: dict[str, Any] = {"instance": outcome.instances, "label": outcome.taxonomy.labels}
     for role, axis in axes.items():

@@ -8,10 +8,10 @@ from xml.sax.saxutils import quoteattr
 
 from pydantic import ConfigDict
 
-from mhpc.data.decision import Outcome
+from mhpc.data.decision import LabelledScores
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import DataError, quoted
-from mhpc.write.formats import Format, What, as_text
+from mhpc.errors import DataError, quote_list
+from mhpc.write.formats import Content, Format, as_text
 from mhpc.write.formats.argilla import chosen_in, conflict_order, fields_of, write_array
 
 INSTANCE = "instance"
@@ -27,7 +27,7 @@ class LabelStudio(Format):
     """
 
     name: ClassVar[str] = "label-studio"
-    writes: ClassVar[tuple[What, ...]] = ("labels",)
+    writes: ClassVar[tuple[Content, ...]] = ("labels",)
     # Label Studio's word; pydantic would keep names that begin like it for itself.
     model_config: ClassVar[ConfigDict] = ConfigDict(protected_namespaces=())
 
@@ -55,7 +55,7 @@ class LabelStudio(Format):
     order: Literal["conflict", "given"] = "conflict"
     """The least sure first, or as they came."""
 
-    def write(self, file: BinaryIO, subject: Outcome, what: What) -> None:
+    def write(self, file: BinaryIO, subject: LabelledScores, what: Content) -> None:
         """Write an object an instance."""
         outcome = chosen_in(subject, self.labels)
         values = self._values(outcome.taxonomy)
@@ -73,13 +73,13 @@ class LabelStudio(Format):
         """Return how each label is written; no two may look alike."""
         if self.control == "taxonomy":
             paths = paths_of(taxonomy)
-            _refuse_alike([" > ".join(path) for path in paths], taxonomy)
+            _check_distinct([" > ".join(path) for path in paths], taxonomy)
             return paths
-        _refuse_alike(taxonomy.names, taxonomy)
+        _check_distinct(taxonomy.names, taxonomy)
         return list(taxonomy.names)
 
     def _task(
-        self, outcome: Outcome, row: int, values: Sequence[Any], score: float
+        self, outcome: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
         instance = outcome.instances[row]
         data = {INSTANCE: instance} | fields_of(outcome, instance, key=self.data_key)
@@ -87,7 +87,7 @@ class LabelStudio(Format):
         return {**number, "data": data, "predictions": [self._made(outcome, row, values, score)]}
 
     def _of_a_task(
-        self, outcome: Outcome, row: int, values: Sequence[Any], score: float
+        self, outcome: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
         instance = outcome.instances[row]
         if not _is_number(instance):
@@ -98,7 +98,7 @@ class LabelStudio(Format):
         return {"task": int(instance), **self._made(outcome, row, values, score)}
 
     def _made(
-        self, outcome: Outcome, row: int, values: Sequence[Any], score: float
+        self, outcome: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
         chosen = [values[label] for label in outcome.labels_of(row)[0]]
         region = {
@@ -124,13 +124,13 @@ def paths_of(taxonomy: Taxonomy) -> list[list[str]]:
     return paths
 
 
-def _refuse_alike(texts: Sequence[str], taxonomy: Taxonomy) -> None:
+def _check_distinct(texts: Sequence[str], taxonomy: Taxonomy) -> None:
     seen: dict[str, int] = {}
     for label, text in enumerate(texts):
         if (other := seen.setdefault(text, label)) != label:
             alike = [taxonomy.labels[other], taxonomy.labels[label]]
             raise DataError(
-                f"labels {quoted(alike)} are both {text!r} in Label Studio, which knows labels by "
+                f"labels {quote_list(alike)} are both {text!r} in Label Studio, which knows labels by "
                 "their names; give them different names in the taxonomy"
             )
 
@@ -149,7 +149,7 @@ class LabelStudioConfig(Format):
     """``<Taxonomy>`` with nested choices; a label with several parents stands below each."""
 
     name: ClassVar[str] = "label-studio-config"
-    writes: ClassVar[tuple[What, ...]] = ("taxonomy",)
+    writes: ClassVar[tuple[Content, ...]] = ("taxonomy",)
 
     from_name: str = "taxonomy"
     """The control's name."""
@@ -160,7 +160,7 @@ class LabelStudioConfig(Format):
     data_key: str = "text"
     """The data field that it shows."""
 
-    def write(self, file: BinaryIO, subject: Taxonomy, what: What) -> None:
+    def write(self, file: BinaryIO, subject: Taxonomy, what: Content) -> None:
         """Write the config, a choice a line."""
         names = [_attribute(name) for name in subject.names]
         shown, name, to = map(_attribute, ("$" + self.data_key, self.from_name, self.to_name))

@@ -11,8 +11,8 @@ from mhpc.data.votes import Votes
 from mhpc.errors import DataError
 from mhpc.system.database import database, writing
 from mhpc.system.files import temporary_folder
-from mhpc.system.memory import LEAST, memory_budget
-from mhpc.write.formats import OF_A_RUN, Format, What, as_text
+from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
+from mhpc.write.formats import OF_A_RUN, Content, Format, as_text
 from mhpc.write.tables import Table, table_of, write_rows
 
 
@@ -20,10 +20,10 @@ class Csv(Format):
     """Cells between commas, quoted where they must be."""
 
     name: ClassVar[str] = "csv"
-    writes: ClassVar[tuple[What, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
     delimiter: ClassVar[str] = ","
 
-    def write(self, file: BinaryIO, subject: Any, what: What) -> None:
+    def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table."""
         table = table_of(subject, what)
         with as_text(file) as text:
@@ -41,9 +41,9 @@ class JsonLines(Format):
     """An object a line, a key a column; null where a cell is empty."""
 
     name: ClassVar[str] = "jsonl"
-    writes: ClassVar[tuple[What, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
 
-    def write(self, file: BinaryIO, subject: Any, what: What) -> None:
+    def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table."""
         table = table_of(subject, what)
         names = tuple(table.columns)
@@ -60,9 +60,9 @@ class Parquet(Format):
     """Columns, packed with zstd."""
 
     name: ClassVar[str] = "parquet"
-    writes: ClassVar[tuple[What, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
 
-    def write(self, file: BinaryIO, subject: Any, what: What) -> None:
+    def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table; what does not fit in memory waits on disk."""
         with temporary_folder("mhpc-") as folder, writing(folder):
             _copy(table_of(subject, what), folder)
@@ -71,12 +71,14 @@ class Parquet(Format):
 
 
 def _copy(table: Table, folder: Path) -> None:
-    _refuse_alike(table.columns)
+    _check_distinct(table.columns)
     place = str(folder).replace("'", "''")
     columns = ", ".join(f"{_name(name)} {_TYPES[kind]}" for name, kind in table.columns.items())
     numbered = [f"c{at}" for at in range(len(table.columns))]
     with database() as connection:
-        connection.execute(f"SET memory_limit = '{max(LEAST, memory_budget() // 4)}B'")
+        connection.execute(
+            f"SET memory_limit = '{max(MIN_DATABASE_MEMORY, memory_budget() // 4)}B'"
+        )
         connection.execute(f"SET temp_directory = '{place}'")
         connection.execute(f"CREATE TABLE whole ({columns})")
         for block in table.blocks():
@@ -86,7 +88,7 @@ def _copy(table: Table, folder: Path) -> None:
         connection.execute(f"COPY whole TO '{place}/whole' (FORMAT parquet, COMPRESSION zstd)")
 
 
-def _refuse_alike(columns: Iterable[str]) -> None:
+def _check_distinct(columns: Iterable[str]) -> None:
     """Refuse names that differ in case alone, as ids of labels may."""
     seen: dict[str, str] = {}
     for column in columns:
@@ -116,9 +118,9 @@ class Spreadsheet(Format):
     """
 
     name: ClassVar[str] = "spreadsheet"
-    writes: ClassVar[tuple[What, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
 
-    def write(self, file: BinaryIO, subject: Any, what: What) -> None:
+    def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table, its header included, with no cell that can be run."""
         table = table_of(subject, what)
         # The mark of byte order is how spreadsheets know UTF-8.
