@@ -142,7 +142,7 @@ def test_sources_are_sorted_by_any_column(show: Open) -> None:
         names = page.locator("#sources tbody .name bdi")
         expect(names).to_have_text([each["source"] for each in ranked])
         expect(header).to_have_attribute("aria-sort", "descending")
-    expect(page.get_by_text("Near-duplicate of reader-2")).to_be_visible()
+    expect(page.get_by_text("Correlated with reader-2")).to_be_visible()
 
 
 def test_every_section_says_when_it_is_empty(show: Open) -> None:
