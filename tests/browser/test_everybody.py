@@ -25,7 +25,8 @@ GLUED = """
     if (!text.data) continue;
     const inMark = text.parentElement.closest("mark") || before?.parentElement.closest("mark");
     if (before && !inMark && container(before) === container(text)
-        && /[\\p{L}\\p{N}%)]$/u.test(before.data) && /^[\\p{L}\\p{N}(+±−›●○▼✕]/u.test(text.data))
+        && /[\\p{L}\\p{N}%)]$/u.test(before.data)
+        && /^[\\p{L}\\p{N}\\p{S}\\p{Pf}(]/u.test(text.data))
       glued.push(before.data + "|" + text.data);
     before = text;
   }
@@ -131,4 +132,4 @@ def test_the_command_can_be_copied(show: Open) -> None:
 
 def test_facts_of_another_format_are_not_misread(show: Open) -> None:
     page = show(sample_facts() | {"format": 2})
-    expect(page.get_by_text("Its data have format 2, but this page reads format 1.")).to_be_visible()
+    expect(page.get_by_text("format 2, but this page reads format 1")).to_be_visible()
