@@ -4,13 +4,13 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 
-// The page may run its own script and style and nothing else: both are named by their hash, so
-// that nothing that came in with the data could run, and no request can leave.
+// The content security policy allows the page's own script and style, identified by their hashes, and
+// nothing else: code that came in with the data cannot run, and no request can be sent.
 const policy = {
   name: 'content-security-policy',
   enforce: 'post',
   generateBundle: {
-    order: 'post', // when script and style are inlined
+    order: 'post', // after script and style have been inlined
     handler(_, bundle) {
       const page = bundle['index.html'];
       const rules = [

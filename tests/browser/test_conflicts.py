@@ -1,4 +1,4 @@
-"""The conflict browser: filtered, opened, followed to sources and labels, and sent on."""
+"""The list of disagreements: filters, details, links to sources and labels, addresses."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -17,13 +17,13 @@ def opened(page: Page) -> Locator:
     return page.locator("#conflicts article")
 
 
-def test_the_conflict_with_most_to_gain_is_open_at_first(show: Open) -> None:
+def test_the_disagreement_with_the_largest_gain_is_open_at_first(show: Open) -> None:
     page = show(FACTS)
     expect(listed(page)).to_have_count(12)
     expect(opened(page).get_by_role("heading", name="case-00000")).to_be_visible()
 
 
-def test_a_conflict_is_opened_and_tells_who_said_what(show: Open) -> None:
+def test_a_selected_disagreement_shows_the_answers_and_the_result(show: Open) -> None:
     page = show(FACTS)
     listed(page).nth(4).click()
     conflict = FACTS["conflicts"][4]
@@ -37,12 +37,12 @@ def test_a_conflict_is_opened_and_tells_who_said_what(show: Open) -> None:
         expect(row.locator("td").first).to_have_text(said)
     for judged in conflict["labels"]:
         name = page.get_by_text(f"finding {judged['label']}", exact=True)
-        told = opened(page).locator("summary").filter(has=name)
-        expect(told).to_contain_text("chosen" if judged["chosen"] else "not chosen")
-        expect(told).to_contain_text(f"{judged['score']:.2f}")
+        summary = opened(page).locator("summary").filter(has=name)
+        expect(summary).to_contain_text("chosen" if judged["chosen"] else "not chosen")
+        expect(summary).to_contain_text(f"{judged['score']:.2f}")
 
 
-def test_stances_are_told_with_their_effects(show: Open) -> None:
+def test_stances_are_shown_with_their_effects(show: Open) -> None:
     page = show(FACTS)
     judged = FIRST["labels"][0]
     label = (
@@ -51,37 +51,37 @@ def test_stances_are_told_with_their_effects(show: Open) -> None:
         .filter(has=page.locator("summary", has_text=f"finding {judged['label']}"))
     )
     words = {
-        "direct": "says it", "below": "says a label below it", "vague": "stays above it",
-        "against": "says otherwise",
+        "direct": "gave the label", "below": "gave a descendant", "vague": "gave only an ancestor",
+        "against": "contradicts it",
     }  # fmt: skip
     for held in judged["stances"]:
-        told = label.locator("dt", has_text=words[held["stance"]]).locator("+ dd")
+        sources = label.locator("dt", has_text=words[held["stance"]]).locator("+ dd")
         effect = f"{held['effect']:+.2f}".replace("-", "\N{MINUS SIGN}")
-        expect(told).to_contain_text(f"reader-{held['source']}{effect}")
+        expect(sources).to_contain_text(f"reader-{held['source']} {effect}")
 
 
-def test_a_conflict_leads_to_a_source_and_back(show: Open) -> None:
+def test_a_disagreement_links_to_a_source_and_back(show: Open) -> None:
     page = show(FACTS)
     listed(page).nth(2).click()
     source = FACTS["conflicts"][2]["answers"][0]["source"]
     opened(page).get_by_role("link", name=f"reader-{source}").first.click()
-    row = page.locator("#sources tr.here")
+    row = page.locator("#sources tr.targeted")
     expect(row).to_contain_text(f"reader-{source}")
     expect(row).to_be_in_viewport()
-    expect(page.locator(f"#source-{source}")).to_contain_text("Errs most under")
+    expect(page.locator(f"#source-{source}")).to_contain_text("Least reliable on")
     page.go_back()
     expect(opened(page).get_by_role("heading").first).to_be_in_viewport()
     expect(opened(page).get_by_role("heading").first).to_have_text("case-00002")
 
 
-def test_a_conflict_leads_to_a_label_and_the_label_to_its_conflicts(show: Open) -> None:
+def test_a_disagreement_links_to_a_label_and_the_label_to_its_disagreements(show: Open) -> None:
     page = show(FACTS)
     label = FIRST["labels"][0]["label"]
     opened(page).locator("details").get_by_role("link", name=f"finding {label}").first.click()
     facts = page.locator("#hierarchy article")
     expect(facts.get_by_role("heading").first).to_have_text(f"finding {label}")
     expect(page.locator("[role=treeitem][aria-selected=true]")).to_be_in_viewport()
-    facts.get_by_role("link", name="about it").click()
+    facts.get_by_role("link", name="about this label").click()
     about = [
         each["instance"]
         for each in FACTS["conflicts"]
@@ -90,7 +90,7 @@ def test_a_conflict_leads_to_a_label_and_the_label_to_its_conflicts(show: Open) 
     expect(listed(page).locator(".id")).to_have_text(about)
 
 
-def test_conflicts_are_filtered_by_text_label_and_source(show: Open) -> None:
+def test_disagreements_are_filtered_by_text_label_and_source(show: Open) -> None:
     page = show(FACTS)
     page.locator("#conflicts").get_by_label("Instance").fill("0000")
     expect(listed(page)).to_have_count(10)
@@ -103,23 +103,23 @@ def test_conflicts_are_filtered_by_text_label_and_source(show: Open) -> None:
     expect(listed(page).locator(".id")).to_have_text(by)
     page.get_by_role("button", name="Show all").click()
     expect(listed(page)).to_have_count(12)
-    page.get_by_label("Label in dispute").select_option(str(FIRST["labels"][1]["label"]))
+    page.get_by_label("Disputed label").select_option(str(FIRST["labels"][1]["label"]))
     expect(listed(page).locator(".id").first).to_have_text("case-00000")
     page.locator("#conflicts").get_by_label("Instance").fill("nothing like it")
-    expect(page.get_by_text("No conflict is left by this filter.")).to_be_visible()
+    expect(page.get_by_text("No disagreement matches this filter.")).to_be_visible()
 
 
-def test_an_address_opens_the_page_at_its_place(show: Open) -> None:
+def test_an_address_opens_the_page_at_its_target(show: Open) -> None:
     page = show(FACTS, "#conflict=case-00007")
     expect(opened(page).get_by_role("heading").first).to_have_text("case-00007")
     expect(opened(page).get_by_role("heading").first).to_be_in_viewport()
 
 
-def test_an_address_that_leads_nowhere_does_no_harm(show: Open) -> None:
+def test_an_unknown_address_is_ignored(show: Open) -> None:
     page = show(FACTS, "#label=%E0%A4%A")
     for place in ("#conflict=no-such", "#source=", "#nothing", "#instance=no-such"):
         page.evaluate("place => { location.hash = place }", place)
-    expect(page.get_by_text("No instance has “no-such” in its id.")).to_be_visible()
+    expect(page.get_by_text("No instance id contains “no-such”.")).to_be_visible()
     expect(opened(page).get_by_role("heading").first).to_have_text("case-00000")
 
 
@@ -142,13 +142,13 @@ def test_sources_are_sorted_by_any_column(show: Open) -> None:
         names = page.locator("#sources tbody .name bdi")
         expect(names).to_have_text([each["source"] for each in ranked])
         expect(header).to_have_attribute("aria-sort", "descending")
-    expect(page.get_by_text("near-copy of reader-2")).to_be_visible()
+    expect(page.get_by_text("Correlated with reader-2")).to_be_visible()
 
 
-def test_a_run_of_which_there_is_little_to_tell_says_so(show: Open) -> None:
+def test_every_section_says_when_it_is_empty(show: Open) -> None:
     page = show(bare_facts())
     for text in (
-        "No conflicts", "One source alone", "No two labels were confused",
-        "Methods were not compared", "solves in one go", "No instance has",
+        "No disagreements", "There is only one source", "No pair of labels was confused",
+        "No methods were compared", "does not iterate", "This report lists no instances",
     ):  # fmt: skip
         expect(page.get_by_text(text)).to_be_visible()

@@ -9,6 +9,32 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Open
 from tests.fixtures.report_facts import HOSTILE, bare_facts, sample_facts
 
+GLUED = """
+() => {
+  const block = (element) => !/^(inline|contents|ruby)/.test(getComputedStyle(element).display)
+    || getComputedStyle(element).display === "inline-block";
+  const container = (node) => {
+    let element = node.parentElement;
+    while (!block(element)) element = element.parentElement;
+    return element;
+  };
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const glued = [];
+  let before = null;
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    if (!text.data) continue;
+    const inMark = text.parentElement.closest("mark") || before?.parentElement.closest("mark");
+    if (before && !inMark && container(before) === container(text)
+        && /[\\p{L}\\p{N}%)]$/u.test(before.data)
+        && /^[\\p{L}\\p{N}\\p{S}\\p{Pf}(]/u.test(text.data))
+      glued.push(before.data + "|" + text.data);
+    before = text;
+  }
+  return glued;
+}
+"""
+"""Texts that follow each other on a line without a space between them."""
+
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 
 
@@ -32,6 +58,19 @@ def test_a_hostile_name_in_an_address_is_a_name(show: Open) -> None:
     expect(page.locator("#conflicts article h3")).to_have_text(HOSTILE[1])
     page.reload()
     expect(page.locator("#conflicts article h3")).to_have_text(HOSTILE[1])
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_no_two_texts_are_glued_together(show: Open, scored: bool) -> None:
+    facts = sample_facts(sources=14)
+    for conflict in facts["conflicts"] if scored else []:
+        for answer in conflict["answers"]:
+            answer["said"] = [[label, 0.66] for label, _ in answer["said"]]
+    page = show(facts, "#label=F3")
+    for name in page.locator("#sources .name").all():
+        name.click()
+    page.locator("#instances input").fill("case")
+    assert page.evaluate(GLUED) == []
 
 
 @pytest.mark.parametrize("hostile", [False, True])
@@ -58,7 +97,7 @@ def test_no_barrier_is_found(show: Open, scheme: str, bare: bool) -> None:
     page = show(bare_facts() if bare else facts, color_scheme=scheme)
     if not bare:
         page.locator("#sources .name").first.click()
-        page.get_by_label("conflict", exact=True).check()
+        page.get_by_label("disagreement", exact=True).check()
     found = Axe().run(page).response["violations"]
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
 
@@ -77,7 +116,7 @@ def test_paper_gets_what_matters(show: Open, tmp_path: Path) -> None:
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator("#conflicts article")).to_have_count(5)
-    expect(page.get_by_text("Errs most under").first).to_be_visible()
+    expect(page.get_by_text("Least reliable on").first).to_be_visible()
     expect(page.get_by_role("navigation")).to_be_hidden()
     expect(page.get_by_label("Search labels")).to_be_hidden()
     page.pdf(path=tmp_path / "report.pdf")
@@ -93,4 +132,4 @@ def test_the_command_can_be_copied(show: Open) -> None:
 
 def test_facts_of_another_format_are_not_misread(show: Open) -> None:
     page = show(sample_facts() | {"format": 2})
-    expect(page.get_by_text("This page shows facts of format 1, not 2.")).to_be_visible()
+    expect(page.get_by_text("format 2, but this page reads format 1")).to_be_visible()

@@ -33,25 +33,25 @@ def test_a_branch_opens_and_closes(show: Open) -> None:
     assert row(page, "finding 0").get_attribute("aria-expanded") == "true"
     assert row(page, "finding 3").get_attribute("aria-expanded") == "false"
     expect(row(page, "finding 27")).to_have_count(0)
-    row(page, "finding 3").locator(".twisty").click()
+    row(page, "finding 3").locator(".arrow").click()
     expect(row(page, "finding 27")).to_have_attribute("aria-level", "3")
-    row(page, "finding 3").locator(".twisty").click()
+    row(page, "finding 3").locator(".arrow").click()
     expect(row(page, "finding 27")).to_have_count(0)
 
 
-def test_a_search_shows_what_it_finds_and_the_way_there(show: Open) -> None:
+def test_a_search_shows_the_matches_and_their_ancestors(show: Open) -> None:
     page = show(sample_facts())
     page.get_by_label("Search labels").fill("FINDING 27")
     names = tree(page).locator(".name")
     expect(names).to_have_text(["finding 0", "finding 3", "finding 27"])
     expect(tree(page).locator("mark")).to_have_text("finding 27")
     page.get_by_label("Search labels").fill("no such label")
-    expect(page.get_by_text("No label has “no such label” in its name.")).to_be_visible()
+    expect(page.get_by_text("No label name or id contains “no such label”.")).to_be_visible()
     page.get_by_label("Search labels").fill("")
     expect(row(page, "finding 4")).to_be_visible()
 
 
-def test_enter_in_the_search_leads_to_the_first_hit(show: Open) -> None:
+def test_enter_in_the_search_moves_to_the_first_match(show: Open) -> None:
     page = show(sample_facts())
     page.get_by_label("Search labels").fill("finding 27")
     page.keyboard.press("Enter")
@@ -78,7 +78,7 @@ def test_the_tree_is_walked_by_keyboard(show: Open) -> None:
     assert page.url.endswith("#label=F0")
 
 
-def test_a_label_with_two_parents_stands_under_both(show: Open) -> None:
+def test_a_label_with_two_parents_appears_under_both(show: Open) -> None:
     facts = sample_facts(labels=80)
     (parents,) = [above for above in facts["taxonomy"]["parents"] if len(above) > 1][:1]
     assert parents == [8, 9]
@@ -87,15 +87,15 @@ def test_a_label_with_two_parents_stands_under_both(show: Open) -> None:
     expect(paths.filter(has_text="in finding")).to_have_count(2)
 
 
-def test_colour_shows_support_or_conflict(show: Open) -> None:
+def test_colour_shows_support_or_disagreement(show: Open) -> None:
     page = show(sample_facts())
     heat = row(page, "finding 0").locator(".heat")
     assert heat.nth(0).get_attribute("class") != heat.nth(2).get_attribute("class")
     expect(heat.nth(0)).to_have_class(step("s4"))
-    page.get_by_label("conflict", exact=True).check()
+    page.get_by_label("disagreement", exact=True).check()
     expect(heat.nth(0)).not_to_have_class(step("s4"))
     expect(heat.nth(2)).to_have_class(step("c4"))
-    expect(page.get_by_text("Disputed among those of which it is said")).to_be_visible()
+    expect(page.get_by_text("Disputed share of the instances")).to_be_visible()
 
 
 @pytest.mark.parametrize("labels", [500, 5_000])
@@ -104,7 +104,7 @@ def test_a_large_tree_opens_and_is_searched_at_once(show: Open, labels: int) -> 
     page = show(sample_facts(labels=labels, instances=10_000, conflicts=200, sources=40))
     assert time.monotonic() - began < 10
     began = time.monotonic()
-    page.get_by_role("button", name="Open all").click()
+    page.get_by_role("button", name="Expand all").click()
     tree(page).focus()
     page.keyboard.press("End")
     last = tree(page).get_by_role("treeitem").last

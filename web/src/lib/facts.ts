@@ -1,86 +1,94 @@
-// The facts of a report as mhpc writes them. docs/report.md describes every field.
-// Labels are positions in `taxonomy`, sources are positions in `sources`.
+// The content of report.json, which mhpc embeds in the page. docs/report.md describes every field.
+// Labels are given as positions in `taxonomy`, sources as positions in `sources`.
 
-export type Share = [value: number, low: number, high: number];
+export type Proportion = [value: number, low: number, high: number];
 export type Stance = 'direct' | 'below' | 'vague' | 'against';
-export type Estimate = [loss: number, error: number | null];
+export type LossEstimate = [loss: number, standardError: number | null];
 
 export interface Taxonomy {
   id: string[];
   name: string[];
   parents: number[][];
+  /** Answers that give the label itself. */
   votes: number[];
+  /** Instances for which some source gave the label or a descendant. */
   said: number[];
   chosen: number[];
   disputed: number[];
 }
 
-export interface Errs {
+export interface Weakness {
   label: number;
   said: number;
   wrong: number;
 }
 
-export interface Source {
+export interface SourceProfile {
   source: string;
   answers: number;
   coverage: number;
   mean_depth: number | null;
-  accurate: Share | null;
-  vague: Share | null;
-  wrong: Share | null;
+  accurate: Proportion | null;
+  vague: Proportion | null;
+  wrong: Proportion | null;
+  /** Independence: 1 for an independent source, 0.5 for each of two duplicates. */
   voice: number | null;
+  /** The source that it depends on most, and how much: 0 not at all, 1 a duplicate. */
   kin: number | null;
   kinship: number | null;
   copy: string | null;
-  errs: Errs[];
+  /** The subtrees in which it is least reliable. */
+  errs: Weakness[];
 }
 
-export interface Said {
+export interface Answer {
   source: number;
   said: [label: number, score: number][];
 }
 
-export interface Held {
+export interface SourceStance {
   source: number;
   stance: Stance;
   effect: number | null;
 }
 
-export interface Judged {
+export interface LabelExplanation {
   label: number;
   score: number | null;
   specific: number | null;
   chosen: boolean;
   disputed: boolean;
+  /** The share of sources that gave the label, among those that could. */
   own: number | null;
-  stances: Held[];
+  stances: SourceStance[];
 }
 
-export interface Conflict {
+export interface Disagreement {
   instance: string;
+  /** The number of labels that one more answer is expected to correct. */
   gain: number;
-  answers: Said[];
+  answers: Answer[];
+  /** The most specific label that all answers give or imply. */
   agreed: number | null;
-  labels: Judged[];
+  labels: LabelExplanation[];
 }
 
-export interface Confusion {
+export interface ConfusedPair {
   one: number;
   other: number;
   count: number;
   under: number | null;
 }
 
-export interface Compared {
+export interface Candidate {
   name: string;
-  closed: Estimate | null;
-  specific: Estimate | null;
+  closed: LossEstimate | null;
+  specific: LossEstimate | null;
   seconds: number | null;
   chosen: 'score' | 'specific' | 'both' | null;
 }
 
-export interface Step {
+export interface Iteration {
   iteration: number;
   change: number | null;
   objective: number | null;
@@ -109,18 +117,18 @@ export interface Facts {
     seconds: Record<string, number>;
   };
   taxonomy: Taxonomy;
-  sources: Source[];
+  sources: SourceProfile[];
   agreement: { sources: number[]; share: (number | null)[][]; common: number[][] };
-  conflicts: Conflict[];
-  confusions: Confusion[];
+  conflicts: Disagreement[];
+  confusions: ConfusedPair[];
   instances: {
     id: string[];
     labels: number[][];
     score: (number | null)[];
     gain: (number | null)[];
   };
-  comparison: Compared[];
-  trace: Step[];
+  comparison: Candidate[];
+  trace: Iteration[];
   scorecards: Scorecard[];
   settings: Record<string, unknown>;
   command: string;
@@ -137,15 +145,15 @@ export interface Facts {
 
 const FORMAT = 1;
 
-/** Unpack the facts that lie in the page as gzip in base64. */
+/** Decode the facts, which the page holds as base64 of gzipped JSON. */
 export async function unpack(packed: string): Promise<Facts> {
   const text = packed.trim();
-  if (!text) throw new Error('This page holds no facts: write one with "mhpc report OUT/".');
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  if (!text) throw new Error('It contains no data. Create the report with "mhpc report OUT/".');
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   const facts = (await new Response(stream).json()) as Facts;
   if (facts.format !== FORMAT) {
-    throw new Error(`This page shows facts of format ${FORMAT}, not ${facts.format}.`);
+    throw new Error(`Its data have format ${facts.format}, but this page reads format ${FORMAT}.`);
   }
   return facts;
 }

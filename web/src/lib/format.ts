@@ -1,23 +1,27 @@
-// Numbers as people read them.
+// Numbers, names and notes as text.
 
-const whole = new Intl.NumberFormat('en');
+const integers = new Intl.NumberFormat('en');
 const MISSING = '–';
 
 export const count = (value: number | null | undefined): string =>
-  value == null ? MISSING : whole.format(value);
+  value == null ? MISSING : integers.format(value);
 
-/** 0.1234 -> 12 %, small shares with one digit more. */
+/** 0.1234 -> 12 %; one decimal below 1 %. The space does not break. */
 export function percent(value: number | null | undefined): string {
   if (value == null) return MISSING;
   const share = 100 * value;
-  const digits = share !== 0 && Math.abs(share) < 1 ? 1 : 0;
-  return `${share.toFixed(digits)} %`;
+  const digits = share !== 0 && Math.abs(share) < 0.95 ? 1 : 0;
+  return `${share.toFixed(digits)}\u00a0%`;
 }
+
+/** The ends of an interval: 12 to 34 %. */
+export const percentInterval = (low: number, high: number, separator = ' to '): string =>
+  `${percent(low).replace(/\s%/, '')}${separator}${percent(high)}`;
 
 export const decimal = (value: number | null | undefined, digits = 2): string =>
   value == null ? MISSING : value.toFixed(digits);
 
-/** With a sign, for what adds and what takes away. */
+/** Always with a sign: +0.12, −0.30, ±0.00. */
 export function signed(value: number | null | undefined, digits = 2): string {
   if (value == null) return MISSING;
   const text = Math.abs(value).toFixed(digits);
@@ -25,42 +29,52 @@ export function signed(value: number | null | undefined, digits = 2): string {
   return `${value < 0 ? '−' : '+'}${text}`;
 }
 
-/** Enough digits for any size: 0.00012, 12.3, 4.5e-9. */
-export function figure(value: number | null | undefined): string {
+/** Four significant digits, with an exponent where needed: 0.00012, 12.3, 4.5e-9. */
+export function significant(value: number | null | undefined): string {
   if (value == null) return MISSING;
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e6)) return value.toExponential(1);
+  if (size !== 0 && (size < 1e-4 || size >= 1e6))
+    return Number(value.toPrecision(2)).toExponential();
   return Number(value.toPrecision(4)).toString();
 }
 
-export function seconds(value: number | null | undefined): string {
+export function duration(value: number | null | undefined): string {
   if (value == null) return MISSING;
+  if (value < 0.005) return '< 0.01 s';
   return value < 60 ? `${value.toFixed(value < 10 ? 2 : 1)} s` : `${(value / 60).toFixed(1)} min`;
 }
 
-export const plural = (value: number, noun: string, nouns = `${noun}s`): string =>
-  `${count(value)} ${value === 1 ? noun : nouns}`;
+/** The noun for a count: source, sources. */
+export const nounFor = (value: number, noun: string): string => (value === 1 ? noun : `${noun}s`);
 
-const LONG = 80;
+/** A count with its noun: 1 source, 2 sources. */
+export const plural = (value: number, noun: string): string =>
+  `${count(value)} ${nounFor(value, noun)}`;
 
-/** A name cut to what fits beside others; where it is told of alone it stands in full. */
-export const short = (name: string): string =>
-  name.length > LONG ? `${name.slice(0, LONG - 1).trimEnd()}…` : name;
+const MAX_LENGTH = 80;
+
+/** A name, truncated for lists and tables; details show it in full. */
+export const truncate = (name: string): string =>
+  name.length > MAX_LENGTH ? `${name.slice(0, MAX_LENGTH - 1).trimEnd()}…` : name;
 
 /** instances_without_label -> instances without label. */
 export const words = (name: string): string => name.replaceAll('_', ' ');
 
-/** A note as a sentence: a capital before it, a full stop behind. */
-export const sentence = (note: string): string =>
+/** micro_auc -> micro AUC. */
+export const metricName = (metric: string): string =>
+  words(metric).replace(/\b(auc|f)\b/g, (name) => name.toUpperCase());
+
+/** A note as a sentence: with a capital letter and a full stop. */
+export const asSentence = (note: string): string =>
   note.charAt(0).toLocaleUpperCase('en') + note.slice(1) + (/[.!?]$/.test(note) ? '' : '.');
 
 /** A setting or parameter of any type, on one line. */
-export function plain(value: unknown): string {
-  if (value === null || value === undefined) return 'none';
-  if (typeof value === 'number') return Number.isInteger(value) ? count(value) : figure(value);
+export function formatValue(value: unknown): string {
+  if (value === null || value === undefined) return 'not set';
+  if (typeof value === 'number') return Number.isInteger(value) ? count(value) : significant(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value !== 'object') return String(value);
   const entries = Object.entries(value as object);
-  if (Array.isArray(value)) return value.map(plain).join(', ') || 'none';
-  return entries.map(([name, each]) => `${words(name)} ${plain(each)}`).join(', ') || 'none';
+  if (Array.isArray(value)) return value.map(formatValue).join(', ') || 'none';
+  return entries.map(([name, each]) => `${words(name)} ${formatValue(each)}`).join(', ') || 'none';
 }

@@ -1,4 +1,4 @@
-// Paper has no scrolling and no buttons: sections ask here whether they are being printed.
+// Whether the page is being printed: paper has no scrolling and no buttons, so sections show more.
 
 import { flushSync } from 'svelte';
 

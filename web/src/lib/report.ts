@@ -1,88 +1,94 @@
-// What follows from the facts and several sections need: the tree downwards, who is in what.
+// The facts with the lookup tables that several sections need.
 
 import { getContext, setContext } from 'svelte';
 
-import type { Conflict, Facts } from './facts';
+import type { Disagreement, Facts } from './facts';
 
 export interface Report extends Facts {
   roots: number[];
   children: number[][];
-  /** Conflicts by the labels in dispute, each as positions in `conflicts`. */
-  disputes: Map<number, number[]>;
-  /** Conflicts by the sources that answered. */
-  heard: Map<number, number[]>;
-  conflictOf: Map<string, number>;
-  labelOf: Map<string, number>;
-  sourceOf: Map<string, number>;
+  /** For every disputed label, its disagreements as positions in `conflicts`. */
+  disagreementsByLabel: Map<number, number[]>;
+  /** For every source, the disagreements it answered. */
+  disagreementsBySource: Map<number, number[]>;
+  disagreementById: Map<string, number>;
+  labelById: Map<string, number>;
+  sourceById: Map<string, number>;
   name(label: number): string;
-  /** The labels from a root down to this one, by its first parents. */
+  /** The labels from a root down to this one, following first parents. */
   path(label: number): number[];
 }
 
 const KEY = Symbol('report');
 
-export const provide = (report: Report): Report => setContext(KEY, report);
+export const provideReport = (report: Report): Report => setContext(KEY, report);
 export const useReport = (): Report => getContext<Report>(KEY);
 
-export function prepare(facts: Facts): Report {
+export function indexFacts(facts: Facts): Report {
   const { id, name, parents } = facts.taxonomy;
   const children: number[][] = id.map(() => []);
   const roots: number[] = [];
-  parents.forEach((above, label) => {
-    if (above.length === 0) roots.push(label);
-    for (const parent of above) children[parent].push(label);
+  parents.forEach((labelParents, label) => {
+    if (labelParents.length === 0) roots.push(label);
+    for (const parent of labelParents) children[parent].push(label);
   });
   return {
     ...facts,
     roots,
     children,
-    disputes: gather(facts.conflicts, (conflict) =>
-      conflict.labels.filter((each) => each.disputed).map((each) => each.label),
+    disagreementsByLabel: groupBy(facts.conflicts, (disagreement) =>
+      disagreement.labels.filter(({ disputed }) => disputed).map(({ label }) => label),
     ),
-    heard: gather(facts.conflicts, (conflict) => conflict.answers.map((each) => each.source)),
-    conflictOf: positions(facts.conflicts.map((conflict) => conflict.instance)),
-    labelOf: positions(id),
-    sourceOf: positions(facts.sources.map((source) => source.source)),
+    disagreementsBySource: groupBy(facts.conflicts, ({ answers }) =>
+      answers.map((answer) => answer.source),
+    ),
+    disagreementById: positionsOf(facts.conflicts.map(({ instance }) => instance)),
+    labelById: positionsOf(id),
+    sourceById: positionsOf(facts.sources.map((source) => source.source)),
     name: (label) => name[label] || id[label],
-    path: (label) => upwards(parents, label),
+    path: (label) => firstPath(parents, label),
   };
 }
 
-/** The ways from a root down to a label, at most so many; a label with two parents has two. */
-export function paths(report: Report, label: number, most = 8): number[][] {
-  const found: number[][] = [];
-  for (const path of ways(report.taxonomy.parents, label)) {
-    // In a DAG there may be thousands: no more are made than are shown.
-    if (found.push(path) === most) break;
+/** The paths from a root down to a label, at most `limit`; a label with two parents has two. */
+export function pathsTo(report: Report, label: number, limit = 8): number[][] {
+  const paths: number[][] = [];
+  for (const path of generatePaths(report.taxonomy.parents, label)) {
+    // A DAG may have thousands of paths: generate no more than are shown.
+    if (paths.push(path) === limit) break;
   }
-  return found;
+  return paths;
 }
 
-function* ways(parents: number[][], label: number): Generator<number[]> {
+function* generatePaths(parents: number[][], label: number): Generator<number[]> {
   if (parents[label].length === 0) yield [label];
   for (const parent of parents[label]) {
-    for (const path of ways(parents, parent)) yield [...path, label];
+    for (const path of generatePaths(parents, parent)) yield [...path, label];
   }
 }
 
-function upwards(parents: number[][], label: number): number[] {
+function firstPath(parents: number[][], label: number): number[] {
   const path = [label];
   while (parents[path[0]].length > 0) path.unshift(parents[path[0]][0]);
   return path;
 }
 
-function positions(names: string[]): Map<string, number> {
-  return new Map(names.map((name, position) => [name, position]));
+function positionsOf(ids: string[]): Map<string, number> {
+  return new Map(ids.map((id, position) => [id, position]));
 }
 
-function gather(conflicts: Conflict[], keys: (conflict: Conflict) => number[]) {
-  const found = new Map<number, number[]>();
-  conflicts.forEach((conflict, position) => {
-    for (const key of new Set(keys(conflict))) {
-      const there = found.get(key);
-      if (there) there.push(position);
-      else found.set(key, [position]);
+/** Positions of the disagreements, grouped by every key that they have. */
+function groupBy(
+  disagreements: Disagreement[],
+  keysOf: (disagreement: Disagreement) => number[],
+): Map<number, number[]> {
+  const groups = new Map<number, number[]>();
+  disagreements.forEach((disagreement, position) => {
+    for (const key of new Set(keysOf(disagreement))) {
+      const group = groups.get(key);
+      if (group) group.push(position);
+      else groups.set(key, [position]);
     }
   });
-  return found;
+  return groups;
 }

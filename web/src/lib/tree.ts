@@ -1,5 +1,5 @@
-// The rows of the tree that are open. A label with several parents stands under each, so a row is
-// known by its whole way down.
+// The visible rows of the tree. A label with several parents appears under each of them, so the key
+// of a row is its whole path.
 
 import type { Report } from './report';
 
@@ -14,60 +14,60 @@ export interface Row {
   open: boolean;
 }
 
-/** More rows than anybody scrolls through; a DAG has far more ways than labels. */
-export const MOST_ROWS = 20_000;
+/** More rows than anybody scrolls through; a DAG may have far more paths than labels. */
+export const MAX_ROWS = 20_000;
 
 export interface Shape {
   roots: number[];
-  below(label: number, parent: string | null): number[];
+  childrenOf(label: number, key: string): number[];
   isOpen(key: string): boolean;
 }
 
 export const keyOf = (path: number[]): string => path.join('/');
 
-/** The rows from top to bottom. */
-export function rowsOf({ roots, below, isOpen }: Shape): Row[] {
+/** The visible rows from top to bottom. */
+export function visibleRows({ roots, childrenOf, isOpen }: Shape): Row[] {
   const rows: Row[] = [];
   const walk = (labels: number[], parent: string | null, level: number): void => {
     for (const [position, label] of labels.entries()) {
-      if (rows.length >= MOST_ROWS) return;
+      if (rows.length >= MAX_ROWS) return;
       const key = parent === null ? String(label) : `${parent}/${label}`;
-      const under = below(label, key);
-      const branch = under.length > 0;
+      const children = childrenOf(label, key);
+      const branch = children.length > 0;
       const open = branch && isOpen(key);
       const siblings = labels.length;
       rows.push({ key, label, level, position: position + 1, siblings, parent, branch, open });
-      if (open) walk(under, key, level + 1);
+      if (open) walk(children, key, level + 1);
     }
   };
   walk(roots, null, 1);
   return rows;
 }
 
-export interface Hits {
+export interface SearchResult {
   labels: Set<number>;
-  /** Hits and all above them. */
-  shown: Set<number>;
+  /** The matching labels and all their ancestors. */
+  withAncestors: Set<number>;
 }
 
-/** The labels whose name or id holds the text. */
-export function find(report: Report, text: string): Hits {
-  const wanted = text.trim().toLocaleLowerCase();
+/** The labels whose name or id contains the text. */
+export function searchLabels(report: Report, text: string): SearchResult {
+  const query = text.trim().toLocaleLowerCase();
   const { id, name, parents } = report.taxonomy;
   const labels = new Set<number>();
-  const shown = new Set<number>();
-  const climb = (label: number): void => {
-    if (shown.has(label)) return;
-    shown.add(label);
-    parents[label].forEach(climb);
+  const withAncestors = new Set<number>();
+  const addWithAncestors = (label: number): void => {
+    if (withAncestors.has(label)) return;
+    withAncestors.add(label);
+    parents[label].forEach(addWithAncestors);
   };
-  id.forEach((own, label) => {
-    const found =
-      own.toLocaleLowerCase().includes(wanted) ||
-      (name[label] ?? '').toLocaleLowerCase().includes(wanted);
-    if (!found) return;
+  id.forEach((labelId, label) => {
+    const matches =
+      labelId.toLocaleLowerCase().includes(query) ||
+      (name[label] ?? '').toLocaleLowerCase().includes(query);
+    if (!matches) return;
     labels.add(label);
-    climb(label);
+    addWithAncestors(label);
   });
-  return { labels, shown };
+  return { labels, withAncestors };
 }
