@@ -34,8 +34,8 @@ def test_every_combination_of_values_is_tried(mhpc: Mhpc) -> None:
         "mpc-u, lam=5, sigma=0.3, n_neighbors=2",
         "mpc-u, lam=5, sigma=None, n_neighbors=2",
     ]
-    successive_halving = [each["judged"]["parameters"] for each in json.loads(done.stdout)[1:]]
-    assert [(each["lam"], each["sigma"]) for each in successive_halving] == [
+    tried = [each["candidate"]["parameters"] for each in json.loads(done.stdout)[1:]]
+    assert [(each["lam"], each["sigma"]) for each in tried] == [
         (1, 0.3), (1, None), (5, 0.3), (5, None)
     ]  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_truth_adds_the_usual_metrics(mhpc: Mhpc) -> None:
     (found,) = json.loads(done.stdout)
     assert found["name"] == "sa"
     assert [card["view"] for card in found["scorecards"]] == ["closed", "specific"]
-    assert found["judged"]["closed"]
+    assert found["candidate"]["closed"]
 
 
 def test_one_source_cannot_be_judged(mhpc: Mhpc, garden: Path) -> None:

@@ -36,7 +36,7 @@ def old(garden: Path, mhpc: Mhpc) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "stage", ["write_taxonomy", "write_model", "write_sources", "summarise", "write_report"]
+    "stage", ["write_taxonomy", "write_model", "write_sources", "summarize", "write_report"]
 )
 def test_a_disk_that_is_full_in_any_stage_costs_nothing(
     stage: str, garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch

@@ -89,7 +89,7 @@ def test_an_experiment_writes_a_table_a_figure_and_a_page(
     ) == len(rows)
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / f"{name}.html").read_text()
-    assert all(escape(finding) in page for finding in done.page_data_of_run.findings)
+    assert all(escape(finding) in page for finding in done.account.findings)
     # Nothing is asked of the network, whatever opens the page.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
     assert f'href="{name}.html"' in (out / "index.html").read_text()

@@ -68,7 +68,7 @@ def reproduce(
 def _told(done: "list[Reproduced]", output: Path) -> str:
     parts = []
     for each in done:
-        findings = "\n".join(f"- {finding}" for finding in each.page_data_of_run.findings)
+        findings = "\n".join(f"- {finding}" for finding in each.account.findings)
         files = ", ".join(each.files)
         parts.append(f"{each.title}\n{findings}\n{files} in {output}/\n")
     return "\n".join(parts)

@@ -37,8 +37,8 @@ class FittedPaths:
     @property
     def parameters(self) -> dict[str, Any]:
         """How many, the least score and the bias."""
-        # A key called level would read as the level of all that was decided.
-        return {"paths": self.paths, "threshold": self.threshold, "depth_bias": self.depth_bias}
+        # A key called threshold would read as the threshold of the whole decision.
+        return {"paths": self.paths, "min_score": self.threshold, "depth_bias": self.depth_bias}
 
     def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
         """Return the ends, and what they imply."""

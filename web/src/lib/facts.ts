@@ -32,13 +32,13 @@ export interface SourceProfile {
   vague: Proportion | null;
   wrong: Proportion | null;
   /** Independence: 1 for an independent source, 0.5 for each of two duplicates. */
-  voice: number | null;
+  independence: number | null;
   /** The source that it depends on most, and how much: 0 not at all, 1 a duplicate. */
-  kin: number | null;
-  kinship: number | null;
+  nearest_source: number | null;
+  dependence: number | null;
   copy: string | null;
   /** The subtrees in which it is least reliable. */
-  errs: Weakness[];
+  weaknesses: Weakness[];
 }
 
 export interface Answer {

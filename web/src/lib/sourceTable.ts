@@ -27,7 +27,12 @@ export const COLUMNS: Column[] = [
   },
   { key: 'vague', title: 'Vague', numeric: false, value: ({ vague }) => vague?.[0] ?? null },
   { key: 'wrong', title: 'Wrong', numeric: false, value: ({ wrong }) => wrong?.[0] ?? null },
-  { key: 'independence', title: 'Independence', numeric: true, value: ({ voice }) => voice },
+  {
+    key: 'independence',
+    title: 'Independence',
+    numeric: true,
+    value: ({ independence }) => independence,
+  },
 ];
 
 /** Positions of the sources in the given order; sources without a value always come last. */

@@ -107,7 +107,7 @@ class OneTruth(MethodParameters):
             found.specific,
             trace=found.trace,
             converged=last <= self.tol,
-            level=0.5,
+            threshold=0.5,
             one_truth=True,
         )
 
