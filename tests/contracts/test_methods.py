@@ -14,7 +14,7 @@ from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encoding.gold import add_gold_labels, clamp_gold, encode_truth
 from mhpc.errors import ConvergenceWarning, UnknownMethodError
-from mhpc.methods.base import Method, MethodParameters
+from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.registry import METHODS, make_method, method_class
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.read.truth import read_truth
@@ -60,7 +60,7 @@ SAME = [entry for entry in ALL if entry.id != "auto"]
 
 
 def concludes_alone(method: Any) -> bool:
-    assert isinstance(method, MethodParameters)
+    assert isinstance(method, BaseMethod)
     solver = getattr(method, "solver", "graph")
     return method.learns and solver == "graph" and method.name != "auto"
 

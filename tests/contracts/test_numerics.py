@@ -13,7 +13,7 @@ import mhpc
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
-from mhpc.methods.base import Method, MethodParameters
+from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import dense
 from mhpc.result import Result
@@ -271,7 +271,7 @@ _ENOUGH: Mapping[str, int] = {"steps": 20}
 """Where 10^9 would take that long, what is large."""
 
 
-def ends(method: MethodParameters) -> Iterator[dict[str, Any]]:
+def ends(method: BaseMethod) -> Iterator[dict[str, Any]]:
     """Give the least and the largest value of every number that a method takes, by its limits."""
     for name, schema in type(method).model_json_schema()["properties"].items():
         for kind in schema.get("anyOf", [schema]):
@@ -288,14 +288,14 @@ def ends(method: MethodParameters) -> Iterator[dict[str, Any]]:
 
 def both_ends() -> Iterator[Any]:
     for name, method in METHODS.items():
-        assert isinstance(method, MethodParameters)
+        assert isinstance(method, BaseMethod)
         for end in ends(method):
             yield pytest.param(method, end, id=f"{name} {end}")
 
 
 @pytest.mark.parametrize(("method", "end"), list(both_ends()))
 def test_there_is_an_answer_at_both_ends_of_every_parameter(
-    method: MethodParameters, end: dict[str, Any]
+    method: BaseMethod, end: dict[str, Any]
 ) -> None:
     given = {**method.model_dump(), **end}
     if "tol" in end and not end["tol"] and "max_iter" in given:

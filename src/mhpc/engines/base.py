@@ -11,7 +11,7 @@ from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
-from mhpc.methods.base import MethodParameters
+from mhpc.methods.base import BaseMethod
 from mhpc.numerics.arrays import Sparse
 from mhpc.system.display import Progress
 
@@ -27,13 +27,13 @@ class EncodedVotes(Protocol):
     def template(self) -> Panel:
         """A panel with the labels, sources, scope and kind of gold that all parts have."""
 
-    def for_method(self, method: MethodParameters, folder: Path) -> "EncodedVotes":
+    def for_method(self, method: BaseMethod, folder: Path) -> "EncodedVotes":
         """Return the votes where the method can work: here, if it needs all of them at once.
 
         What reading kept in the folder is removed where it is no longer needed.
         """
 
-    def fit_and_score(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
+    def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Let a method learn, and return what it concludes, of a sample at least."""
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:

@@ -34,7 +34,7 @@ from mhpc.engines.partitions import (
     shape_of,
 )
 from mhpc.errors import UnreadableError, UnwritableError, WorkerError
-from mhpc.methods.base import FittedMethod, MethodParameters, predict_scores
+from mhpc.methods.base import BaseMethod, FittedMethod, predict_scores
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, survey_votes
@@ -273,7 +273,7 @@ class DaskVotes:
         """A panel without instances."""
         return self.partitions.template
 
-    def for_method(self, method: MethodParameters, folder: Path) -> "DaskVotes | LocalVotes":
+    def for_method(self, method: BaseMethod, folder: Path) -> "DaskVotes | LocalVotes":
         """Bring all votes here for a method that needs them at once."""
         if not method.needs_all(self.partitions.instances):
             return self
@@ -281,7 +281,7 @@ class DaskVotes:
         shutil.rmtree(folder / PARTS)
         return LocalVotes(panel)
 
-    def fit_and_score(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
+    def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
         fitted = method.fit_checkpointed(self.partitions, progress=progress)
         return self._of_sample(method, fitted, most=RULE_SAMPLE)
@@ -325,9 +325,7 @@ class DaskVotes:
         found_tally: RunCounts = tally
         return found_tally
 
-    def _of_sample(
-        self, method: MethodParameters, fitted: FittedMethod, *, most: int
-    ) -> Consolidation:
+    def _of_sample(self, method: BaseMethod, fitted: FittedMethod, *, most: int) -> Consolidation:
         panel = self.partitions.sample(most)
         return clamp_gold(predict_scores(method, fitted, panel), panel.gold)
 

@@ -16,7 +16,7 @@ from mhpc.data.votes import Truth, Unknown, Votes
 from mhpc.encoding.gold import add_gold_labels, align_sources, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_block
-from mhpc.methods.base import MethodParameters, predict_scores
+from mhpc.methods.base import BaseMethod, predict_scores
 from mhpc.methods.memory import check_memory, check_readable
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
@@ -152,11 +152,11 @@ class LocalVotes:
         """The panel, as parts."""
         return SinglePartition(self.template)
 
-    def for_method(self, method: MethodParameters, folder: Path) -> "LocalVotes":
+    def for_method(self, method: BaseMethod, folder: Path) -> "LocalVotes":
         """Return the same: all is here."""
         return self
 
-    def fit_and_score(self, method: MethodParameters, *, progress: Progress) -> Consolidation:
+    def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Return what the method concludes of all instances, if it fits."""
         check_memory(method, self.template)
         return clamp_gold(method.consolidate(self.template, progress=progress), self.template.gold)

@@ -8,13 +8,13 @@ from scipy import sparse
 
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
-from mhpc.methods.base import PAPER, FittedMethod, MethodParameters
+from mhpc.methods.base import PAPER, BaseMethod, FittedMethod
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import Progress, silent
 
 
-class SA(MethodParameters):
+class SA(BaseMethod):
     """The mean answer of every instance: Y_bar of equation 6.
 
     The baseline to beat, and hard to beat with many independent sources. Costs one pass over
@@ -50,7 +50,7 @@ class FittedSA(FittedMethod):
         return Scores(mean, mean)
 
 
-class WA(MethodParameters):
+class WA(BaseMethod):
     """The mean answer with every label multiplied by its support: Y_bar * S.
 
     Labels that are often said, ancestors above all, move up; the order within a label stays

@@ -47,7 +47,7 @@ class FittedMethod:
 
 
 def predict_scores(
-    method: "MethodParameters", fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
+    method: "BaseMethod", fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
 ) -> Consolidation:
     """Return the consolidation of a panel: at hand where it fits, else made when asked for."""
     shape = (len(panel.instances), len(panel.taxonomy))
@@ -154,7 +154,7 @@ class Method(Protocol):
         ...
 
 
-class MethodParameters(Parameters):
+class BaseMethod(Parameters):
     """The parameters of a method; what the registered ones share.
 
     A method says what it learns (`fit`), and how that concludes on instances (`FittedMethod.predict`).

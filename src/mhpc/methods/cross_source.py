@@ -15,7 +15,7 @@ from mhpc.data.hierarchy import fill_down
 from mhpc.data.panel import Panel, PanelPartitions, Size, VotesKind
 from mhpc.data.scores import Scores
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
@@ -254,7 +254,7 @@ def _inverse(rest: FloatArray) -> FloatArray:
     return np.where(rest > _NOBODY, 1.0 / np.maximum(rest, _NOBODY), 0.0)
 
 
-class CrossSource(MethodParameters):
+class CrossSource(BaseMethod):
     """Ridge regression of every answer on the mean of the other answers to the same instance.
 
     What is learnt, which labels go with which, needs no truth: each source is the others' target.

@@ -16,7 +16,7 @@ from mhpc.data.hierarchy import most_specific, propagate_up
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, added
 from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import CHANCES, Pairs, affirmed_pairs, answer_weights, pieces, rows_of
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.system.display import Progress, silent
@@ -246,7 +246,7 @@ def _shrunk(
     return np.asarray((count + smooth * pooled) / (trials + smooth))
 
 
-class DawidSkene(MethodParameters):
+class DawidSkene(BaseMethod):
     """The probability that a label applies, given how often each source hits and misses.
 
     Every pair of an instance and a label is true or not, and source m affirms it with

@@ -10,7 +10,7 @@ from typing import Any
 
 from mhpc.data.panel import Panel, Size, size_of, spans
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import DENSE_SCORE_BYTES, MethodParameters
+from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
 from mhpc.system.database import rows_of_parquet
 from mhpc.system.memory import (
@@ -62,7 +62,7 @@ def check_readable(source: str) -> None:
 
 def check_memory(method: Any, panel: Panel) -> None:
     """Refuse a method that would take more memory than may be used, and say what would do."""
-    if not isinstance(method, MethodParameters):
+    if not isinstance(method, BaseMethod):
         # Somebody's own method, of which nothing is known.
         return
     needed, limit = estimate_memory(method, size_of(panel)), memory_limit()
@@ -75,12 +75,12 @@ def check_memory(method: Any, panel: Panel) -> None:
         )
 
 
-def estimate_memory(method: MethodParameters, size: Size) -> int:
+def estimate_memory(method: BaseMethod, size: Size) -> int:
     """Return the bytes that a method takes beyond the votes, at its highest."""
     return _LIBRARIES + method.estimate_memory(size) + _scores(method, size) + _blocks(method, size)
 
 
-def _instead(method: MethodParameters, size: Size, limit: int) -> str:
+def _instead(method: BaseMethod, size: Size, limit: int) -> str:
     """Say what would do: what takes less and fits, and more memory, here or elsewhere."""
     others = (name for name in _LIGHT if name != method.name)
     light = next(
@@ -90,7 +90,7 @@ def _instead(method: MethodParameters, size: Size, limit: int) -> str:
     return f"{lighter}raise --memory if there is more, or use --engine dask on several machines"
 
 
-def _scores(method: MethodParameters, size: Size) -> int:
+def _scores(method: BaseMethod, size: Size) -> int:
     """Return what scores take that are all at hand: in both views, where they are dense."""
     both = 2 * _NUMBER * size.cells
     if method.sparse:
@@ -98,7 +98,7 @@ def _scores(method: MethodParameters, size: Size) -> int:
     return both if both <= min(memory_budget() // 4, DENSE_SCORE_BYTES) else 0
 
 
-def _blocks(method: MethodParameters, size: Size) -> int:
+def _blocks(method: BaseMethod, size: Size) -> int:
     """Return what blocks take that are worked on, and scores that wait to be written."""
     scores = size.instances * min(20, size.labels)
     waiting = min(_WAITING * scores, max(MIN_DATABASE_MEMORY, memory_budget() // 4))

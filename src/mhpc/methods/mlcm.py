@@ -24,7 +24,7 @@ from scipy import sparse
 from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning, TooLargeError
-from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import rows_of
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
@@ -252,7 +252,7 @@ def _passed(
     return sums, squares, float(np.vdot(move, move)), total
 
 
-class MLCM(MethodParameters):
+class MLCM(BaseMethod):
     """Instances and (source, label) groups that average each other until they agree.
 
     Vertices are instances i, with label vectors u_i, and groups j = (source, label k), with

@@ -9,7 +9,7 @@ from mhpc.errors import ParameterError, UnknownMethodError, quote_list, suggest
 from mhpc.parameters import class_by_name
 
 if TYPE_CHECKING:
-    from mhpc.methods.base import Method, MethodParameters
+    from mhpc.methods.base import BaseMethod, Method
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -34,14 +34,14 @@ DEFAULT = "auto"
 """What consolidates when no method is named."""
 
 
-def method_class(name: str) -> "type[MethodParameters]":
+def method_class(name: str) -> "type[BaseMethod]":
     """Return the class of a method."""
     return class_by_name(name, METHODS, what="method", error=UnknownMethodError)
 
 
 def make_method(
     name: str | None = None, parameters: Mapping[str, Any] | None = None, *, seed: int | None = None
-) -> "MethodParameters":
+) -> "BaseMethod":
     """Return a method by name, or the default one, with some of its parameters set.
 
     The seed goes to a method that draws at random, unless its parameters name another.

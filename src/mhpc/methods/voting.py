@@ -12,14 +12,14 @@ from mhpc.data.hierarchy import expand_along, most_specific, propagate_up
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import Pairs, affirmed_pairs, answer_weights, pieces
 from mhpc.methods.source_weights import Sources, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.system.display import Progress, silent
 
 
-class INat(MethodParameters):
+class INat(BaseMethod):
     """The share c / (c + d) of answers for a label among those that are for or against it.
 
     c counts the answers with the label or one below it, d those outside its branch. An answer
@@ -129,7 +129,7 @@ class FittedVote(FittedMethod):
         return Scores(score, panel.averaged(stopped, "answers"))
 
 
-class Majority(MethodParameters):
+class Majority(BaseMethod):
     """The share of the answers that affirm a label, by itself or through one below it.
 
     Only answers whose sources can speak about the label count, each by its weight. A label is
@@ -154,7 +154,7 @@ class Majority(MethodParameters):
         return FittedVote(heard=heard, threshold=MORE_THAN_HALF)
 
 
-class Wawa(MethodParameters):
+class Wawa(BaseMethod):
     """The share of the answers that affirm a label, each counted by its source's skill.
 
     The skill of a source is the mean agreement of its answers with the majority, which is

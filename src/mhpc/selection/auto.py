@@ -13,7 +13,7 @@ from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, Size, WithS
 from mhpc.data.scorecard import View
 from mhpc.data.scores import Consolidation, Scores
 from mhpc.data.selection import CandidateScore, Selection
-from mhpc.methods.base import DENSE_SCORE_BYTES, FittedMethod, MethodParameters
+from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.mhpc import MAX_EXACT
 from mhpc.methods.source_weights import infer_scope
 from mhpc.numerics.arrays import FloatArray, Matrix, Sparse
@@ -36,7 +36,7 @@ _TRIALS = 45
 """Matrices of so many numbers as are judged, which trials keep meanwhile."""
 
 
-class Auto(MethodParameters):
+class Auto(BaseMethod):
     """What foretells hidden answers best, on its own or blended with others.
 
     Sources are hidden in turn, with their kin; every candidate consolidates the rest, and is
@@ -166,7 +166,7 @@ class Auto(MethodParameters):
 class _Selection:
     """What the judge found: whom to take, how scores are to be read, who can speak of what."""
 
-    chosen: Mapping[str, MethodParameters]
+    chosen: Mapping[str, BaseMethod]
     choice: Selection
     calibration: Calibration | None
     scope: Sparse | None
@@ -261,7 +261,7 @@ def _less(losses: FloatArray, before: FloatArray, *, errors: float) -> bool:
 
 
 def _ranked(
-    candidates: Mapping[str, MethodParameters], trials: Mapping[str, Sequence[FoldScore]]
+    candidates: Mapping[str, BaseMethod], trials: Mapping[str, Sequence[FoldScore]]
 ) -> tuple[CandidateScore, ...]:
     judged = [summarize(name, candidates[name], found) for name, found in trials.items()]
     return tuple(sorted(judged, key=lambda each: (-len(each.closed), each.loss("closed"))))

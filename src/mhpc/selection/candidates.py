@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import MethodParameters
+from mhpc.methods.base import BaseMethod
 from mhpc.methods.one_truth import fits
 from mhpc.methods.registry import make_method
 
@@ -41,7 +41,7 @@ UNJUDGED = {"sets": ("channel", "majority"), "one": ("one-truth", "dawid-skene")
 answer."""
 
 
-def candidates_for(one_truth: bool, *, that_learn: bool = False) -> Mapping[str, MethodParameters]:
+def candidates_for(one_truth: bool, *, that_learn: bool = False) -> Mapping[str, BaseMethod]:
     """Return methods by name; where no answer holds two labels, those that know one truth.
 
     With `that_learn`, those only that can conclude on instances they did not learn from.
@@ -53,9 +53,9 @@ def candidates_for(one_truth: bool, *, that_learn: bool = False) -> Mapping[str,
 
 def candidates_in(
     taxonomy: Taxonomy, one_truth: bool, *, that_learn: bool = False
-) -> tuple[Mapping[str, MethodParameters], tuple[str, ...]]:
+) -> tuple[Mapping[str, BaseMethod], tuple[str, ...]]:
     """Return the candidates that memory allows with these labels, and why others were left out."""
-    fitting, notes = dict[str, MethodParameters](), list[str]()
+    fitting, notes = dict[str, BaseMethod](), list[str]()
     for name, method in candidates_for(one_truth, that_learn=that_learn).items():
         try:
             method.check_label_memory(taxonomy)
@@ -66,7 +66,7 @@ def candidates_in(
     return fitting, tuple(notes)
 
 
-def unjudged(one_truth: bool, candidates: Mapping[str, MethodParameters]) -> str:
+def unjudged(one_truth: bool, candidates: Mapping[str, BaseMethod]) -> str:
     """Return the name of the candidate to take where nothing can be judged."""
     return next(name for name in UNJUDGED["one" if one_truth else "sets"] if name in candidates)
 

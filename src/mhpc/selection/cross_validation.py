@@ -15,7 +15,7 @@ from mhpc.data.profiles import SourceDependence
 from mhpc.data.scorecard import View
 from mhpc.data.selection import CandidateScore
 from mhpc.errors import MhpcWarning
-from mhpc.methods.base import Method, MethodParameters
+from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.channel.em import read_answers
 from mhpc.methods.source_weights import panel_dependence, weight_answers
 from mhpc.numerics.arrays import (
@@ -317,7 +317,7 @@ _REACH = 1.1
 
 
 def successive_halving(
-    candidates: Mapping[str, MethodParameters], court: CrossValidation, progress: Progress
+    candidates: Mapping[str, BaseMethod], court: CrossValidation, progress: Progress
 ) -> dict[str, list[FoldScore]]:
     """Try all on the first fold, and on the others the better half, if it is in reach of the best.
 
@@ -338,7 +338,7 @@ def successive_halving(
     return trials
 
 
-def _trial(name: str, method: MethodParameters, court: CrossValidation, at: int) -> FoldScore:
+def _trial(name: str, method: BaseMethod, court: CrossValidation, at: int) -> FoldScore:
     return checkpointed(f"{name} tried on fold {at}", partial(score_fold, method, court, at))
 
 

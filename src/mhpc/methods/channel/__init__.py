@@ -12,7 +12,7 @@ from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TooLargeError
-from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths
 from mhpc.methods.channel.em import (
     AnswerReader,
@@ -38,7 +38,7 @@ _BYTES = 120
 """Memory that a way from a label to another takes while it is learnt how often it is gone."""
 
 
-class Channel(MethodParameters):
+class Channel(BaseMethod):
     """Expected origins of the votes, given how sources hop up and confuse siblings.
 
     A source that means t says the label h levels above it, or a sibling of that. How often is

@@ -12,7 +12,7 @@ from pydantic import Field
 from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, Size, VotesKind
 from mhpc.data.scores import Consolidation, Step
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
-from mhpc.methods.base import PAPER, MethodParameters, predict_scores
+from mhpc.methods.base import PAPER, BaseMethod, predict_scores
 from mhpc.methods.mhpc.algorithm import (
     Anchor,
     DenseSmoother,
@@ -67,7 +67,7 @@ MAX_EXACT = 10_000
 """Distinct instances up to which `auto` is exact."""
 
 
-class Smoothing(MethodParameters):
+class Smoothing(BaseMethod):
     """Parameters of the consensus cost (equations 1 to 6) and of the two-phase iteration."""
 
     lam: Annotated[float, Field(ge=0)] = 10.0

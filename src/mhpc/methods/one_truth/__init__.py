@@ -11,7 +11,7 @@ from mhpc.data.hierarchy import deepest
 from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Consolidation
 from mhpc.errors import ConvergenceWarning, ParameterError
-from mhpc.methods.base import FittedMethod, MethodParameters
+from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.one_truth.em import infer
 from mhpc.methods.one_truth.evidence import BYTES
 from mhpc.methods.source_weights import Sources, panel_dependence
@@ -24,7 +24,7 @@ def fits(panel: Panel) -> bool:
     return bool((np.diff(deepest(panel.augmented, panel.taxonomy).indptr) <= 1).all())
 
 
-class OneTruth(MethodParameters):
+class OneTruth(BaseMethod):
     """The probability of each label to be the one most specific truth of an instance.
 
     If z is true, a source m says z (exact), an ancestor (vague), a sibling or descendant (near)
