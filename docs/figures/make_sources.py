@@ -34,7 +34,7 @@ def main(target: Path) -> None:
         axes.plot(marks, names, "kD", markersize=5, label="wrong, by the truth", zorder=3)
         axes.set_xlim(0, 1)
         axes.set_xlabel("share of a person's most specific labels (answers in brackets)")
-        axes.grid(escape_control=False)
+        axes.grid(visible=False)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)
         target.write_text(as_svg(figure), encoding="utf-8")
 

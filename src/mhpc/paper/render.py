@@ -112,7 +112,7 @@ def plot_side_by_side(
             label=method, capsize=2, **{**style(method), "linestyle": "none"},
         )  # fmt: skip
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
-    axes.grid(escape_control=False, axis="x")
+    axes.grid(visible=False, axis="x")
     for between in range(len(names) - 1):
         axes.axvline(between + 0.5, color="#dddddd", linewidth=0.6, zorder=0)
 

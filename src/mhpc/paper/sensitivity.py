@@ -86,7 +86,7 @@ class Sensitivity:
                 image = axes.imshow(
                     maps[method], origin="lower", cmap=colours, vmin=low, vmax=high, aspect="equal"
                 )
-                axes.grid(escape_control=False)
+                axes.grid(visible=False)
                 at = range(0, len(self.alphas), 3)
                 ticks = [f"{self.alphas[t]:g}" for t in at]
                 axes.set_xticks(at, ticks)
