@@ -26,7 +26,7 @@ from mhpc.datasets.garden import Dataset
 from mhpc.datasets.yeast import largest_split, load_yeast
 from mhpc.encoding.gold import encode_truth
 from mhpc.methods.voting import INat, Majority
-from mhpc.metrics.label_sets import laid_beside
+from mhpc.metrics.label_sets import compare_label_sets
 from mhpc.metrics.scorecard import SET_METRICS
 from mhpc.result import Result
 
@@ -115,7 +115,7 @@ def table(rows: list[dict[str, Any]], figure: str = "hierarchical_f") -> str:
 
 
 def _figures(result: Result, known: EncodedTruth) -> dict[str, float]:
-    sets = laid_beside(result.decision.reason, known, result.panel.taxonomy)
+    sets = compare_label_sets(result.decision.reason, known, result.panel.taxonomy)
     return {metric.name: metric.measure(sets) for metric in SET_METRICS}
 
 

@@ -22,7 +22,10 @@ def main(target: Path) -> None:
         for each in found:
             if each.candidate is None:
                 continue
-            log_rank_loss, error = each.candidate.loss("closed"), each.candidate.error("closed")
+            log_rank_loss, error = (
+                each.candidate.loss("closed"),
+                each.candidate.standard_error("closed"),
+            )
             loss = each.scorecards[0]["ranking_loss"]
             look = {**style(each.name), "linestyle": "none", "markersize": 7}
             axes.errorbar(

@@ -12,7 +12,7 @@ import numpy as np
 from mhpc.data.decision import FittedRule
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
-from mhpc.data.scores import Consolidation, among
+from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.selection import CandidateScore, Comparison
 from mhpc.data.summary import Inspection
 from mhpc.data.taxonomy import Taxonomy
@@ -170,7 +170,7 @@ def scorecards(
     """Measure both views, and the label sets of those instances that the truth knows."""
     views: tuple[View, ...] = ("closed", "specific")
     known = encode_truth(truth, found.taxonomy, found.instances, unknown=unknown)
-    some = among(found, known.rows)
+    some = select_instances(found, known.rows)
     here = replace(known, rows=np.arange(len(known.rows)))
     reason = decided_by(settled, some).reason
     return tuple(score(some, here, view=view, decided=reason) for view in views)
@@ -212,7 +212,7 @@ def compare(
     panel = encode(votes, taxonomy, unknown=unknown)
     with single_threaded_blas():
         judged = cross_validate(
-            panel, candidates, count=folds, seed=seed, jobs=jobs, progress=progress
+            panel, candidates, n_folds=folds, seed=seed, jobs=jobs, progress=progress
         )
         return _measured(panel, candidates, judged, truth, unknown, progress)
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from mhpc.data import scores as walking
 from mhpc.data.index import Index
-from mhpc.data.scores import Consolidation, Top, scored_cells, spans
+from mhpc.data.scores import Consolidation, Top, scored_cells, stored_blocks
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.numerics.arrays import BoolArray, FloatArray, Matrix
 
@@ -90,11 +90,11 @@ def test_spans_hold_about_as_many_entries_and_every_row(monkeypatch: pytest.Monk
     monkeypatch.setattr(walking, "BLOCK_ENTRIES", 4)
     full = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 0], [0, 0, 0], [1, 1, 1]])
     matrix = sparse.csr_array(full)
-    assert [(s.start, s.stop) for s in spans(matrix)] == [(0, 2), (2, 5), (5, 6)]
-    assert [(s.start, s.stop) for s in spans(matrix, matrix)] == [
+    assert [(s.start, s.stop) for s in stored_blocks(matrix)] == [(0, 2), (2, 5), (5, 6)]
+    assert [(s.start, s.stop) for s in stored_blocks(matrix, matrix)] == [
         (0, 1), (1, 2), (2, 3), (3, 5), (5, 6),
     ]  # fmt: skip
-    assert list(spans(sparse.csr_array((0, 3)))) == []
+    assert list(stored_blocks(sparse.csr_array((0, 3)))) == []
 
 
 def test_many_labels_take_no_dense_block() -> None:

@@ -11,15 +11,15 @@ from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.metrics import label_sets as measures
-from mhpc.metrics.label_sets import Sets
+from mhpc.metrics.label_sets import LabelSets
 from mhpc.metrics.scorecard import SET_METRICS
 from mhpc.numerics.arrays import BoolArray
 from tests.fixtures.build import DAG, GARDEN
 
 
-def beside(given: list[list[str]], true: list[list[str]], taxonomy: Taxonomy = GARDEN) -> Sets:
+def beside(given: list[list[str]], true: list[list[str]], taxonomy: Taxonomy = GARDEN) -> LabelSets:
     """Return sets written as their deepest labels."""
-    return Sets(_closed(given, taxonomy), _closed(true, taxonomy), taxonomy)
+    return LabelSets(_closed(given, taxonomy), _closed(true, taxonomy), taxonomy)
 
 
 def _closed(sets: list[list[str]], taxonomy: Taxonomy) -> sparse.csr_array:
@@ -97,7 +97,7 @@ def test_what_is_right_scores_best_in_every_measure(seed: int) -> None:
     rng = np.random.default_rng(seed)
     true, other = (_random(rng, DAG) for _ in range(2))
     right, wrong = (
-        Sets(sparse.csr_array(given.astype(float)), sparse.csr_array(true.astype(float)), DAG)
+        LabelSets(sparse.csr_array(given.astype(float)), sparse.csr_array(true.astype(float)), DAG)
         for given in (true, other)
     )
     for metric in SET_METRICS:
@@ -115,7 +115,7 @@ def test_cafaeval_measures_the_same(tmp_path: Path, taxonomy: Taxonomy, seed: in
     # cafaeval knows no instance without a true label.
     true[:, taxonomy.roots[0]] = True
     given[0] = False
-    found = Sets(
+    found = LabelSets(
         sparse.csr_array(given.astype(float)), sparse.csr_array(true.astype(float)), taxonomy
     )
     theirs = _by_cafaeval(tmp_path, given, true, taxonomy)

@@ -14,7 +14,7 @@ from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.numerics.arrays import BoolArray, FloatArray, dense
 from mhpc.rules.base import FittedThreshold
-from mhpc.rules.expected_f import FittedExpectedF, Scale
+from mhpc.rules.expected_f import FittedExpectedF, ProbabilityScale
 from tests.fixtures.build import DAG
 
 TREE = build_taxonomy(
@@ -51,7 +51,11 @@ def test_no_closed_sets_have_a_higher_expected_f(
     found = scored(np.array(scores).reshape(2, 5) / 16, taxonomy)
     settled = mhpc.ExpectedF(depth_bias=bias).fit(found, labels_per_answer=wanted)
     assert isinstance(settled, FittedThreshold)
-    p = dense(Scale(1.0, settled.parameters["power"]).is_probability(dense(found.score), taxonomy))
+    p = dense(
+        ProbabilityScale(1.0, settled.parameters["power"]).is_probability(
+            dense(found.score), taxonomy
+        )
+    )
     cost = 2.0**bias
     options = [np.array(pair) for pair in product(closed_sets(taxonomy), repeat=2)]
     best = max(expected(sets, p, cost) for sets in options)
@@ -65,7 +69,7 @@ def test_no_closed_sets_have_a_higher_expected_f(
 def test_no_closed_set_of_an_instance_has_a_higher_one_unless_nothing_may_apply(
     taxonomy: Taxonomy, scores: list[int], bias: float
 ) -> None:
-    settled, cost = FittedExpectedF(Scale(1.0, 1.0), bias), 2.0**bias
+    settled, cost = FittedExpectedF(ProbabilityScale(1.0, 1.0), bias), 2.0**bias
     score = np.array(scores).reshape(2, 5) / 16
     p = dense(propagate_up(score, taxonomy))
     for row, decided in zip(p, dense(settled.decide(score, score, taxonomy)) > 0, strict=True):

@@ -63,7 +63,7 @@ def test_the_choice_tells_candidates_losses_and_what_was_taken(
     assert set(choice.closed) | set(choice.specific) <= names
     finalists = [each for each in choice.candidates if len(each.closed) == choice.folds]
     assert finalists
-    assert all(each.error("closed") >= 0 for each in finalists)
+    assert all(each.standard_error("closed") >= 0 for each in finalists)
     assert choice.seconds > 0
 
 
@@ -110,15 +110,15 @@ def test_another_seed_hides_other_answers_and_the_same_the_same(
     garden: tuple[Panel, EncodedTruth],
 ) -> None:
     methods = {"sa": make_method("sa")}
-    first, second = (cross_validate(garden[0], methods, count=2, seed=0)[0] for _ in range(2))
-    other = cross_validate(garden[0], methods, count=2, seed=5)[0]
+    first, second = (cross_validate(garden[0], methods, n_folds=2, seed=0)[0] for _ in range(2))
+    other = cross_validate(garden[0], methods, n_folds=2, seed=5)[0]
     assert first.closed == second.closed
     assert first.closed != other.closed
 
 
 def test_several_processes_judge_as_one_does(garden: tuple[Panel, EncodedTruth]) -> None:
     methods = {name: make_method(name) for name in ("sa", "majority")}
-    one, two = (cross_validate(garden[0], methods, count=2, jobs=jobs) for jobs in (1, 2))
+    one, two = (cross_validate(garden[0], methods, n_folds=2, jobs=jobs) for jobs in (1, 2))
     for here, there in zip(one, two, strict=True):
         assert here.closed == pytest.approx(there.closed, abs=1e-12)
 
@@ -127,7 +127,7 @@ def test_nothing_is_warned_of_while_judging(garden: tuple[Panel, EncodedTruth]) 
     method = make_method("mhpc", {"max_iter": 1, "tol": 0.0})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cross_validate(garden[0], {"mhpc": method}, count=2)
+        cross_validate(garden[0], {"mhpc": method}, n_folds=2)
 
 
 def test_copies_of_a_source_do_not_outvote_two_others() -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mhpc.data.hierarchy import deepest
 from mhpc.data.index import Index
-from mhpc.data.scores import Consolidation, walk
+from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import csr_from_sorted, values_at
@@ -138,7 +138,7 @@ class LabelledScores:
 def labelled_scores(consolidation: Consolidation, sets: Sparse) -> LabelledScores:
     """Return the outcome of a decision, given by a matrix that stores something at every label."""
     parts = []
-    for span in walk(consolidation):
+    for span in instance_blocks(consolidation):
         part = sets[span]
         row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         score = values_at(consolidation.score[span], row, part.indices)

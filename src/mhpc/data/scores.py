@@ -151,7 +151,7 @@ class ScoredCells:
     specific: FloatArray
 
 
-def among(consolidation: Consolidation, rows: IntArray) -> Consolidation:
+def select_instances(consolidation: Consolidation, rows: IntArray) -> Consolidation:
     """Return the consolidation of some instances."""
     instances = consolidation.instances
     return replace(
@@ -163,7 +163,7 @@ def among(consolidation: Consolidation, rows: IntArray) -> Consolidation:
     )
 
 
-def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
+def dense_blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     """Walk over a matrix in dense blocks of rows."""
     rows, columns = matrix.shape
     step = max(1, BLOCK_CELLS // max(columns, 1))
@@ -172,23 +172,23 @@ def blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
         yield span, dense(matrix[span])
 
 
-def walk(consolidation: Consolidation, *, most: int | None = None) -> Iterator[slice]:
+def instance_blocks(consolidation: Consolidation, *, sample: int | None = None) -> Iterator[slice]:
     """Walk over the instances in blocks, as large as is good for what the scores are.
 
-    With `most` some blocks are left out, evenly, so that about so many instances are seen.
+    With `sample` some blocks are left out, evenly, so that about so many instances are seen.
     """
     score, specific = consolidation.score, consolidation.specific
     if sparse.issparse(score) and sparse.issparse(specific):
-        found = list(spans(score, specific))
+        found = list(stored_blocks(score, specific))
     else:
         N, K = score.shape
         step = max(1, BLOCK_CELLS // max(K, 1))
         found = [slice(start, min(start + step, N)) for start in range(0, N, step)]
-    every = 1 if most is None else max(1, score.shape[0] // most)
+    every = 1 if sample is None else max(1, score.shape[0] // sample)
     return iter(found[::every])
 
 
-def spans(*matrices: Sparse) -> Iterator[slice]:
+def stored_blocks(*matrices: Sparse) -> Iterator[slice]:
     """Walk over sparse matrices of the same height in spans of rows that store about as much."""
     rows = matrices[0].shape[0]
     stored = np.sum([matrix.indptr.astype(np.int64) for matrix in matrices], axis=0)
@@ -229,11 +229,11 @@ def scored_cells(consolidation: Consolidation, *, top: Top = "all") -> Iterator[
     row and label. Sparse scores cost what they store, however many labels there are.
     """
     score, specific = consolidation.score, consolidation.specific
-    for span in walk(consolidation):
-        yield best_cells(span.start, score[span], specific[span], top=top)
+    for span in instance_blocks(consolidation):
+        yield top_cells(span.start, score[span], specific[span], top=top)
 
 
-def best_cells(start: int, score: Block, specific: Block, *, top: Top) -> ScoredCells:
+def top_cells(start: int, score: Block, specific: Block, *, top: Top) -> ScoredCells:
     """Return the cells of a block that are worth keeping; rows are counted from `start`."""
     if sparse.issparse(score) and sparse.issparse(specific):
         return _of_stored(start, canonical(score), canonical(specific), top)

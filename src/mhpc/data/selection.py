@@ -37,7 +37,7 @@ class CandidateScore:
         """Return the mean over folds."""
         return statistics.fmean(self._folds(view))
 
-    def error(self, view: View) -> float:
+    def standard_error(self, view: View) -> float:
         """Return the standard error of that mean; nan with one fold."""
         values = self._folds(view)
         if len(values) < 2:

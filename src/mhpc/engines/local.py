@@ -9,7 +9,14 @@ import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.panel import Panel, SinglePartition, panel_block, sample_rows
-from mhpc.data.scores import Consolidation, ScoredCells, Top, among, best_cells, walk
+from mhpc.data.scores import (
+    Consolidation,
+    ScoredCells,
+    Top,
+    instance_blocks,
+    select_instances,
+    top_cells,
+)
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes
@@ -67,7 +74,7 @@ def write_results(
             scores_stream(folder / "scores.parquet", instances, labels)
         )
         add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
-        for block in parallel_map(work, walk(consolidation)):
+        for block in parallel_map(work, instance_blocks(consolidation)):
             add_scores(block.cells)
             add_labels(block.row, block.label, block.score)
             found = block.counts if found is None else found + block.counts
@@ -95,7 +102,7 @@ def _finished(
     reason = settled.decide(score, specific, consolidation.taxonomy)
     row = np.repeat(np.arange(reason.shape[0]), np.diff(reason.indptr))
     return _Finished(
-        cells=best_cells(span.start, score, specific, top=top),
+        cells=top_cells(span.start, score, specific, top=top),
         row=row + span.start,
         label=reason.indices,
         score=values_at(score, row, reason.indices),
@@ -201,4 +208,4 @@ def rule_sample(found: Consolidation, panel: Panel) -> Consolidation:
     at = sample_rows(panel, RULE_SAMPLE)
     if len(at) == len(panel.instances):
         return found
-    return among(found, at)
+    return select_instances(found, at)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, panel_block, spans
-from mhpc.data.scores import Consolidation, Scores, walk
+from mhpc.data.scores import Consolidation, Scores, instance_blocks
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import Method
 from mhpc.methods.registry import make_method
@@ -17,7 +17,7 @@ from mhpc.numerics.arrays import Block, FloatArray, IntArray, dense
 from mhpc.numerics.sparse import values_at
 from mhpc.result import Result
 from mhpc.selection.candidates import candidates_for
-from mhpc.selection.cross_validation import mean_of
+from mhpc.selection.cross_validation import mean_scores
 
 MOST = 60
 """Answers of an instance whose effects are found; the effects of further ones are not known."""
@@ -171,7 +171,7 @@ def _scores(panel: Panel, members: Sequence[Method]) -> Block:
         # What does not settle was told of when the result was made.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = [each.consolidate(panel).score for each in members]
-    return mean_of(found)
+    return mean_scores(found)
 
 
 def _calibration(before: Block, result: Consolidation) -> Callable[[FloatArray], FloatArray]:
@@ -179,7 +179,7 @@ def _calibration(before: Block, result: Consolidation) -> Callable[[FloatArray],
     if result.selection is None:
         return lambda scores: scores
     pairs = []
-    for span in walk(result):
+    for span in instance_blocks(result):
         cells = sparse.coo_array(before[span])
         after = values_at(result.score[span], cells.row.astype(np.int64), cells.col)
         # Of a run that was read again, scores that it left out are 0.

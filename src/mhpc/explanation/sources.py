@@ -11,7 +11,7 @@ from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, panel_block
 from mhpc.data.profiles import Copy, Proportion, SourceDependence, SourceProfile, Weakness
-from mhpc.data.scores import Consolidation, walk
+from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.explanation.disagreement import (
@@ -229,7 +229,7 @@ def count_run(
             panel_block(panel, span), consolidation.score[span], decision.reason[span], level=level,
             most=most,
         )
-        for span in walk(consolidation)
+        for span in instance_blocks(consolidation)
     )  # fmt: skip
     return reduce(add, tallies)
 

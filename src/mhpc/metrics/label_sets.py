@@ -17,7 +17,7 @@ from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 
 
 @dataclass(frozen=True, eq=False)
-class Sets:
+class LabelSets:
     """What was given to some instances, beside what they have.
 
     Attributes
@@ -44,59 +44,59 @@ class Sets:
         return right, given, true
 
 
-def laid_beside(given: Sparse, truth: EncodedTruth, taxonomy: Taxonomy) -> Sets:
+def compare_label_sets(given: Sparse, truth: EncodedTruth, taxonomy: Taxonomy) -> LabelSets:
     """Return the sets of those instances whose truth is known, (N, K) in."""
-    return Sets(_ones(given[truth.rows]), _ones(truth.closed), taxonomy)
+    return LabelSets(_ones(given[truth.rows]), _ones(truth.closed), taxonomy)
 
 
-def precision(sets: Sets) -> float:
+def precision(sets: LabelSets) -> float:
     """Return the mean share of an instance's labels that are true, over those given any."""
     right, given, _ = sets.sizes
     return _mean(right[given > 0] / given[given > 0])
 
 
-def recall(sets: Sets) -> float:
+def recall(sets: LabelSets) -> float:
     """Return the mean share of an instance's true labels that it is given, over those with any."""
     right, _, true = sets.sizes
     return _mean(right[true > 0] / true[true > 0])
 
 
-def f(sets: Sets) -> float:
+def f(sets: LabelSets) -> float:
     """Return the harmonic mean of `precision` and `recall`."""
     return _harmonic(precision(sets), recall(sets))
 
 
-def micro_precision(sets: Sets) -> float:
+def micro_precision(sets: LabelSets) -> float:
     """Return the share of all labels given that are true."""
     right, given, _ = sets.sizes
     return _share(right.sum(), given.sum())
 
 
-def micro_recall(sets: Sets) -> float:
+def micro_recall(sets: LabelSets) -> float:
     """Return the share of all true labels that are given."""
     right, _, true = sets.sizes
     return _share(right.sum(), true.sum())
 
 
-def micro_f(sets: Sets) -> float:
+def micro_f(sets: LabelSets) -> float:
     """Return the harmonic mean of `micro_precision` and `micro_recall`."""
     return _harmonic(micro_precision(sets), micro_recall(sets))
 
 
-def instance_f(sets: Sets) -> float:
+def instance_f(sets: LabelSets) -> float:
     """Return the mean F of an instance; 1 where it has no label and is given none."""
     right, given, true = sets.sizes
     both = given + true
     return _mean(np.divide(2 * right, both, out=np.ones(len(both)), where=both > 0))
 
 
-def exact_match(sets: Sets) -> float:
+def exact_match(sets: LabelSets) -> float:
     """Return the share of instances that are given their true labels and no others."""
     right, given, true = sets.sizes
     return _mean((right == given) & (right == true))
 
 
-def tree_distance(sets: Sets) -> float:
+def tree_distance(sets: LabelSets) -> float:
     """Return the mean number of labels that are given and not true, or true and not given.
 
     For one label each in a tree these are the steps from one to the other, two roots being joined
@@ -106,7 +106,7 @@ def tree_distance(sets: Sets) -> float:
     return _mean(given + true - 2 * right)
 
 
-def deepest_accuracy(sets: Sets) -> float:
+def deepest_accuracy(sets: LabelSets) -> float:
     """Return how far the deepest labels given are the deepest true ones.
 
     The mean number of those in both over the number of those in either; 1 where there are
@@ -118,7 +118,7 @@ def deepest_accuracy(sets: Sets) -> float:
     return _mean(np.divide(right, either, out=np.ones(len(either)), where=either > 0))
 
 
-def levels(sets: Sets) -> tuple[LevelScore, ...]:
+def levels(sets: LabelSets) -> tuple[LevelScore, ...]:
     """Return precision, recall and F of every level, all instances together."""
     counts = zip(
         *(_per_level(each, sets.taxonomy) for each in (sets.right, sets.given, sets.true)),

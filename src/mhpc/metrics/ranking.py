@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mhpc.data.scores import blocks
+from mhpc.data.scores import dense_blocks
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Matrix, Sparse
 
 _STRIP_CELLS = 1 << 16
@@ -58,7 +58,7 @@ def micro_auc(truth: Sparse, scores: Matrix, *, tie: float = 0.5) -> float:
     """
     positive, negatives = _positive_scores(truth, scores), 0
     above = tied = 0
-    for span, block in blocks(scores):
+    for span, block in dense_blocks(scores):
         negative = np.sort(block[~_true_mask(truth[span])])
         below = np.searchsorted(negative, positive, side="left")
         above += int(below.sum())
@@ -83,7 +83,7 @@ class _Ranks:
 
 
 def _ranks(truth: Sparse, scores: Matrix) -> Iterator[_Ranks]:
-    for span, block in blocks(scores):
+    for span, block in dense_blocks(scores):
         true = _true_mask(truth[span])
         owner, label = np.nonzero(true)
         score = block[owner, label]
@@ -100,7 +100,7 @@ def _ranks(truth: Sparse, scores: Matrix) -> Iterator[_Ranks]:
 
 
 def _positive_scores(truth: Sparse, scores: Matrix) -> FloatArray:
-    found = [block[_true_mask(truth[span])] for span, block in blocks(scores)]
+    found = [block[_true_mask(truth[span])] for span, block in dense_blocks(scores)]
     return np.concatenate(found) if found else np.zeros(0)
 
 

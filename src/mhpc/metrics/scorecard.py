@@ -9,7 +9,7 @@ from mhpc.data.scorecard import Score, Scorecard, Ties, View
 from mhpc.data.scores import Consolidation
 from mhpc.data.votes import EncodedTruth
 from mhpc.metrics import label_sets as sets
-from mhpc.metrics.label_sets import laid_beside, levels
+from mhpc.metrics.label_sets import compare_label_sets, levels
 from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
 from mhpc.numerics.arrays import Matrix, Sparse, selected
 
@@ -30,7 +30,7 @@ class SetMetric:
 
     name: str
     better: Literal["lower", "higher"]
-    measure: Callable[[sets.Sets], float]
+    measure: Callable[[sets.LabelSets], float]
 
 
 METRICS: tuple[Metric, ...] = (
@@ -70,7 +70,7 @@ def score(
     """
     true = truth.view(view)
     scores = selected(consolidation.view(view), truth.rows)
-    sets = None if decided is None else laid_beside(decided, truth, consolidation.taxonomy)
+    sets = None if decided is None else compare_label_sets(decided, truth, consolidation.taxonomy)
     return Scorecard(
         method=consolidation.method,
         view=view,

@@ -51,7 +51,7 @@ def _candidate(each: Mapping[str, Any], choice: Mapping[str, Any]) -> dict[str, 
 
 
 def _loss(judged: CandidateScore, view: View) -> list[float]:
-    return [judged.loss(view), judged.error(view)]
+    return [judged.loss(view), judged.standard_error(view)]
 
 
 def _chosen(name: str, choice: Mapping[str, Any]) -> str | None:

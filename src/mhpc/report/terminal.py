@@ -177,7 +177,7 @@ def _surprise(compared: Comparison, view: View) -> float:
 def _judged(judged: CandidateScore | None, view: View) -> str:
     if judged is None:
         return "-"
-    error = judged.error(view)
+    error = judged.standard_error(view)
     return f"{judged.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
 
 

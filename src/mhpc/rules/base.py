@@ -9,7 +9,7 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.decision import Decision, FittedRule
-from mhpc.data.scores import Consolidation, walk
+from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, Sparse
 from mhpc.parameters import Parameters
@@ -71,7 +71,7 @@ def apply_rule(settled: FittedRule, consolidation: Consolidation) -> Decision:
         settled.decide(
             consolidation.score[span], consolidation.specific[span], consolidation.taxonomy
         )
-        for span in walk(consolidation)
+        for span in instance_blocks(consolidation)
     ]
     return Decision(
         taxonomy=consolidation.taxonomy,

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.hierarchy import propagate_up
-from mhpc.data.scores import Consolidation, walk
+from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
 from mhpc.rules.base import FittedThreshold, Rule, close_under_ancestors, cost_of_missing
@@ -34,7 +34,7 @@ _LEAST, _MOST = 1 / 32, 32.0
 
 
 @dataclass(frozen=True)
-class Scale:
+class ProbabilityScale:
     """``p = (score / largest) ** power``, at most 1."""
 
     largest: float
@@ -83,7 +83,7 @@ def count(consolidation: Consolidation) -> Counted:
     """
     key, times = np.zeros((2, 0), dtype=np.int64)
     instances = 0
-    for span in walk(consolidation, most=RULE_SAMPLE):
+    for span in instance_blocks(consolidation, sample=RULE_SAMPLE):
         values, answered = _above_zero(
             propagate_up(consolidation.score[span], consolidation.taxonomy)
         )
@@ -116,22 +116,22 @@ def _above_zero(scores: Block) -> tuple[FloatArray, int]:
     return scores.data[scores.data > 0], int(np.count_nonzero(np.diff(scores.indptr)))
 
 
-def scale_for(counted: Counted, *, wanted: float) -> Scale:
+def scale_for(counted: Counted, *, wanted: float) -> ProbabilityScale:
     """Return the scale on which so many labels are expected of an instance."""
     largest = max(1.0, float(counted.score[0])) if len(counted.score) else 1.0
 
     def excess(power: float) -> float:
-        return float(Scale(largest, power).of(counted.score) @ counted.times) - total
+        return float(ProbabilityScale(largest, power).of(counted.score) @ counted.times) - total
 
     total = wanted * counted.instances
     if not len(counted.score) or counted.score[-1] >= 1 or counted.score[0] == counted.score[-1]:
         # Nothing to tell apart: a power would tell nothing either.
-        return Scale(largest, 1.0)
+        return ProbabilityScale(largest, 1.0)
     if excess(_LEAST) <= 0:
-        return Scale(largest, _LEAST)
+        return ProbabilityScale(largest, _LEAST)
     if excess(_MOST) >= 0:
-        return Scale(largest, _MOST)
-    return Scale(largest, float(brentq(excess, _LEAST, _MOST, xtol=1e-9)))
+        return ProbabilityScale(largest, _MOST)
+    return ProbabilityScale(largest, float(brentq(excess, _LEAST, _MOST, xtol=1e-9)))
 
 
 _ROUNDING = 1e-9
@@ -188,7 +188,7 @@ class ExpectedF(Rule):
         return FittedThreshold(level, "expected-f", self.name, found)
 
 
-def _best_level(counted: Counted, scale: Scale, cost: float) -> tuple[float, float]:
+def _best_level(counted: Counted, scale: ProbabilityScale, cost: float) -> tuple[float, float]:
     """Return the lowest score of the best sets, the smallest ones in a tie, and their F."""
     if not len(counted.score):
         return _NOTHING
@@ -203,7 +203,7 @@ def _best_level(counted: Counted, scale: Scale, cost: float) -> tuple[float, flo
 class FittedExpectedF:
     """The best set of each instance by itself."""
 
-    scale: Scale
+    scale: ProbabilityScale
     depth_bias: float
     rule: str = ExpectedF.name
 

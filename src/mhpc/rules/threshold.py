@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mhpc.data.decision import RULE_SAMPLE
 from mhpc.data.hierarchy import propagate_up
-from mhpc.data.scores import Consolidation, walk
+from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.rules.base import FittedThreshold, Rule, cost_of_missing, shift_threshold
 from mhpc.rules.expected_f import count, scale_for
 
@@ -51,7 +51,7 @@ def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
     if not wanted:
         return 1.0
     top, seen = np.zeros(0), 0
-    for span in walk(consolidation, most=RULE_SAMPLE):
+    for span in instance_blocks(consolidation, sample=RULE_SAMPLE):
         best = propagate_up(consolidation.score[span], consolidation.taxonomy)
         values = np.asarray(best.data if sparse.issparse(best) else best)
         seen += span.stop - span.start

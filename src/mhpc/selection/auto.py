@@ -25,7 +25,7 @@ from mhpc.selection.cross_validation import (
     CrossValidation,
     FoldScore,
     make_folds,
-    mean_of,
+    mean_scores,
     successive_halving,
     summarize,
 )
@@ -76,8 +76,8 @@ class Auto(BaseMethod):
         choice = summarize.choice
         return self.make_consolidation(
             panel,
-            summarize.calibrated(mean_of([found[name].score for name in choice.closed])),
-            mean_of([found[name].specific for name in choice.specific]),
+            summarize.calibrated(mean_scores([found[name].score for name in choice.closed])),
+            mean_scores([found[name].specific for name in choice.specific]),
             fitted=partial(self._learnt, summarize, found),
             **_facts(summarize, found),
         )
@@ -192,10 +192,10 @@ class FittedAuto(FittedMethod):
         scope, choice = self.summarize.scope, self.summarize.choice
         panel = panel if scope is None else replace(panel, scope=scope)
         found = {name: member.predict(panel) for name, member in self.members.items()}
-        score = mean_of([found[name].score for name in choice.closed])
+        score = mean_scores([found[name].score for name in choice.closed])
         return Scores(
             self.summarize.calibrated(score),
-            mean_of([found[name].specific for name in choice.specific]),
+            mean_scores([found[name].specific for name in choice.specific]),
         )
 
 
@@ -227,7 +227,7 @@ def _blend(
         return np.array(
             [
                 court.loss(
-                    at, view, mean_of([trials[name][at].predictions[view] for name in names])
+                    at, view, mean_scores([trials[name][at].predictions[view] for name in names])
                 )
                 for at in folds
             ]

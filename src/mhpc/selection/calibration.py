@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression
 
 from mhpc.data.selection import GoldCalibration
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, Matrix, Sparse, by_rows, dense
-from mhpc.selection.cross_validation import CrossValidation, FoldScore, mean_of
+from mhpc.selection.cross_validation import CrossValidation, FoldScore, mean_scores
 
 _BINS = 200
 _SLOPE = 1e-6
@@ -135,7 +135,7 @@ def _heard(
 ) -> CalibrationSample:
     hidden = court.folds[at].test
     scope = None if hidden.scope is None else hidden.scope[hidden.source]
-    scores = mean_of([successive_halving[at].score for successive_halving in members])
+    scores = mean_scores([successive_halving[at].score for successive_halving in members])
     weight = np.ones(len(hidden.source)) if at == court.gold else court.weight[at]
     return CalibrationSample(scores, hidden.instance, hidden.augmented, weight, scope)
 

@@ -232,7 +232,7 @@ def cross_validate(
     panel: Panel,
     candidates: Mapping[str, Method],
     *,
-    count: int = 4,
+    n_folds: int = 4,
     seed: int = 0,
     jobs: int = 1,
     progress: Progress = silent,
@@ -245,7 +245,7 @@ def cross_validate(
         What sources said.
     candidates : mapping of str to method
         Methods with any parameters, by the names they are to have.
-    count : int
+    n_folds : int
         Folds at most.
     seed : int
         Which answers are hidden together.
@@ -254,7 +254,7 @@ def cross_validate(
     progress : callable
         Told after every trial.
     """
-    court = make_folds(SinglePartition(panel), count=count, seed=seed)
+    court = make_folds(SinglePartition(panel), count=n_folds, seed=seed)
     tasks = [
         (method, court.only(at)) for method in candidates.values() for at in range(len(court.folds))
     ]
@@ -293,7 +293,7 @@ def summarize(name: str, method: Method, trials: Sequence[FoldScore]) -> Candida
     return _summed(name, method, [(trial.loss, trial.seconds) for trial in trials])
 
 
-def mean_of(matrices: Sequence[Matrix]) -> Matrix:
+def mean_scores(matrices: Sequence[Matrix]) -> Matrix:
     """Return the mean of scores, sparse where all are."""
     return by_rows(_mean, *matrices)
 
