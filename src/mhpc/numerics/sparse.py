@@ -1,9 +1,11 @@
-"""Csr helpers: rows_of, incidence, lookup, group max, distinct rows, row blocks.
+"""Sparse matrices (csr): building them from entries, reading cells, finding equal rows.
 
-One sort of such numbers puts entries in the order of a csr matrix and brings together those that
-name the same cell, at a fraction of what sorting by two keys costs.
+A cell has a number, ``row * columns + column``. One sort of such numbers puts entries into the
+order of a csr matrix and brings together those of the same cell, at a fraction of what sorting
+by two keys costs.
 """
 
+from collections.abc import Iterator
 from hashlib import blake2b
 
 import numpy as np
@@ -12,28 +14,114 @@ from scipy import sparse
 
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 
+DIGITS = 12
+"""Decimals by which values are compared; differences beyond them are rounding errors."""
+
+
+def row_indices(matrix: Sparse) -> IntArray:
+    """Return the row of every stored entry of a csr matrix, (nnz,).
+
+    Examples
+    --------
+    >>> row_indices(sparse.csr_array([[1, 0], [1, 1]])).tolist()
+    [0, 1, 1]
+    """
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def incidence(
+    rows: IntArray,
+    columns: IntArray | None = None,
+    *,
+    shape: tuple[int, int],
+    values: FloatArray | None = None,
+) -> Sparse:
+    """Return the matrix that is 1 (or `values`) in the cells (rows[i], columns[i]), 0 elsewhere.
+
+    Without `columns` entry i is in column i, so that the product with a matrix sums its rows by
+    group: ``incidence(group, shape=(groups, n)) @ X``. Entries of the same cell are added.
+
+    Parameters
+    ----------
+    rows, columns : int array, (n,)
+        The cells.
+    shape : pair of int
+        The shape of the matrix.
+    values : float array, (n,), optional
+        The values of the entries.
+
+    Examples
+    --------
+    >>> incidence(np.array([0, 1, 0]), shape=(2, 3)).toarray()
+    array([[1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    if columns is None:
+        columns = np.arange(len(rows))
+    if values is None:
+        values = np.ones(len(rows))
+    return sparse.csr_array((values, (rows, columns)), shape=shape)
+
+
+def row_blocks(n_rows: int, row_cost: int | IntArray, limit: int) -> Iterator[slice]:
+    """Divide rows into consecutive blocks of at most `limit` cost, of at least one row each.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are.
+    row_cost : int or int array, (n_rows,)
+        The cost of a row, such as the number of its cells; one number if all rows cost the same.
+    limit : int
+        The largest cost of a block, unless a single row costs more. Also the largest number of
+        rows in a block, since an empty row is not free.
+
+    Examples
+    --------
+    >>> [(block.start, block.stop) for block in row_blocks(5, 10, 20)]
+    [(0, 2), (2, 4), (4, 5)]
+    >>> [(block.start, block.stop) for block in row_blocks(4, np.array([1, 9, 2, 2]), 4)]
+    [(0, 1), (1, 2), (2, 4)]
+    """
+    if isinstance(row_cost, np.ndarray):
+        yield from _blocks_of_varying_cost(row_cost, limit)
+        return
+    step = max(1, limit // max(row_cost, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def _blocks_of_varying_cost(row_cost: IntArray, limit: int) -> Iterator[slice]:
+    n_rows, start = len(row_cost), 0
+    cost_up_to = np.append(0, np.cumsum(row_cost, dtype=np.int64))
+    while start < n_rows:
+        stop = int(np.searchsorted(cost_up_to, cost_up_to[start] + limit, side="right")) - 1
+        stop = min(max(stop, start + 1), start + max(limit, 1), n_rows)
+        yield slice(start, stop)
+        start = stop
+
 
 def max_of_each(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:
-    """Return a matrix that keeps the largest value of each cell and no zeros."""
+    """Return a matrix with the largest value of each cell, without stored zeros."""
     cell = row * np.int64(shape[1])
     cell += column
     cell, value = max_of_equal(cell, value)
-    some = value > 0
-    if not some.all():
-        cell, value = cell[some], value[some]
+    positive = value > 0
+    if not positive.all():
+        cell, value = cell[positive], value[positive]
     row = cell // shape[1]
     cell -= row * shape[1]
     return csr_from_sorted(row, cell, value, shape=shape)
 
 
 def max_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the keys in order, each once, and the largest value of each. `key` may be reused."""
+    """Return the distinct keys in order and the largest value of each; may overwrite `key`."""
     if not len(key):
         return key, np.asarray(value)
     if (value == value[0]).all():
-        # Votes without scores, as most are: nothing has to follow its key.
+        # Most votes have no scores: all values are equal and need not be sorted with the keys.
         key.sort()
         new = run_starts(key)
         key = key if new.all() else key[new]
@@ -47,7 +135,7 @@ def max_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray
 
 
 def run_starts(ordered: IntArray) -> BoolArray:
-    """Mark the first of every run of equal numbers."""
+    """Mark the first element of every run of equal numbers."""
     new = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return new
@@ -56,39 +144,38 @@ def run_starts(ordered: IntArray) -> BoolArray:
 def csr_from_sorted(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:
-    """Return a matrix from entries in order of row, then column, no cell twice."""
-    kind = np.int32 if max(*shape, len(row)) <= np.iinfo(np.int32).max else np.int64
-    indptr = np.zeros(shape[0] + 1, dtype=kind)
+    """Return a matrix from distinct cells in the order of row, then column."""
+    index_type = np.int32 if max(*shape, len(row)) <= np.iinfo(np.int32).max else np.int64
+    indptr = np.zeros(shape[0] + 1, dtype=index_type)
     np.cumsum(np.bincount(row, minlength=shape[0]), out=indptr[1:])
-    matrix = sparse.csr_array((value, column.astype(kind), indptr), shape=shape)
+    matrix = sparse.csr_array((value, column.astype(index_type), indptr), shape=shape)
     matrix.has_canonical_format = True
     return matrix
 
 
-def cell_numbers(matrix: Sparse) -> IntArray:
-    """Return the number of every stored cell, in order if the matrix is canonical."""
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.asarray(row * np.int64(matrix.shape[1]) + matrix.indices)
-
-
 def values_at(matrix: Block, row: IntArray, column: IntArray) -> FloatArray:
-    """Return the values of some cells; 0 where a sparse matrix stores none."""
+    """Return the values of the cells (row[i], column[i]); 0 where a sparse matrix stores none."""
     if not sparse.issparse(matrix):
         return np.asarray(matrix[row, column], dtype=np.float64)
     matrix = canonical(matrix)
     return lookup_cells(row * np.int64(matrix.shape[1]) + column, cell_numbers(matrix), matrix.data)
 
 
+def cell_numbers(matrix: Sparse) -> IntArray:
+    """Return the number of every stored cell, in rising order if the matrix is canonical."""
+    return np.asarray(row_indices(matrix) * np.int64(matrix.shape[1]) + matrix.indices)
+
+
 def lookup_cells(wanted: IntArray, cell: IntArray, value: FloatArray) -> FloatArray:
-    """Return the value of every wanted cell among ordered ones, 0 where it is not there."""
+    """Return the value of every wanted cell; 0 if it is not among the cells, which are sorted."""
     if not len(cell):
         return np.zeros(len(wanted))
-    place = np.minimum(np.searchsorted(cell, wanted), len(cell) - 1)
-    return np.where(cell[place] == wanted, value[place], 0.0)
+    position = np.minimum(np.searchsorted(cell, wanted), len(cell) - 1)
+    return np.where(cell[position] == wanted, value[position], 0.0)
 
 
 def canonical(matrix: Sparse) -> Sparse:
-    """Return the matrix with its entries in order and none twice; a copy unless it is so."""
+    """Return the matrix with sorted entries and no duplicates; a copy unless it is so already."""
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -96,7 +183,7 @@ def canonical(matrix: Sparse) -> Sparse:
 
 
 def use_int32(matrix: Sparse) -> Sparse:
-    """Return the matrix with 32-bit indices if they suffice, so that products move half as much."""
+    """Return the matrix with 32-bit indices if they suffice, which halves memory traffic."""
     if max(*matrix.shape, matrix.nnz) > np.iinfo(np.int32).max:
         return matrix
     indices, indptr = (
@@ -105,56 +192,62 @@ def use_int32(matrix: Sparse) -> Sparse:
     return sparse.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
-DIGITS = 12
-"""Decimals of a value; what rounding leaves beyond them tells no two rows apart."""
-
-
 def distinct_rows(matrix: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the first of each set of equal rows, which set every row is in, and their sizes.
+    """Group the equal rows of a dense matrix.
 
-    Rows are compared by a 128-bit digest of their bytes: linear in the matrix, where sorting
-    whole rows would compare them column by column again and again.
+    Rows are compared by a 128-bit digest of their bytes, which is linear in the matrix; sorting
+    rows would compare them column by column again and again.
+
+    Returns
+    -------
+    first : int array, (G,)
+        The first row of each group.
+    group : int array, (N,)
+        The group of each row.
+    size : float array, (G,)
+        The number of rows in each group.
     """
-    sets: dict[bytes, int] = {}
+    groups: dict[bytes, int] = {}
     first: list[int] = []
-    member = np.empty(len(matrix), dtype=np.int64)
+    group = np.empty(len(matrix), dtype=np.int64)
     # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
-    for at, row in enumerate(np.ascontiguousarray(matrix + 0.0)):
-        known = sets.setdefault(blake2b(row, digest_size=16).digest(), len(first))
-        if known == len(first):
-            first.append(at)
-        member[at] = known
-    return np.array(first, dtype=np.int64), member, np.bincount(member).astype(float)
+    for position, row in enumerate(np.ascontiguousarray(matrix + 0.0)):
+        number = groups.setdefault(blake2b(row, digest_size=16).digest(), len(first))
+        if number == len(first):
+            first.append(position)
+        group[position] = number
+    return np.array(first, dtype=np.int64), group, np.bincount(group).astype(float)
 
 
 def row_digests(matrix: Sparse) -> npt.NDArray[np.uint64]:
-    """Return a number for every row, the same for equal rows and hardly ever for others.
+    """Return a 64-bit digest of every row, (N,), equal for equal rows to `DIGITS` decimals.
 
-    The sum of 64 well-mixed bits for every entry, so that it neither depends on the order of
-    entries nor needs a step a row. Of a million distinct rows two have the same number with a
-    chance of 3e-8.
+    A digest is the sum of 64 well-mixed bits per entry, so that it does not depend on the order
+    of the entries and needs no loop over rows. Two of a million distinct rows share a digest with
+    a probability of 3e-8.
     """
     value = np.rint(matrix.data * 10.0**DIGITS).astype(np.int64).view(np.uint64)
-    mixed = _mixed(_mixed(matrix.indices.astype(np.uint64)) ^ value)
+    mixed = _mix_bits(_mix_bits(matrix.indices.astype(np.uint64)) ^ value)
     mixed[value == 0] = 0
     # Sums wrap around, and so do their differences.
-    until = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-    return np.asarray(until[matrix.indptr[1:]] - until[matrix.indptr[:-1]], dtype=np.uint64)
+    sum_up_to = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+    digests = sum_up_to[matrix.indptr[1:]] - sum_up_to[matrix.indptr[:-1]]
+    return np.asarray(digests, dtype=np.uint64)
 
 
 def distinct_digests(digests: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the first of each set of equal digests, which set each is in, and their sizes."""
-    _, first, member, size = np.unique(
+    """Group equal digests; returns the same three arrays as `distinct_rows`."""
+    _, first, group, size = np.unique(
         digests, return_index=True, return_inverse=True, return_counts=True
     )
     order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return first[order], place[member], size[order].astype(float)
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    return first[order], position[group], size[order].astype(float)
 
 
-def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return bits of which each depends on all that were given (the finaliser of SplitMix64)."""
+def _mix_bits(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return bits each of which depends on all input bits (the finaliser of SplitMix64)."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
