@@ -229,9 +229,11 @@ class PanelPartitions(Protocol):
     def instances(self) -> int:
         """How many instances there are in all."""
 
-    def sum(
-        self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
-    ) -> Sums:
+    @property
+    def progress(self) -> Progress:
+        """Where a method reports how far it is."""
+
+    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
         """Return the sum over all parts of a tuple of numbers, arrays or sparse arrays.
 
         `measure` must be a function of a module, or a partial of one, so that it can be sent.
@@ -249,6 +251,7 @@ class SinglePartition:
     """A panel in memory, as parts."""
 
     panel: Panel
+    progress: Progress = silent
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -265,9 +268,7 @@ class SinglePartition:
         """How many instances the panel has."""
         return len(self.panel.instances)
 
-    def sum(
-        self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
-    ) -> Sums:
+    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
         """Sum over the panel's spans."""
         plan_partitions = list(spans(self.instances, len(self.taxonomy)))
         if len(plan_partitions) < 2:
@@ -280,7 +281,7 @@ class SinglePartition:
         for span, sums in zip(plan_partitions, parallel_map(work, plan_partitions), strict=True):
             found = sums if found is None else added(found, sums)
             if stage:
-                progress(stage, span.stop, self.instances)
+                self.progress(stage, span.stop, self.instances)
         return cast(Sums, found)
 
     def sample(self, most: int) -> Panel:
@@ -310,12 +311,15 @@ class WithScope:
         """How many instances there are."""
         return self.parts.instances
 
-    def sum(
-        self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
-    ) -> Sums:
+    @property
+    def progress(self) -> Progress:
+        """Where a method reports how far it is."""
+        return self.parts.progress
+
+    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
         """Sum over the parts, each with the scope."""
         scoped = partial(_measured_in_scope, measure=measure, scope=self.scope)
-        return self.parts.sum(scoped, stage=stage, progress=progress)
+        return self.parts.sum(scoped, stage=stage)
 
     def sample(self, most: int) -> Panel:
         """Return a sample with the scope."""

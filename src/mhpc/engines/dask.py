@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class DaskPartitions:
         How many instances there are in all.
     memory : int or None
         Bytes that work may take in a worker.
+    progress : callable
+        Where a method reports how far it is.
     """
 
     cluster: DaskCluster
@@ -69,6 +71,7 @@ class DaskPartitions:
     template: Panel
     instances: int
     memory: int | None = None
+    progress: Progress = silent
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -80,15 +83,13 @@ class DaskPartitions:
         """The sources."""
         return self.template.sources
 
-    def sum(
-        self, measure: Callable[[Panel], Sums], *, stage: str = "", progress: Progress = silent
-    ) -> Sums:
+    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
         """Sum over all partitions, some at a time and always in the same order."""
         sums = self.cluster.each(
             _measured, self.partitions, self.cluster.broadcast(measure), self.memory
         )
         found: Sums = self.cluster.outcome(
-            self.cluster.reduced(all_added, sums), of=sums, tell=self.telling(stage, progress)
+            self.cluster.reduced(all_added, sums), of=sums, tell=self.telling(stage, self.progress)
         )
         return found
 
@@ -283,7 +284,7 @@ class DaskVotes:
 
     def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
-        fitted = method.fit_checkpointed(self.partitions, progress=progress)
+        fitted = method.fit_checkpointed(replace(self.partitions, progress=progress))
         return self._of_sample(method, fitted, most=RULE_SAMPLE)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:

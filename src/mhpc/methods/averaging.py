@@ -11,7 +11,6 @@ from mhpc.data.scores import Scores
 from mhpc.methods.base import PAPER, BaseMethod, FittedMethod
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.numerics.arrays import FloatArray
-from mhpc.system.display import Progress, silent
 
 
 class SA(BaseMethod):
@@ -32,7 +31,7 @@ class SA(BaseMethod):
     average: Average = "answers"
     """Divide by the answers an instance got, or by the number of sources as the paper does."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn nothing."""
         return FittedSA(votes=self.votes, average=self.average)
 
@@ -71,7 +70,7 @@ class WA(BaseMethod):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     """Significance level of the support's confidence bound."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn the support of the labels."""
         support = support_in(parts, alpha=self.alpha)
         return FittedWA(votes=self.votes, average=self.average, support=support)

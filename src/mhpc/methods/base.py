@@ -181,21 +181,19 @@ class BaseMethod(Parameters):
     def check_label_memory(self, taxonomy: Taxonomy) -> None:
         """Refuse a taxonomy whose labels alone need more memory than may be used."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn from all answers what is needed to conclude on any instance."""
         raise NotImplementedError
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return a score for every instance and label of the panel."""
-        fitted = self.fit_checkpointed(SinglePartition(panel), progress=progress)
+        fitted = self.fit_checkpointed(SinglePartition(panel, progress))
         return predict_scores(self, fitted, panel, progress=progress)
 
-    def fit_checkpointed(
-        self, parts: PanelPartitions, *, progress: Progress = silent
-    ) -> FittedMethod:
+    def fit_checkpointed(self, parts: PanelPartitions) -> FittedMethod:
         """Return what `fit` learns; a run that goes on from another takes it from there."""
         stage = f"learnt by {self.name} with {self.model_dump_json()}"
-        return checkpointed(stage, lambda: self.fit(parts, progress=progress))
+        return checkpointed(stage, lambda: self.fit(parts))
 
     def make_consolidation(
         self, panel: Panel, score: Matrix, specific: Matrix | None = None, **more: Any

@@ -19,7 +19,6 @@ from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.system.display import Progress, silent
 from mhpc.system.memory import format_size, memory_budget
 
 _NOBODY = 1e-9
@@ -288,16 +287,14 @@ class CrossSource(BaseMethod):
         """Return what the system between labels takes."""
         return _needed(size.labels, size.answers)
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> "FittedCrossSource":
+    def fit(self, parts: PanelPartitions) -> "FittedCrossSource":
         """Learn which labels go with which."""
         heard = learn_source_weights(parts, self.source_weights)
-        popularity, evidence, answers = parts.sum(
-            partial(_counted, heard=heard), stage="counting", progress=progress
-        )
+        popularity, evidence, answers = parts.sum(partial(_counted, heard=heard), stage="counting")
         # Who is heard at no weight at all may still have said a label.
         used = np.flatnonzero(popularity > 0)
         _check_memory(len(used), int(answers))
-        specific, closed = self._predictors(parts, heard, used, int(answers), progress)
+        specific, closed = self._predictors(parts, heard, used, int(answers))
         if 2 * len(used) > len(popularity):
             # Picking columns costs more than multiplying some zeros.
             specific, closed = (
@@ -315,7 +312,6 @@ class CrossSource(BaseMethod):
         heard: SourceWeights | None,
         used: IntArray,
         answers: int,
-        progress: Progress,
     ) -> tuple[Predictor | None, Predictor | None]:
         if not len(used):
             return None, None
@@ -323,9 +319,7 @@ class CrossSource(BaseMethod):
             return from_answers(
                 apply_weights(parts.sample(parts.instances), heard), used, self.penalty
             )
-        sums = parts.sum(
-            partial(summed, heard=heard, used=used), stage="regressing", progress=progress
-        )
+        sums = parts.sum(partial(summed, heard=heard, used=used), stage="regressing")
         return from_sums(Sums(*sums), self.penalty)
 
 

@@ -19,7 +19,6 @@ from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import CHANCES, Pairs, affirmed_pairs, answer_weights, pieces, rows_of
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
-from mhpc.system.display import Progress, silent
 
 SENSITIVITY = (1e-3, 1 - 1e-3)
 """No source is trusted, or distrusted, without limit."""
@@ -279,7 +278,7 @@ class DawidSkene(BaseMethod):
     max_iter: Annotated[int, Field(ge=1)] = 200
     """Iterations at most."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn skills and belief in turn, until belief stays as it is."""
         popularity = popularity_in(parts)
         now, last = _pass(parts, popularity, None, None)
@@ -291,7 +290,7 @@ class DawidSkene(BaseMethod):
             change = _ratio(math.sqrt(now.moved), math.sqrt(now.before))
             spread = _ratio(now.spread(parts.instances), votes)
             trace.append(Step(iteration, change, None, spread, time.perf_counter() - began))
-            progress("judging sources", iteration + 1, self.max_iter)
+            parts.progress("estimating source skills", iteration + 1, self.max_iter)
             if change <= self.tol:
                 break
         converged = trace[-1].change <= self.tol

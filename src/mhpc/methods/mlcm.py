@@ -28,7 +28,6 @@ from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import rows_of
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.system.display import Progress, silent
 from mhpc.system.memory import format_size, memory_budget
 
 
@@ -165,9 +164,7 @@ def settles_faster(groups: Groups) -> bool:
     return memory_budget() >= G * G * 8 * 3 and factor <= _ROUNDS * _PASS * groups.votes * K
 
 
-def solve_consensus(
-    parts: PanelPartitions, groups: Groups, *, alpha: float, progress: Progress
-) -> FloatArray:
+def solve_consensus(parts: PanelPartitions, groups: Groups, *, alpha: float) -> FloatArray:
     """Return where q settles, (G, K): G^3 / 3 + 2 G^2 K multiplications, whatever N is."""
     G = len(groups.group)
     A, step = np.empty((G, G)), max(1, _STRIP // max(G, 1))
@@ -175,7 +172,7 @@ def solve_consensus(
         strip = slice(start, start + step)
         (shared,) = parts.sum(partial(_shared, group=groups.group, strip=strip))
         A[:, strip] = -dense(shared)
-        progress("groups that share instances", min(start + step, G), G)
+        parts.progress("groups that share instances", min(start + step, G), G)
     alpha = max(alpha, _LOOSEST * float(groups.weight.max(initial=0.0)))
     A[np.diag_indices(G)] += groups.weight + alpha
     return solve_positive_definite(A, alpha * groups.own)
@@ -293,13 +290,13 @@ class MLCM(BaseMethod):
         vectors = 8 * 4 * size.groups * size.labels
         return vectors + (factor if 3 * factor <= memory_budget() else 0)
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> "FittedMLCM":
+    def fit(self, parts: PanelPartitions) -> "FittedMLCM":
         """Learn what each source means by each label."""
         groups = groups_in(parts)
         if self.solver == "exact" or (self.solver == "auto" and settles_faster(groups)):
-            q, trace = self._at_once(parts, groups, progress)
+            q, trace = self._at_once(parts, groups)
             return FittedMLCM(group=groups.group, q=q, trace=trace, converged=True)
-        q, trace = self._in_turn(parts, groups, progress)
+        q, trace = self._in_turn(parts, groups)
         converged = trace[-1].change <= self.tol
         if not converged:
             warnings.warn(
@@ -311,16 +308,16 @@ class MLCM(BaseMethod):
         return FittedMLCM(group=groups.group, q=q, trace=trace, converged=converged)
 
     def _at_once(
-        self, parts: PanelPartitions, groups: Groups, progress: Progress
+        self, parts: PanelPartitions, groups: Groups
     ) -> tuple[FloatArray, tuple[Step, ...]]:
         began, own = time.perf_counter(), groups.own
         votes = pass_over(parts, groups, own, own)
-        q = solve_consensus(parts, groups, alpha=self.alpha, progress=progress)
+        q = solve_consensus(parts, groups, alpha=self.alpha)
         found = pass_over(parts, groups, q, q - own)
         return q, (_step(0, votes, votes, found, parts.instances, began),)
 
     def _in_turn(
-        self, parts: PanelPartitions, groups: Groups, progress: Progress
+        self, parts: PanelPartitions, groups: Groups
     ) -> tuple[FloatArray, tuple[Step, ...]]:
         q = groups.own
         votes = found = pass_over(parts, groups, q, q)
@@ -330,7 +327,7 @@ class MLCM(BaseMethod):
             q = moved_on(groups, found, alpha=self.alpha)
             found = pass_over(parts, groups, q, q - before)
             trace.append(_step(iteration, votes, earlier, found, parts.instances, began))
-            progress("alternating", iteration + 1, self.max_iter)
+            parts.progress("alternating", iteration + 1, self.max_iter)
             if trace[-1].change <= self.tol:
                 break
         return q, tuple(trace)

@@ -16,7 +16,6 @@ from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import Pairs, affirmed_pairs, answer_weights, pieces
 from mhpc.methods.source_weights import Sources, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, Sparse
-from mhpc.system.display import Progress, silent
 
 
 class INat(BaseMethod):
@@ -48,7 +47,7 @@ class INat(BaseMethod):
     threshold: Annotated[float, Field(gt=0, lt=1)] = 2 / 3
     """A label is decided above this share."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn nothing: the rule looks at each instance by itself."""
         return FittedINat(
             least=self.min_answers,
@@ -148,7 +147,7 @@ class Majority(BaseMethod):
     source_weights: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn how sources are to be heard."""
         heard = learn_source_weights(parts, self.source_weights)
         return FittedVote(heard=heard, threshold=MORE_THAN_HALF)
@@ -176,9 +175,9 @@ class Wawa(BaseMethod):
     """Answers that agree, and as many that do not, which every source is taken to have given: of a
     source that said little, little is known. 0: none, and one that never agreed is not heard."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Learn the skills: the majority of every instance is that of its own answers."""
-        agreed, answers = parts.sum(_agreement, stage="agreement", progress=progress)
+        agreed, answers = parts.sum(_agreement, stage="agreement")
         skill = (agreed + self.prior_answers) / np.maximum(answers + 2 * self.prior_answers, 1.0)
         return FittedVote(heard=FittedWawa(skill), threshold=MORE_THAN_HALF)
 

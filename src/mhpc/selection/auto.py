@@ -67,7 +67,7 @@ class Auto(BaseMethod):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the mean of what was chosen."""
-        summarize = self._judge(SinglePartition(panel), progress)
+        summarize = self._judge(SinglePartition(panel, progress))
         panel = panel if summarize.scope is None else replace(panel, scope=summarize.scope)
         found = {
             name: method.consolidate(panel, progress=progress)
@@ -97,23 +97,18 @@ class Auto(BaseMethod):
         """Tell whether candidates could do better with all instances at once: if they are few."""
         return instances <= MAX_EXACT
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Choose among those that learn, and let what was chosen do so."""
-        summarize = self._judge(parts, progress, that_learn=True)
+        summarize = self._judge(parts, that_learn=True)
         parts = parts if summarize.scope is None else WithScope(parts, summarize.scope)
         return self._blended(
             summarize,
-            {
-                name: method.fit_checkpointed(parts, progress=progress)
-                for name, method in summarize.chosen.items()
-            },
+            {name: method.fit_checkpointed(parts) for name, method in summarize.chosen.items()},
         )
 
-    def fit_checkpointed(
-        self, parts: PanelPartitions, *, progress: Progress = silent
-    ) -> FittedMethod:
+    def fit_checkpointed(self, parts: PanelPartitions) -> FittedMethod:
         """Return what `fit` learns, whose own stages are kept one by one."""
-        return self.fit(parts, progress=progress)
+        return self.fit(parts)
 
     def _learnt(
         self, summarize: "_Selection", found: Mapping[str, Consolidation]
@@ -126,13 +121,11 @@ class Auto(BaseMethod):
     ) -> FittedMethod:
         return FittedAuto(summarize=summarize, members=members, **_facts(summarize, members))
 
-    def _judge(
-        self, parts: PanelPartitions, progress: Progress, *, that_learn: bool = False
-    ) -> "_Selection":
-        judging = partial(self._judged, parts, progress, that_learn)
+    def _judge(self, parts: PanelPartitions, *, that_learn: bool = False) -> "_Selection":
+        judging = partial(self._judged, parts, that_learn)
         return checkpointed_steps("judging", judging)
 
-    def _judged(self, parts: PanelPartitions, progress: Progress, that_learn: bool) -> "_Selection":
+    def _judged(self, parts: PanelPartitions, that_learn: bool) -> "_Selection":
         began = time.perf_counter()
         one_truth, scope = one_truth_in(parts), infer_scope(parts)
         candidates, notes = candidates_in(parts.taxonomy, one_truth, that_learn=that_learn)
@@ -144,7 +137,7 @@ class Auto(BaseMethod):
             reason = "no answer can be hidden and foretold from another, so that nothing was judged"
             choice = Selection((), (name,), (name,), 0, reason, time.perf_counter() - began)
             return _Selection({name: candidates[name]}, choice, None, scope, one_truth, notes)
-        trials = successive_halving(candidates, court, progress)
+        trials = successive_halving(candidates, court, parts.progress)
         taken = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
         calibration, gain = calibrated(court, [trials[name] for name in taken["closed"]])
         choice = Selection(

@@ -31,7 +31,6 @@ from mhpc.methods.channel.em import (
 from mhpc.methods.source_weights import Sources, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
-from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
 
 _BYTES = 120
@@ -83,18 +82,18 @@ class Channel(BaseMethod):
     source_weights: Sources = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> "FittedChannel":
+    def fit(self, parts: PanelPartitions) -> "FittedChannel":
         """Learn what sources make of the truth, and what is likely of landmarks."""
         self.check_label_memory(parts.taxonomy)
         read = answer_reader(parts, self.source_weights)
-        learnt = learn_noise(parts, corruption_paths(parts.taxonomy), read, progress=progress)
+        learnt = learn_noise(parts, corruption_paths(parts.taxonomy), read)
         inverse = _Inverse(learnt.C, learnt.popularity, self.prior, self.popularity)
         around = None
         if self.steps:
-            progress("landmarks", 0, 1)
+            parts.progress("landmarks", 0, 1)
             sample = parts.sample(self.landmarks)
             around = _surroundings(sample, read, inverse, self.steps, self.n_neighbors)
-            progress("landmarks", 1, 1)
+            parts.progress("landmarks", 1, 1)
         return FittedChannel(read=read, inverse=inverse, around=around, is_probability=True)
 
     def estimate_memory(self, size: Size) -> int:

@@ -20,7 +20,6 @@ from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
 from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
-from mhpc.system.display import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +127,6 @@ def learn_noise(
     parts: PanelPartitions,
     hops: CorruptionPaths,
     read: AnswerReader | None = None,
-    *,
-    progress: Progress = silent,
 ) -> LearnedNoise:
     """Return the habits of all sources together; what is usual where there is but one.
 
@@ -145,7 +142,7 @@ def learn_noise(
         fold[sources] = np.arange(len(sources)) % min(len(sources), _FOLDS)
         popularity = popular(everyone, usual, hops)
         for at in range(_ROUNDS):
-            progress("learning the channel", at, _ROUNDS)
+            parts.progress("learning the channel", at, _ROUNDS)
             C = habits.matrix(hops)
             ways = _Ways(origins(C, popularity), popularity, C)
             flow = ways.flow(*parts.sum(

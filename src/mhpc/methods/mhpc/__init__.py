@@ -138,12 +138,12 @@ class Smoothing(BaseMethod):
         """Return the weight of every label in the distance of eq. 7, (K,)."""
         raise NotImplementedError
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedLandmarks:
+    def fit(self, parts: PanelPartitions) -> FittedLandmarks:
         """Solve on landmarks, whatever `solver` is, which any instance can then be joined to."""
         self._check_combination()
         return smooth_landmarks(
             parts, self._reading(parts), landmarks=self.landmarks, lam=self.lam, fill=self.fill_strength,
-            neighbours=self.n_neighbors or REACH, sigma=self.sigma, progress=progress,
+            neighbours=self.n_neighbors or REACH, sigma=self.sigma,
         )  # fmt: skip
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
@@ -154,7 +154,7 @@ class Smoothing(BaseMethod):
             # What is learnt for new instances is another solve, made only if it is asked for.
             learnt = partial(self.fit, SinglePartition(panel))
             return replace(self._exact(panel, progress), notes=notes, fitted=learnt)
-        fitted = self.fit_checkpointed(SinglePartition(panel), progress=progress)
+        fitted = self.fit_checkpointed(SinglePartition(panel, progress))
         fitted = replace(fitted, notes=(*notes, *fitted.notes))
         return predict_scores(self, fitted, panel, progress=progress)
 

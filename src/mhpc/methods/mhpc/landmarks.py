@@ -25,7 +25,6 @@ from mhpc.methods.source_weights import SourceWeights, apply_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.numerics.sparse import distinct_digests, row_digests
-from mhpc.system.display import Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,21 +310,20 @@ def smooth_landmarks(
     sigma: float | None,
     lam: float,
     fill: float,
-    progress: Progress,
 ) -> FittedLandmarks:
     """Solve on a sample of the instances."""
     said, popularity, occurs, evidence, answered = parts.sum(
-        partial(_counted, reading=reading), stage="counting", progress=progress
+        partial(_counted, reading=reading), stage="counting"
     )
     used = np.flatnonzero(occurs > 0)
     sample = apply_weights(parts.sample(landmarks), reading.heard)
     there = np.flatnonzero(sample.answers_per_instance > 0)
-    progress("solving", 0, 1)
+    parts.progress("solving", 0, 1)
     began = time.perf_counter()
     vertices = vertices_of(reading.graph_rows(sample, there, used))
     extension, solution = solve_extension(vertices, neighbours=neighbours, sigma=sigma, lam=lam)
     step = _step(vertices, solution, len(used), time.perf_counter() - began)
-    progress("solving", 1, 1)
+    parts.progress("solving", 1, 1)
     counted = max(float(evidence), 1.0)
     return FittedLandmarks(
         reading=reading, used=used, extension=extension, fill=fill, popularity=popularity,

@@ -62,7 +62,7 @@ class OneTruth(BaseMethod):
     max_iter: Annotated[int, Field(ge=1)] = 100
     """Rounds at most."""
 
-    def fit(self, parts: PanelPartitions, *, progress: Progress = silent) -> FittedMethod:
+    def fit(self, parts: PanelPartitions) -> FittedMethod:
         """Refuse: an answer's own count is taken out of what its instance is judged by.
 
         That count is the belief of the round before, which goes back to the one before it, so
