@@ -69,7 +69,7 @@ def _occurrences(panel: Panel) -> tuple[FloatArray, int]:
 
 
 def _instances_with(panel: Panel) -> tuple[FloatArray, int]:
-    said = panel.summed(panel.augmented)
+    said = panel.sum_answers(panel.augmented)
     said.data[:] = 1.0
     return np.asarray(said.sum(axis=0)).ravel(), int((panel.answers_per_instance > 0).sum())
 

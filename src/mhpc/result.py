@@ -15,7 +15,7 @@ from mhpc.data.scores import Consolidation, Step, scored_cells
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import short_table
 from mhpc.write.formats import Content
-from mhpc.write.tables import Library, frame_of, table_of, write_content
+from mhpc.write.tables import Library, make_frame, make_table, write_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Result:
             A row a label that an instance has; a row a score; or a row an instance with a column
             a label, which takes a byte for each of both.
         """
-        return frame_of(table_of(self.outcome, what), library)
+        return make_frame(make_table(self.outcome, what), library)
 
     def write(
         self,
@@ -91,7 +91,7 @@ class Result:
 
         contested = tuple(each.instance for each in conflicts(self, top=MAX_RANKED).instances)
         subject = replace(self.outcome, review_order=contested)
-        write_content(target, subject, what, format=format, parameters=parameters)
+        write_file(target, subject, what, format=format, parameters=parameters)
 
     def _repr_html_(self) -> str:
         rows = (

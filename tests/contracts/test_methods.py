@@ -169,7 +169,7 @@ def test_an_instance_that_nobody_answered_scores_zero_and_changes_nothing(method
 def test_a_source_that_was_not_asked_says_nothing(method: Method) -> None:
     # dee is among the sources, but her one answer is taken away: not "no", but nothing.
     panel = panel_of([*ROWS, ("p4", "dee", "oak")])
-    unasked = panel.only(panel.source != panel.sources.positions["dee"])
+    unasked = panel.select_answers(panel.source != panel.sources.positions["dee"])
     without = consolidated(method, panel_of(ROWS))
     np.testing.assert_allclose(consolidated(method, unasked), without, atol=1e-13)
 
@@ -272,7 +272,7 @@ def test_what_was_learnt_concludes_as_the_method_did(method: Method) -> None:
     assert found.fitted is not None
     learnt = found.fitted()
     for at in range(len(panel.instances)):
-        alone = learnt.predict(panel.part(np.array([at])))
+        alone = learnt.predict(panel.select_instances(np.array([at])))
         np.testing.assert_allclose(dense(alone.score)[0], dense(found.score)[at], atol=1e-9)
         np.testing.assert_allclose(dense(alone.specific)[0], dense(found.specific)[at], atol=1e-9)
 

@@ -260,7 +260,7 @@ def test_auto_has_an_answer_to_whatever_was_said(case: Case) -> None:
 
 def test_without_any_answer_nothing_is_concluded() -> None:
     panel = panel_of(drawn(), DAG)
-    unasked = panel.only(np.zeros(len(panel.source), dtype=bool))
+    unasked = panel.select_answers(np.zeros(len(panel.source), dtype=bool))
     for name, method in METHODS.items():
         found = method.consolidate(unasked)
         assert not dense(found.score).any(), name

@@ -56,7 +56,7 @@ def test_trials_of_a_label_are_the_answers_of_sources_who_can_say_it() -> None:
 
 def test_a_panel_of_some_answers_keeps_instances_and_sources() -> None:
     panel = panel_of(ROWS)
-    alone = panel.only(panel.source == panel.sources.positions["bob"])
+    alone = panel.select_answers(panel.source == panel.sources.positions["bob"])
     assert alone.instances.ids == panel.instances.ids
     assert alone.answers_per_instance.tolist() == [1, 0]
     assert np.flatnonzero(dense(alone.mean("raw", "answers"))[0]).tolist() == [FLOWER]
@@ -117,7 +117,7 @@ def test_an_answer_without_weight_is_no_answer(scope: Scope) -> None:
 
 def test_sums_are_over_the_answers_of_an_instance() -> None:
     panel = weighed(2, 1, 0.5, 3)
-    total = dense(panel.summed(panel.augmented))
+    total = dense(panel.sum_answers(panel.augmented))
     assert total[0, FLOWER] == 3.0
     assert total[1, OAK] == 3.0
 
@@ -127,7 +127,7 @@ def test_popularity_counts_a_label_through_those_below_it_by_weight() -> None:
 
 
 def test_some_answers_keep_their_weights() -> None:
-    some = weighed(2, 1, 0.5, 3).only(np.array([True, False, False, True]))
+    some = weighed(2, 1, 0.5, 3).select_answers(np.array([True, False, False, True]))
     assert some.weight is not None
     assert some.weight.tolist() == [2.0, 3.0]
 

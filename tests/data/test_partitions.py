@@ -45,7 +45,7 @@ def test_spans_follow_each_other_and_are_small_where_labels_are_many() -> None:
 def test_a_part_has_the_answers_to_its_instances_and_all_sources() -> None:
     panel = some_panel()
     at = np.array([2, 3, 11])
-    part = panel.part(at)
+    part = panel.select_instances(at)
     assert list(part.instances) == [panel.instances[i] for i in at]
     assert part.sources is panel.sources
     for kind in ("raw", "augmented"):
@@ -60,7 +60,7 @@ def test_a_part_knows_what_is_known_of_its_instances() -> None:
     panel = some_panel()
     truth = panel.augmented[:3]
     known = EncodedTruth(np.array([9, 2, 5]), truth, truth)
-    part = known.among(np.array([1, 2, 3, 9]))
+    part = known.select_instances(np.array([1, 2, 3, 9]))
     assert sorted(part.rows.tolist()) == [1, 3]
     np.testing.assert_array_equal(dense(part.closed), dense(truth[[0, 1]]))
 
@@ -71,7 +71,7 @@ def test_a_sample_depends_on_ids_alone_and_keeps_their_order() -> None:
     assert len(few.instances) == 6
     place = panel.instances.locate(few.instances)
     assert (np.diff(place) > 0).all()
-    backwards = panel.part(np.arange(10, len(panel.instances)))
+    backwards = panel.select_instances(np.arange(10, len(panel.instances)))
     drawn = set(SinglePartition(backwards).sample(6).instances)
     sampling_order = dict(zip(backwards.instances, hash_ids(backwards.instances), strict=True))
     assert drawn == set(sorted(sampling_order, key=sampling_order.__getitem__)[:6])

@@ -22,7 +22,7 @@ def test_on_the_example_mhpc_beats_averaging_and_averaging_beats_every_single_so
     result = mhpc.consolidate(garden.votes, garden.taxonomy)
     panel, averaging = result.panel, mhpc.SA(votes="augmented")
     singles = [
-        mhpc.evaluate(averaging.consolidate(panel.only(panel.source == m)), garden.truth)
+        mhpc.evaluate(averaging.consolidate(panel.select_answers(panel.source == m)), garden.truth)
         for m in range(len(panel.sources))
     ]
     averaged = mhpc.evaluate(averaging.consolidate(panel), garden.truth)

@@ -20,7 +20,7 @@ def gold_of(panel: mhpc.Panel, **labels: str | None) -> mhpc.Panel:
 def test_gold_is_the_last_source_and_answers_what_is_known() -> None:
     panel = gold_of(panel_of(ROWS), x="oak", z="monarda")
     assert panel.sources.ids == ("ann", "bob", "gold")
-    told = np.flatnonzero(panel.by_gold)
+    told = np.flatnonzero(panel.is_gold)
     assert [panel.instances[i] for i in panel.instance[told]] == ["x", "z"]
     oak = GARDEN.labels.positions["oak"]
     assert dense(panel.raw[told])[0].nonzero()[0].tolist() == [oak]

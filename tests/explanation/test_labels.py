@@ -68,11 +68,11 @@ def test_unless_asked_labels_chosen_or_in_dispute_are_explained() -> None:
 def test_an_effect_is_the_score_less_the_score_without_the_answer() -> None:
     panel = small_panel(seed=3)
     some = np.array([0, 3, 4, len(panel.instances) - 1])
-    found, part = effects(mean_views, panel, some), panel.part(some)
+    found, part = effects(mean_views, panel, some), panel.select_instances(some)
     assert len(found) == len(part.instance)
     for a, i in enumerate(part.instance):
         left = np.arange(len(part.instance)) != a
-        before, after = mean_views(part).score[i], mean_views(part.only(left)).score[i]
+        before, after = mean_views(part).score[i], mean_views(part.select_answers(left)).score[i]
         np.testing.assert_allclose(found[a], before - after, atol=1e-12)
 
 

@@ -208,7 +208,7 @@ def test_some_instances_are_judged_by_what_all_taught() -> None:
     fitted = pickle.loads(pickle.dumps(DawidSkene().fit(SinglePartition(panel))))  # noqa: S301
     some = np.array([1, 4, 7])
     np.testing.assert_allclose(
-        dense(fitted.predict(panel.part(some)).score),
+        dense(fitted.predict(panel.select_instances(some)).score),
         dense(fitted.predict(panel).score)[some],
         atol=1e-12,
     )

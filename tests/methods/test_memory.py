@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import mhpc
-from mhpc.data.panel import Size, size_of
+from mhpc.data.panel import Size, measure_size
 from mhpc.errors import TooLargeError
 from mhpc.methods import memory as foresee
 from mhpc.methods.memory import check_memory, check_readable, estimate_memory
@@ -25,7 +25,7 @@ def test_a_panel_is_counted() -> None:
     panel = panel_of(
         [("1", "ann", "monarda"), ("1", "ann", "oak"), ("1", "bob", "flower"), ("2", "bob", None)]
     )
-    assert size_of(panel) == Size(
+    assert measure_size(panel) == Size(
         instances=2,
         labels=9,
         answers=3,
@@ -70,7 +70,7 @@ def test_what_will_not_fit_is_refused_before_it_is_begun(monkeypatch: pytest.Mon
     votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": ["a"]})
     taxonomy = mhpc.read_taxonomy({"label": ["a", "b"], "parent": [None, None]})
     monkeypatch.setattr(type(make_method("channel")), "fit", begun)
-    monkeypatch.setattr(foresee, "size_of", lambda panel: LARGE)
+    monkeypatch.setattr(foresee, "measure_size", lambda panel: LARGE)
     with pytest.raises(TooLargeError) as refused:
         mhpc.consolidate(votes, taxonomy, method="channel", memory="2GB")
     assert "channel of 1 instances and 2 labels needs about 3." in str(refused.value)

@@ -127,7 +127,7 @@ def test_a_label_that_its_source_never_said_before_means_itself() -> None:
     rows: list[Row] = [*ROWS, ("p9", "bob", "finch"), ("p9", "ann", "monarda")]
     panel = panel_of(rows)
     last = panel.instances.positions["p9"]
-    append_gold_source = panel.part(np.delete(np.arange(len(panel.instances)), last))
+    append_gold_source = panel.select_instances(np.delete(np.arange(len(panel.instances)), last))
     fitted = mhpc.MLCM().fit(SinglePartition(append_gold_source))
     found = dense(fitted.predict(panel).score)
     monarda = fitted.predict(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
@@ -151,7 +151,7 @@ def test_groups_that_hold_on_to_nothing_mean_all_the_same(alpha: float) -> None:
 
 def test_groups_that_hold_on_to_all_mean_what_they_say() -> None:
     panel = panel_of(ROWS)
-    votes = dense(panel.summed(panel.raw))
+    votes = dense(panel.sum_answers(panel.raw))
     share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-9)
     found = dense(mhpc.MLCM(alpha=1e300).consolidate(panel).score)
     np.testing.assert_allclose(found, share, atol=1e-12)

@@ -69,14 +69,14 @@ def test_who_and_what_occurs_is_found_in_order_of_first_appearance(tmp_path: Pat
     assert (survey.rows, survey.instance) == (3, "2")
     assert survey.sources.ids == ("bob", "ann")
     assert survey.labels.ids == ("wasp", "bee")
-    assert survey.said_first == (("bob", "2"), ("ann", "2"))
+    assert survey.first_votes == (("bob", "2"), ("ann", "2"))
     assert all_instances(survey).ids == ("2", "1")
     assert instances_among(survey, ["1", "3"]).ids == ("1",)
 
 
 def test_what_was_said_is_looked_at_where_scopes_depend_on_it(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "1,ann,bee,1\n2,ann,bee,1\n2,ann,wasp,0\n")
-    said = surveyed(path, scope="used").said
+    said = surveyed(path, scope="used").used_labels
     assert said is not None
     assert [pair.tolist() for pair in said] == [[0], [0]]
 
@@ -96,14 +96,14 @@ def test_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
     assert sorted(row for part in found for row in listed(part.votes)) == sorted(listed(whole))
     assert sum(part.rows for part in found) == 300
     first = sorted(
-        (f, id_) for p in found for f, id_ in zip(p.first, p.votes.instances, strict=True)
+        (f, id_) for p in found for f, id_ in zip(p.first_rows, p.votes.instances, strict=True)
     )
     assert [id_ for _, id_ in first] == list(whole.instances)
     assert all(part.votes.sources.ids == whole.sources.ids for part in found)
     assert all(part.votes.labels.ids == whole.labels.ids for part in found)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        warn_dropped((each for part in found for each in part.left_out), str(path))
+        warn_dropped((each for part in found for each in part.dropped), str(path))
     assert {str(each.message) for each in told} == {str(each.message) for each in expected}
 
 

@@ -13,7 +13,7 @@ from mhpc.cli.convert import WHAT, convert
 from mhpc.errors import DataError, ParameterError
 from mhpc.read.votes import read_votes
 from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_class, make_format
-from mhpc.write.tables import write_content
+from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG, GARDEN
 from tests.fixtures.labelled_scores import THREE, outcome_of_sets
 
@@ -100,7 +100,7 @@ def test_votes_and_taxonomies_are_canonical_tables() -> None:
 
 @pytest.mark.parametrize("what", ["labels", "scores", "wide"])
 def test_parquet_holds_what_csv_holds(tmp_path: Path, what: Content) -> None:
-    write_content(tmp_path / "it's.parquet", THREE, what)
+    write_file(tmp_path / "it's.parquet", THREE, what)
     found = duckdb.execute("FROM read_parquet(?)", [str(tmp_path / "it's.parquet")])
     names = [column[0] for column in found.description]
     content = [[str(cell) for cell in row] for row in found.fetchall()]
@@ -141,5 +141,5 @@ def test_a_format_says_what_it_cannot_hold_and_which_can() -> None:
 
 def test_a_name_that_does_not_tell_the_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="labels.json: the name does not tell the format"):
-        write_content(tmp_path / "labels.json", THREE, "labels")
+        write_file(tmp_path / "labels.json", THREE, "labels")
     assert not list(tmp_path.iterdir())

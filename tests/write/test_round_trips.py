@@ -15,7 +15,7 @@ from mhpc.encoding.panel import encode
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
 from mhpc.write.formats import Content
-from mhpc.write.tables import write_content, write_taxonomy, write_votes
+from mhpc.write.tables import write_file, write_taxonomy, write_votes
 from tests.fixtures.build import GARDEN
 from tests.fixtures.labelled_scores import SURE, THREE, UNSURE
 
@@ -96,7 +96,7 @@ def test_taxonomies_come_back(end: str, taxonomy: Taxonomy) -> None:
 def test_what_goes_to_another_tool_comes_back_as_a_source(
     tmp_path: Path, format_: str, what: Content
 ) -> None:
-    write_content(tmp_path / "file", THREE, what, format=format_)
+    write_file(tmp_path / "file", THREE, what, format=format_)
     panel = encode(read_votes(tmp_path / "file", format=format_), GARDEN)
     said = {
         panel.instances[i]: {GARDEN.labels[k] for k in panel.augmented[[answer]].indices}

@@ -12,7 +12,7 @@ import pytest
 
 from mhpc.data.decision import LabelledScores
 from mhpc.data.taxonomy import build_taxonomy
-from mhpc.write.tables import write_content
+from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG
 from tests.fixtures.labelled_scores import SURE, THREE, outcome_of_sets
 
@@ -27,7 +27,7 @@ OUTCOMES = {
 
 def written(folder: Path, outcome: LabelledScores, **parameters: Any) -> Any:
     path = folder / "new.json"
-    write_content(path, outcome, "labels", format="label-studio", parameters=parameters)
+    write_file(path, outcome, "labels", format="label-studio", parameters=parameters)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -41,7 +41,7 @@ def test_label_studio_accepts_config_tasks_and_predictions(
     from label_studio_sdk.label_interface.objects import TaskValue
 
     outcome = OUTCOMES[name]
-    write_content(tmp_path / "config.xml", outcome.taxonomy, "taxonomy")
+    write_file(tmp_path / "config.xml", outcome.taxonomy, "taxonomy")
     interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
     interface.validate()
     for task in written(tmp_path, outcome, labels=labels):
@@ -57,7 +57,7 @@ def test_label_studio_would_refuse_a_label_that_it_lacks(tmp_path: Path) -> None
     pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
     from label_studio_sdk.label_interface import LabelInterface
 
-    write_content(tmp_path / "config.xml", DAG, "taxonomy")
+    write_file(tmp_path / "config.xml", DAG, "taxonomy")
     interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
     (task,) = written(tmp_path, outcome_of_sets({"1": SURE}))
     assert not interface.validate_prediction(task["predictions"][0])
@@ -67,7 +67,7 @@ def test_argilla_reads_records_back(tmp_path: Path) -> None:
     pytest.importorskip("argilla", reason="argilla is not installed")
     from argilla.records._io import JsonIO
 
-    write_content(tmp_path / "new.json", THREE, "labels", format="argilla")
+    write_file(tmp_path / "new.json", THREE, "labels", format="argilla")
     records = JsonIO._records_from_json(tmp_path / "new.json")
     assert [record.id for record in records] == ["3", "2", "1"]
     (suggestion,) = records[-1].suggestions
@@ -80,7 +80,7 @@ def test_flat_records_are_what_argilla_writes_flat(tmp_path: Path) -> None:
     from argilla.records._io import GenericIO, JsonIO
 
     for shape in ("records", "flat"):
-        write_content(
+        write_file(
             tmp_path / f"{shape}.json", THREE, "labels", format="argilla",
             parameters={"shape": shape},
         )  # fmt: skip

@@ -58,7 +58,7 @@ def convert(
     the least sure first, and cafa the scores; label-studio-config holds a hierarchy.
     """
     from mhpc.system.files import STDOUT, check_target
-    from mhpc.write.tables import write_content
+    from mhpc.write.tables import write_file
 
     if target != STDOUT:
         check_target(Path(target), force=force)
@@ -71,16 +71,16 @@ def convert(
         if tasks is not None:
             raise click.UsageError("--tasks goes with a result, the folder OUT/ of a run")
         subject, what = _table(source, what, **given(values))
-    write_content(target, subject, what, format=format_, parameters=settings, force=force)
+    write_file(target, subject, what, format=format_, parameters=settings, force=force)
     _warn_of_formulas(subject, format_)
 
 
 def _told(target: str) -> str:
     from mhpc.errors import ParameterError
-    from mhpc.write.tables import format_told
+    from mhpc.write.tables import choose_format
 
     try:
-        return format_told(target)
+        return choose_format(target)
     except ParameterError as error:
         raise click.UsageError(f"{error} with --to") from None
 
@@ -92,14 +92,14 @@ def _result(
     from mhpc.read.run_folder import read_labelled_scores
     from mhpc.read.tasks import read_tasks
     from mhpc.read.taxonomy import read_taxonomy
-    from mhpc.write.formats import OF_A_RUN, format_class
+    from mhpc.write.formats import RUN_CONTENTS, format_class
 
     writes = format_class(format_).writes
     if what == "votes":
         raise click.UsageError(f"{folder} is a result, which holds no votes")
     if what == "taxonomy" or (what is None and writes == ("taxonomy",)):
         return read_taxonomy(folder / "taxonomy.csv"), "taxonomy", {}
-    chosen: Content = next((each for each in OF_A_RUN if each in writes), "labels")
+    chosen: Content = next((each for each in RUN_CONTENTS if each in writes), "labels")
     chosen = chosen if what is None else what
     outcome = read_labelled_scores(folder)
     if tasks is None:

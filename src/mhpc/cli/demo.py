@@ -103,7 +103,7 @@ def _compare(garden: "Dataset", result: "Result") -> list[tuple[str, "Scorecard"
     panel, averaging = result.panel, SA(votes="augmented")
 
     def alone(m: int) -> "Panel":
-        return panel.only(panel.source == m)
+        return panel.select_answers(panel.source == m)
 
     single = {
         source: evaluate(averaging.consolidate(alone(m)), garden.truth)

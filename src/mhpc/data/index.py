@@ -42,7 +42,7 @@ class Index:
         positions = self.positions
         return np.array([positions.get(id_, UNKNOWN) for id_ in ids], dtype=np.int64)
 
-    def part(self, positions: IntArray) -> "Index":
+    def select(self, positions: IntArray) -> "Index":
         """Return some of the ids, given by rising positions; being unique needs no check again."""
         if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
             ids = self.ids[positions[0] : positions[-1] + 1]

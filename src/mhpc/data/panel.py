@@ -105,13 +105,13 @@ class Panel:
         return float((self.occurrences / np.maximum(self.answers_per_label, 1.0)).sum())
 
     @property
-    def by_gold(self) -> BoolArray:
+    def is_gold(self) -> BoolArray:
         """Which answers are not a source's but known to be right, (A,)."""
         if self.gold is None:
             return np.zeros(len(self.source), dtype=bool)
         return np.asarray(self.source == len(self.sources) - 1)
 
-    def only(self, answers: BoolArray) -> "Panel":
+    def select_answers(self, answers: BoolArray) -> "Panel":
         """Return the panel with some of its answers, instances and sources staying as they are."""
         return replace(
             self,
@@ -122,7 +122,7 @@ class Panel:
             weight=None if self.weight is None else self.weight[answers],
         )
 
-    def part(self, instances: IntArray) -> "Panel":
+    def select_instances(self, instances: IntArray) -> "Panel":
         """Return the panel of some instances, given by rising positions; sources all stay."""
         first, last = np.searchsorted(self.instance, (instances[0], instances[-1] + 1))
         place = np.full(instances[-1] - instances[0] + 1, -1, dtype=np.int64)
@@ -135,13 +135,13 @@ class Panel:
             at = at[at >= 0]
         return replace(
             self,
-            instances=self.instances.part(instances),
+            instances=self.instances.select(instances),
             instance=at,
             source=self.source[rows],
             raw=self.raw[rows],
             augmented=self.augmented[rows],
             weight=None if self.weight is None else self.weight[rows],
-            gold=None if self.gold is None else self.gold.among(instances),
+            gold=None if self.gold is None else self.gold.select_instances(instances),
         )
 
     def mean(self, kind: VotesKind, average: Average) -> Sparse:
@@ -157,11 +157,11 @@ class Panel:
             ``"all-sources"`` divides by M, as the paper writes. An instance without answers
             has an empty row.
         """
-        return self.averaged(self.votes(kind), average)
+        return self.average_answers(self.votes(kind), average)
 
-    def averaged(self, values: Sparse, average: Average) -> Sparse:
+    def average_answers(self, values: Sparse, average: Average) -> Sparse:
         """Return the mean of any (A, K) values over the answers of every instance, (N, K)."""
-        total = self.summed(values)
+        total = self.sum_answers(values)
         if average == "all-sources":
             return total / len(self.sources)
         if self.scope is None:
@@ -171,7 +171,7 @@ class Panel:
         asked.data = 1.0 / asked.data
         return total.multiply(asked).tocsr()
 
-    def summed(self, values: Sparse) -> Sparse:
+    def sum_answers(self, values: Sparse) -> Sparse:
         """Return the sum of any (A, K) values over the answers of every instance, (N, K)."""
         return (self._instances_by_answers @ values).tocsr()
 
@@ -279,7 +279,7 @@ class SinglePartition:
 
         found: Sums | None = None
         for span, sums in zip(plan_partitions, parallel_map(work, plan_partitions), strict=True):
-            found = sums if found is None else added(found, sums)
+            found = sums if found is None else add_sums(found, sums)
             if stage:
                 self.progress(stage, span.stop, self.instances)
         return cast(Sums, found)
@@ -330,7 +330,7 @@ def _measured_in_scope(panel: Panel, *, measure: Callable[[Panel], Sums], scope:
     return measure(replace(panel, scope=scope))
 
 
-def added(one: Sums, other: Sums) -> Sums:
+def add_sums(one: Sums, other: Sums) -> Sums:
     """Return the sums of two tuples, entry by entry."""
     return tuple(a + b for a, b in zip(one, other, strict=True))  # type: ignore[operator, return-value]
 
@@ -346,12 +346,12 @@ def panel_block(panel: Panel, span: slice) -> Panel:
     """Return the panel of a span of instances; the panel itself where the span is all of it."""
     if span == slice(0, len(panel.instances)):
         return panel
-    return panel.part(np.arange(span.start, span.stop))
+    return panel.select_instances(np.arange(span.start, span.stop))
 
 
 def panel_rows(panel: Panel, instances: IntArray) -> Panel:
     """Return the panel of some instances, given by rising positions; itself if they are all."""
-    return panel if len(instances) == len(panel.instances) else panel.part(instances)
+    return panel if len(instances) == len(panel.instances) else panel.select_instances(instances)
 
 
 def sample_rows(panel: Panel, most: int) -> IntArray:
@@ -414,7 +414,7 @@ class Size:
         return self.instances * self.labels
 
 
-def size_of(panel: Panel) -> Size:
+def measure_size(panel: Panel) -> Size:
     """Return how much a panel holds."""
     K = np.int64(len(panel.taxonomy))
     source = np.repeat(panel.source, np.diff(panel.raw.indptr))

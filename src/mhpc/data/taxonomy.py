@@ -71,14 +71,14 @@ class Taxonomy:
         A name for every label, to show to people.
     parents : csr_array, (K, K)
         The paper's H: ``parents[k, p] == 1`` where label ``p`` is a direct parent of ``k``.
-    others : mapping of str to str
+    alternative_ids : mapping of str to str
         Further ids that stand for a label: those it had, or those of labels merged into it.
     """
 
     labels: Index
     names: tuple[str, ...]
     parents: Sparse
-    others: Mapping[str, str] = field(default_factory=dict)
+    alternative_ids: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def children(self) -> Sparse:
@@ -189,7 +189,7 @@ class Taxonomy:
                 if alias in aliases:
                     shared.add(alias)
                 aliases[alias] = label
-        others = {other: self.labels.positions[id_] for other, id_ in self.others.items()}
+        others = {other: self.labels.positions[id_] for other, id_ in self.alternative_ids.items()}
         return {alias: label for alias, label in aliases.items() if alias not in shared} | others
 
     def _paths(self) -> list[str]:
@@ -207,7 +207,7 @@ def build_taxonomy(
     edges: Iterable[tuple[str, str]],
     *,
     names: Sequence[str] | None = None,
-    others: Mapping[str, str] | None = None,
+    alternative_ids: Mapping[str, str] | None = None,
     origin: str = "the taxonomy",
 ) -> Taxonomy:
     """Make a taxonomy from labels and their ``(label, parent)`` edges.
@@ -220,7 +220,7 @@ def build_taxonomy(
         Both ends must be labels; the same edge twice counts once.
     names : sequence of str, optional
         What to show for each label; the ids unless given.
-    others : mapping of str to str, optional
+    alternative_ids : mapping of str to str, optional
         Further ids that stand for a label.
     origin : str
         Where the taxonomy comes from, for messages.
@@ -255,7 +255,7 @@ def build_taxonomy(
     except TaxonomyError as error:
         raise TaxonomyError(f"{origin}: {error}") from None
     shown = tuple(names) if names is not None else index.ids
-    return Taxonomy(index, shown, parents, others or {})
+    return Taxonomy(index, shown, parents, alternative_ids or {})
 
 
 def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:

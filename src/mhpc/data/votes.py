@@ -57,7 +57,7 @@ class EncodedTruth:
     specific: Sparse
     closed: Sparse
 
-    def among(self, instances: IntArray) -> "EncodedTruth":
+    def select_instances(self, instances: IntArray) -> "EncodedTruth":
         """Return what is known of some instances, given by rising positions; rows count these."""
         at = np.searchsorted(instances, self.rows)
         here = np.flatnonzero(np.append(instances, -1)[at] == self.rows)

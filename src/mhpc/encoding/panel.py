@@ -73,7 +73,7 @@ def graft(taxonomy: Taxonomy, labels: Sequence[str]) -> Taxonomy:
     child = np.concatenate([parents.row, [c for c, _ in edges]]).astype(np.int64)
     parent = np.concatenate([parents.col, [p for _, p in edges]]).astype(np.int64)
     grown = sparse.coo_array((np.ones(len(child)), (child, parent)), shape=(len(ids), len(ids)))
-    return Taxonomy(ids, (*taxonomy.names, *labels), grown.tocsr(), taxonomy.others)
+    return Taxonomy(ids, (*taxonomy.names, *labels), grown.tocsr(), taxonomy.alternative_ids)
 
 
 def _longest_prefix(label: str, known: dict[str, int]) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, SinglePartition, Sums, added
+from mhpc.data.panel import Panel, SinglePartition, Sums, add_sums
 from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
@@ -119,7 +119,7 @@ class DaskPartitions:
 
 def all_added(*sums: Sums) -> Sums:
     """Add up several tuples of sums."""
-    return reduce(added, sums)
+    return reduce(add_sums, sums)
 
 
 def _measured(part: Partition, measure: Callable[[Panel], Sums], memory: int | None) -> Sums:
@@ -246,7 +246,7 @@ class DaskEngine:
             tell=lambda done: progress("encoding", done, count),
         )
         _check_same_hashes(facts, votes.rows)
-        warn_dropped((each for found in facts for each in found.left_out), votes.origin)
+        warn_dropped((each for found in facts for each in found.dropped), votes.origin)
         parts = DaskPartitions(
             self.cluster,
             tuple(part for part, found in zip(loaded, facts, strict=True) if found.instances),
@@ -337,7 +337,7 @@ class _Facts:
 
     instances: int
     rows: int
-    left_out: tuple[DroppedVotes, ...]
+    dropped: tuple[DroppedVotes, ...]
     duckdb: str
 
 
@@ -368,7 +368,7 @@ def _loaded(whole: PartitionPlan, part: int) -> Partition:
 
 
 def _facts(part: Partition) -> _Facts:
-    return _Facts(len(part.panel.instances), part.rows, part.left_out, duckdb.__version__)
+    return _Facts(len(part.panel.instances), part.rows, part.dropped, duckdb.__version__)
 
 
 def _finished(

@@ -55,7 +55,7 @@ class Partition:
     panel: Panel
     first: IntArray
     rows: int
-    left_out: tuple[DroppedVotes, ...] = ()
+    dropped: tuple[DroppedVotes, ...] = ()
 
     def __sizeof__(self) -> int:
         """Return the bytes of the answers, for whoever has to decide what stays in memory."""
@@ -110,7 +110,7 @@ def load(whole: PartitionPlan, part: int) -> Partition:
         warnings.simplefilter("ignore", MhpcWarning)
         panel = encode(found.votes, whole.taxonomy, unknown="drop")
     panel = _encoded(whole, replace(panel, scope=whole.scope))
-    return Partition(panel, found.first, found.rows, found.left_out)
+    return Partition(panel, found.first_rows, found.rows, found.dropped)
 
 
 def nobody(whole: PartitionPlan) -> Panel:
@@ -134,14 +134,14 @@ def shape_of(whole: PartitionPlan) -> Panel:
 
 
 def _who(survey: VotesSurvey, label: int) -> str:
-    source, instance = survey.said_first[label]
+    source, instance = survey.first_votes[label]
     return f", said by source {source!r} of instance {instance!r}"
 
 
 def _scope(survey: VotesSurvey, located: Located, unknown: Unknown) -> Sparse | None:
-    if survey.said is None:
+    if survey.used_labels is None:
         return None
-    source, label = survey.said[0], located.position[survey.said[1]]
+    source, label = survey.used_labels[0], located.position[survey.used_labels[1]]
     known = label != UNKNOWN
     raw = sparse.csr_array(
         (np.ones(known.sum()), (source[known], label[known])),
@@ -198,7 +198,7 @@ def sampled(part: Partition, last: tuple[int, int]) -> Partition | None:
     at = np.flatnonzero((drawn < last[0]) | ((drawn == last[0]) & (part.first <= last[1])))
     if not len(at):
         return None
-    return Partition(part.panel.part(at), part.first[at], part.rows)
+    return Partition(part.panel.select_instances(at), part.first[at], part.rows)
 
 
 def joined(parts: Sequence[Partition]) -> Panel:

@@ -42,10 +42,10 @@ def effects(views: Callable[[Panel], Scores], panel: Panel, instances: IntArray)
     Returns
     -------
     float array, (a, K)
-        A row for every answer of ``panel.part(instances)``, in order; nan beyond `MOST` of one
+        A row for every answer of ``panel.select_instances(instances)``, in order; nan beyond `MOST` of one
         instance.
     """
-    part = panel.part(instances)
+    part = panel.select_instances(instances)
     nth = _nth(part)
     lacking, dropped = _without_each(part, nth)
     found = np.full((len(part.instance), len(part.taxonomy)), np.nan)
@@ -161,7 +161,7 @@ def _anew(result: Result, instances: IntArray, members: Sequence[Method]) -> Flo
         some = np.flatnonzero(nth[rows] == n)
         left = np.ones(len(nth), dtype=bool)
         left[rows[some]] = False
-        without = calibrated(dense(_scores(panel.only(left), members)[instances]))
+        without = calibrated(dense(_scores(panel.select_answers(left), members)[instances]))
         found[some] = (full - without)[whose[some]]
     return found
 

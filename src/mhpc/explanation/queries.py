@@ -62,7 +62,7 @@ def explain_some(
         each
         for some in np.array_split(instances, max(1, min(parts, len(instances))))
         if len(some)
-        for each in explanations(panel.part(some), _findings(result, some), labels)
+        for each in explanations(panel.select_instances(some), _findings(result, some), labels)
     )
 
 

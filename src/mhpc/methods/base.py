@@ -129,7 +129,7 @@ class _Latest:
 
     def _made(self, instances: IntArray) -> Scores:
         rising, back = np.unique(instances, return_inverse=True)
-        views = self.fitted.predict(self.panel.part(rising))
+        views = self.fitted.predict(self.panel.select_instances(rising))
         if np.array_equal(rising, instances):
             return views
         return Scores(views.score[back], views.specific[back])

@@ -226,7 +226,7 @@ def _features(panel: Panel, used: IntArray) -> tuple[Sparse, Sparse]:
 
 def _of_others(panel: Panel, values: Sparse, weight: FloatArray) -> Sparse:
     """Return, for every answer, the weighted sum over the others to its instance, (A, K)."""
-    return (panel.summed(values)[panel.instance] - _scaled(values, weight)).tocsr()
+    return (panel.sum_answers(values)[panel.instance] - _scaled(values, weight)).tocsr()
 
 
 def _weights(panel: Panel) -> FloatArray:

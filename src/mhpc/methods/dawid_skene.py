@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from mhpc.data.hierarchy import most_specific, propagate_up
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, added
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, add_sums
 from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
@@ -209,7 +209,7 @@ def believe(trials: Trials, skills: Skills) -> FloatArray:
 
 def _audible(panel: Panel) -> Panel:
     """Leave out weightless answers: a pair that only they affirm would be believed at its prior."""
-    return panel if panel.weight is None else panel.only(panel.weight > 0)
+    return panel if panel.weight is None else panel.select_answers(panel.weight > 0)
 
 
 def _said_and_could(panel: Panel) -> tuple[FloatArray, FloatArray]:
@@ -369,7 +369,7 @@ def _measured(
         _measured_at_once(piece, popularity, before, now)
         for piece in pieces(panel, max(CHANCES, 8 * skills))
     )
-    return reduce(added, measured)
+    return reduce(add_sums, measured)
 
 
 def _measured_at_once(

@@ -8,7 +8,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from mhpc.data.panel import Panel, Size, size_of, spans
+from mhpc.data.panel import Panel, Size, measure_size, spans
 from mhpc.errors import TooLargeError
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
@@ -65,13 +65,13 @@ def check_memory(method: Any, panel: Panel) -> None:
     if not isinstance(method, BaseMethod):
         # Somebody's own method, of which nothing is known.
         return
-    needed, limit = estimate_memory(method, size_of(panel)), memory_limit()
+    needed, limit = estimate_memory(method, measure_size(panel)), memory_limit()
     _LOG.info("memory: %d bytes foreseen beyond %d held", needed, held_memory())
     if needed > limit:
         raise TooLargeError(
             f"{method.name} of {len(panel.instances):,} instances and {len(panel.taxonomy):,} "
             f"labels needs about {format_size(needed)}, and {format_size(limit)} may be used; "
-            f"{_instead(method, size_of(panel), limit)}"
+            f"{_instead(method, measure_size(panel), limit)}"
         )
 
 

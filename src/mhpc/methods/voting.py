@@ -125,7 +125,7 @@ class FittedVote(FittedMethod):
             # Fewer may be able to speak about a label than about its parent, and all agree.
             score = propagate_up(score, panel.taxonomy)
         stopped = most_specific(panel.augmented, panel.taxonomy)
-        return Scores(score, panel.averaged(stopped, "answers"))
+        return Scores(score, panel.average_answers(stopped, "answers"))
 
 
 class Majority(BaseMethod):

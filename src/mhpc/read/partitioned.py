@@ -54,9 +54,9 @@ class VotesSurvey:
         The first instance.
     sources, labels : Index
         Those that occur, in order of first appearance.
-    said_first : tuple of (str, str)
+    first_votes : tuple of (str, str)
         By which source, of which instance, each label was said first.
-    said : pair of int arrays, or None
+    used_labels : pair of int arrays, or None
         Source and label of all votes above 0, no pair twice, where scopes depend on it.
     scope : Scope
         What sources can speak about.
@@ -72,8 +72,8 @@ class VotesSurvey:
     instance: str = ""
     sources: Index = _NONE
     labels: Index = _NONE
-    said_first: tuple[tuple[str, str], ...] = ()
-    said: tuple[IntArray, IntArray] | None = None
+    first_votes: tuple[tuple[str, str], ...] = ()
+    used_labels: tuple[IntArray, IntArray] | None = None
     scope: Scope = "all"
     gold: Truth | None = None
 
@@ -113,10 +113,10 @@ def survey_votes(
             survey,
             sources=sources,
             labels=Index(tuple(label for label, _, _ in labels)),
-            said_first=tuple((source, instance) for _, source, instance in labels),
+            first_votes=tuple((source, instance) for _, source, instance in labels),
             scope=scope_of(scope, told, sources),
         )
-        return survey if survey.scope == "all" else replace(survey, said=_said(table, survey))
+        return survey if survey.scope == "all" else replace(survey, used_labels=_used_labels(table, survey))
 
 
 @contextmanager
@@ -230,7 +230,7 @@ def _first(table: Table, columns: str, where: str) -> tuple:  # type: ignore[typ
     return found
 
 
-def _said(table: Table, survey: VotesSurvey) -> tuple[IntArray, IntArray]:
+def _used_labels(table: Table, survey: VotesSurvey) -> tuple[IntArray, IntArray]:
     voted = "label IS NOT NULL"
     if "score" in survey.columns:
         voted += " AND TRY_CAST(score AS DOUBLE) > 0"
@@ -256,9 +256,9 @@ class VotesPart:
     """Some instances' votes, all of them; the row where each instance appears first, (n,)."""
 
     votes: Votes
-    first: IntArray
+    first_rows: IntArray
     rows: int
-    left_out: tuple[DroppedVotes, ...]
+    dropped: tuple[DroppedVotes, ...]
 
 
 def read_part(survey: VotesSurvey, part: int, *, parts: int, threads: int = 1) -> VotesPart:

@@ -35,7 +35,7 @@ def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None)
     return _read_table(source, columns)
 
 
-def truth_of(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
+def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
     """Return the truth that pairs of instance and label are; None is no label."""
     instances = Index(tuple(dict.fromkeys(instance for instance, _ in rows)))
     labels = Index(tuple(dict.fromkeys(label for _, label in rows if label is not None)))
@@ -56,7 +56,7 @@ def _read_export(file: LocalFile, columns: Mapping[str, str] | None) -> Truth:
         if not opened.gold:
             raise DataError(f"{opened.table.origin}: nothing in it is marked as the truth")
         rows = opened.table.connection.execute("SELECT instance, label FROM gold").fetchall()
-        return truth_of(rows, opened.table.origin)
+        return make_truth(rows, opened.table.origin)
 
 
 def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth:

@@ -13,7 +13,7 @@ from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.read.columns import ALIASES, Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.tables import Table, TableSource, open_table, text_of
-from mhpc.read.truth import truth_of
+from mhpc.read.truth import make_truth
 from mhpc.read.vote_table import VoteTable, open_votes
 from mhpc.system.database import identifier
 
@@ -210,7 +210,7 @@ def read_gold(opened: VoteTable, instances: Index) -> Truth | None:
         return None
     found = opened.table.connection.execute("SELECT instance, label FROM gold").fetchall()
     rows = [(instance, label) for instance, label in found if instance in instances]
-    return truth_of(rows, opened.table.origin) if rows else None
+    return make_truth(rows, opened.table.origin) if rows else None
 
 
 def scope_of(scope: Scope | str | Path, told: Scope, sources: Index) -> Scope:

@@ -359,7 +359,7 @@ def _listed(result: Result, contested: DisagreementRanking, ranked: IntArray) ->
     rest = np.setdiff1d(np.arange(len(result.panel.instances)), ranked)
     room = max(LISTED - len(ranked), 0)
     if len(rest) > room:
-        sampling_order = hash_ids(result.panel.instances.part(rest))
+        sampling_order = hash_ids(result.panel.instances.select(rest))
         rest = np.sort(rest[np.argsort(sampling_order, kind="stable")[:room]])
     at = np.concatenate([ranked, rest])
     chosen = result.decision.reason[at].astype(bool).astype(float).tocsr()

@@ -53,7 +53,7 @@ def folds(panel: Panel, kin: SourceDependence, *, count: int, seed: int) -> list
 
     That is so with one source: what it says of an instance is all there is to foretell it from.
     """
-    sources = np.unique(panel.source[~panel.by_gold])
+    sources = np.unique(panel.source[~panel.is_gold])
     rng = np.random.default_rng(seed)
     found: list[Fold] = []
     if len(sources) > FEW_SOURCES:
@@ -67,13 +67,13 @@ def folds(panel: Panel, kin: SourceDependence, *, count: int, seed: int) -> list
 
 def make_gold_fold(panel: Panel) -> list[Fold]:
     """Return the fold in which what is known is hidden, if anything is known."""
-    return list(_fold(panel, panel.by_gold, panel.by_gold))
+    return list(_fold(panel, panel.is_gold, panel.is_gold))
 
 
 def _by_answer(
     panel: Panel, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[BoolArray, BoolArray]]:
-    part = np.where(panel.by_gold, -1, rng.integers(count, size=len(panel.source)))
+    part = np.where(panel.is_gold, -1, rng.integers(count, size=len(panel.source)))
     for at in range(count):
         yield part == at, part == at
 
@@ -89,16 +89,16 @@ def _by_source(
         family = np.asarray(kin.matrix[some].max(axis=0).toarray()).ravel() > DEPENDENT
         away = hidden | family[panel.source]
         # Where all are kin, nobody would be left to foretell from.
-        away &= ~panel.by_gold
-        yield hidden, away if not (away | panel.by_gold).all() else hidden
+        away &= ~panel.is_gold
+        yield hidden, away if not (away | panel.is_gold).all() else hidden
 
 
 def _fold(panel: Panel, hidden: BoolArray, away: BoolArray) -> Iterator[Fold]:
     """Give the fold, if any hidden answer is to an instance that others answered."""
-    rest = panel.only(~away)
+    rest = panel.select_answers(~away)
     useful = hidden & (rest.answers_per_instance[panel.instance] > 0)
     if useful.any():
-        yield Fold(rest, panel.only(useful))
+        yield Fold(rest, panel.select_answers(useful))
 
 
 _CELLS = 1 << 20

@@ -18,7 +18,7 @@ from mhpc.data.votes import Votes
 from mhpc.errors import MissingExtraError, ParameterError, quote_list
 from mhpc.numerics.arrays import dense
 from mhpc.system.files import STDOUT, atomic_file
-from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_by_name_of, make_format
+from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_from_suffix, make_format
 
 Kind: TypeAlias = Literal["text", "number", "flag"]
 Block: TypeAlias = tuple[np.ndarray, ...]
@@ -40,7 +40,7 @@ class Table:
             yield from zip(*(column.tolist() for column in block), strict=True)
 
 
-def table_of(subject: Any, what: Content) -> Table:
+def make_table(subject: Any, what: Content) -> Table:
     """Return whatever can be written as a table."""
     return _TABLES[what](subject)
 
@@ -163,7 +163,7 @@ class _UnixLines:
         return self.file.write(line.removesuffix("\r\n") + "\n")
 
 
-def write_content(
+def write_file(
     target: str | Path,
     subject: Any,
     what: Content,
@@ -189,16 +189,16 @@ def write_content(
     force : bool
         Whether a file that is there is replaced.
     """
-    made = make_format(format or format_told(target), what, parameters)
+    made = make_format(format or choose_format(target), what, parameters)
     with atomic_file(target, force=force) as file:
         made.write(file, subject, what)
 
 
-def format_told(target: str | Path) -> str:
+def choose_format(target: str | Path) -> str:
     """Return the format that a file's name tells, CSV for standard output, or refuse."""
     if str(target) == STDOUT:
         return "csv"
-    found = format_by_name_of(target)
+    found = format_from_suffix(target)
     if found is None:
         raise ParameterError(
             f"{target}: the name does not tell the format; end it in {', '.join(SUFFIXES)}, or "
@@ -243,7 +243,7 @@ def write_taxonomy(
         ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``spreadsheet`` or ``label-studio-config``;
         unless given, what the name of the file tells, else CSV.
     """
-    write_content(target, taxonomy, "taxonomy", format=format or format_by_name_of(target) or "csv")
+    write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
 
 
 def write_votes(
@@ -267,7 +267,7 @@ def write_votes(
         ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``spreadsheet``; unless given, what the name
         of the file tells, else CSV.
     """
-    write_content(target, votes, "votes", format=format or format_by_name_of(target) or "csv")
+    write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
 
 
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -276,7 +276,7 @@ _EMPTY = {"text": object, "number": np.float64, "flag": np.int8}
 _TYPES = {"text": nw.String(), "number": nw.Float64(), "flag": nw.Int8()}
 
 
-def frame_of(table: Table, library: Library) -> Any:
+def make_frame(table: Table, library: Library) -> Any:
     """Return a table as a dataframe of a library, which must be installed."""
     if library not in get_args(Library):
         raise ParameterError(

@@ -103,7 +103,7 @@ def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
     whole = fitted.predict(panel)
     sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     for i in range(len(panel.instances)):
-        alone = sent.predict(panel.part(np.array([i])))
+        alone = sent.predict(panel.select_instances(np.array([i])))
         np.testing.assert_allclose(dense(alone.score)[0], dense(whole.score)[i], atol=1e-12)
         np.testing.assert_allclose(dense(alone.specific)[0], dense(whole.specific)[i], atol=1e-12)
 

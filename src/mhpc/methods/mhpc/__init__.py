@@ -256,7 +256,7 @@ class Smoothing(BaseMethod):
     ) -> float:
         """Return the first term of eq. 1 at Y = Y_bar: mean squares less squared means."""
         Y = panel.votes(self.smoothed)
-        squares = panel.averaged(Y.multiply(Y).tocsr(), self.average)[answered].sum(axis=1)
+        squares = panel.average_answers(Y.multiply(Y).tocsr(), self.average)[answered].sum(axis=1)
         scatter = np.asarray(squares).ravel() - np.einsum("ij,ij->i", Y_bar, Y_bar)
         return float(scatter.sum() if held is None else held @ scatter)
 

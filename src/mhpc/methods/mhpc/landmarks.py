@@ -350,7 +350,7 @@ def _counted(
     panel: Panel, *, reading: AnswerView
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, int]:
     panel = apply_weights(panel, reading.heard)
-    said = np.asarray(panel.summed(panel.votes(reading.smoothed)).sum(axis=0)).ravel()
+    said = np.asarray(panel.sum_answers(panel.votes(reading.smoothed)).sum(axis=0)).ravel()
     answered = int((panel.answers_per_instance > 0).sum())
     return said, panel.popularity, panel.occurrences, float(panel.evidence.sum()), answered
 

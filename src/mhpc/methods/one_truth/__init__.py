@@ -114,7 +114,7 @@ class OneTruth(BaseMethod):
 
 def _known(panel: Panel) -> Sparse | None:
     """Return what is known, at the panel's instances, (N, K); None where nothing is told."""
-    told = np.flatnonzero(panel.by_gold)
+    told = np.flatnonzero(panel.is_gold)
     if panel.gold is None or not len(told):
         return None
     N = len(panel.instances)

@@ -43,7 +43,7 @@ def read(told: TaxonomyInput) -> Taxonomy:
             edges.append((label, above))
     others = {bare: code for code in names if (bare := code.replace(".", "")) not in names}
     return build_taxonomy(
-        list(names), edges, names=list(names.values()), others=others, origin=NAME
+        list(names), edges, names=list(names.values()), alternative_ids=others, origin=NAME
     )
 
 

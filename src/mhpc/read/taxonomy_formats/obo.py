@@ -57,7 +57,7 @@ def read(told: TaxonomyInput) -> Taxonomy:
     }
     return build_taxonomy(
         list(live), edges, names=[term.name or term.id for term in live.values()],
-        others={other: id_ for other, id_ in others.items() if other not in live},
+        alternative_ids={other: id_ for other, id_ in others.items() if other not in live},
         origin=told.origin,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ Content: TypeAlias = Literal["votes", "taxonomy", "labels", "scores", "wide"]
 """What there is to write: of a run, its label sets a row a label, its scores, or its label sets a
 column a label."""
 
-OF_A_RUN: tuple[Content, ...] = ("labels", "scores", "wide")
+RUN_CONTENTS: tuple[Content, ...] = ("labels", "scores", "wide")
 
 
 class Format(Parameters):
@@ -86,7 +86,7 @@ def make_format(
     return kind(**(parameters or {}))
 
 
-def format_by_name_of(target: str | Path) -> str | None:
+def format_from_suffix(target: str | Path) -> str | None:
     """Return the format that the name of a file tells, if it does."""
     suffixes = [suffix.lower() for suffix in Path(target).suffixes if suffix.lower() != ".gz"]
     return SUFFIXES.get(suffixes[-1]) if suffixes else None

@@ -12,20 +12,20 @@ from mhpc.errors import DataError
 from mhpc.system.database import database, writing
 from mhpc.system.files import temporary_folder
 from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
-from mhpc.write.formats import OF_A_RUN, Content, Format, as_text
-from mhpc.write.tables import Table, table_of, write_rows
+from mhpc.write.formats import RUN_CONTENTS, Content, Format, as_text
+from mhpc.write.tables import Table, make_table, write_rows
 
 
 class Csv(Format):
     """Cells between commas, quoted where they must be."""
 
     name: ClassVar[str] = "csv"
-    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *RUN_CONTENTS)
     delimiter: ClassVar[str] = ","
 
     def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table."""
-        table = table_of(subject, what)
+        table = make_table(subject, what)
         with as_text(file) as text:
             write_rows(text, tuple(table.columns), table.rows(), delimiter=self.delimiter)
 
@@ -41,11 +41,11 @@ class JsonLines(Format):
     """An object a line, a key a column; null where a cell is empty."""
 
     name: ClassVar[str] = "jsonl"
-    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *RUN_CONTENTS)
 
     def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table."""
-        table = table_of(subject, what)
+        table = make_table(subject, what)
         names = tuple(table.columns)
         with as_text(file) as text:
             for row in table.rows():
@@ -60,12 +60,12 @@ class Parquet(Format):
     """Columns, packed with zstd."""
 
     name: ClassVar[str] = "parquet"
-    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *RUN_CONTENTS)
 
     def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table; what does not fit in memory waits on disk."""
         with temporary_folder("mhpc-") as folder, writing(folder):
-            _copy(table_of(subject, what), folder)
+            _copy(make_table(subject, what), folder)
             with (folder / "whole").open("rb") as whole:
                 shutil.copyfileobj(whole, file, 1 << 20)
 
@@ -118,11 +118,11 @@ class Spreadsheet(Format):
     """
 
     name: ClassVar[str] = "spreadsheet"
-    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *OF_A_RUN)
+    writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *RUN_CONTENTS)
 
     def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
         """Write a table, its header included, with no cell that can be run."""
-        table = table_of(subject, what)
+        table = make_table(subject, what)
         # The mark of byte order is how spreadsheets know UTF-8.
         with as_text(file, encoding="utf-8-sig") as text:
             write_rows(text, [guarded(name) for name in table.columns], _guarded_rows(table))
