@@ -42,7 +42,9 @@ def test_effects_of_a_method_that_needs_all_are_by_doing_it_again() -> None:
     panel, k = found.panel, GARDEN.locate(["monarda"])[0]
     for voice in explained.labels[0].voices:
         m = panel.sources.positions[voice.source]
-        without = method.consolidate(panel.select_answers(~((panel.instance == 0) & (panel.source == m))))
+        without = method.consolidate(
+            panel.select_answers(~((panel.instance == 0) & (panel.source == m)))
+        )
         expected = dense(found.consolidation.score)[0, k] - dense(without.score)[0, k]
         assert voice.effect == pytest.approx(expected, abs=1e-12)
     assert "anew" in explained.effects

@@ -116,7 +116,11 @@ def survey_votes(
             first_votes=tuple((source, instance) for _, source, instance in labels),
             scope=scope_of(scope, told, sources),
         )
-        return survey if survey.scope == "all" else replace(survey, used_labels=_used_labels(table, survey))
+        return (
+            survey
+            if survey.scope == "all"
+            else replace(survey, used_labels=_used_labels(table, survey))
+        )
 
 
 @contextmanager
