@@ -15,7 +15,7 @@ from benchmarks.environment import write_result
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.paper.render import as_svg, drawing, new_figure
+from mhpc.paper.render import to_svg, drawing, new_figure
 
 BINS = np.linspace(0, 1, 11)
 SETS = ("chexpert", "dog", "birthplaces")
@@ -110,7 +110,7 @@ def diagram(curves: list[dict[str, Any]]) -> str:
         axes.set_xlabel("score")
         axes.set_ylabel("share of labels that are true")
         axes.legend(loc="upper left")
-        return as_svg(figure)
+        return to_svg(figure)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 import mhpc
 from mhpc.encoding.gold import encode_truth
 from mhpc.metrics.ranking import ranking_loss
-from mhpc.paper.render import as_svg, drawing, new_figure
+from mhpc.paper.render import to_svg, drawing, new_figure
 
 ITERATIONS = 8
 SIGMAS = {0.3: "-", 0.03: "--"}
@@ -44,7 +44,7 @@ def main(target: Path) -> None:
             axes.set_xlabel("iteration (0: the first solve)")
             axes.set_ylim(bottom=0)
         spread.legend(*loss.get_legend_handles_labels(), loc="upper right", fontsize=8)
-        target.write_text(as_svg(figure), encoding="utf-8")
+        target.write_text(to_svg(figure), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from mhpc.encoding.gold import encode_truth
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.paper.render import as_svg, drawing, new_figure
+from mhpc.paper.render import to_svg, drawing, new_figure
 
 PHOTOGRAPH = "photo-073"
 LAMBDAS, SIGMAS = np.logspace(-3, 4, 57), np.logspace(-3, 2, 51)
@@ -51,7 +51,7 @@ def main(target: Path) -> None:
         figure.axes[0].set_ylabel(f"score of a label said of {PHOTOGRAPH}")
         figure.axes[2].set_ylabel("ranking loss, most specific truth")
         figure.axes[1].legend(loc="upper right", fontsize=8)
-        target.write_text(as_svg(figure), encoding="utf-8")
+        target.write_text(to_svg(figure), encoding="utf-8")
 
 
 def solved(panel: Panel, *, lam: float = LAM, sigma: float = SIGMA) -> FloatArray:

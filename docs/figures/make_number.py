@@ -6,7 +6,7 @@ from pathlib import Path
 
 import mhpc
 from mhpc.methods.registry import make_method
-from mhpc.paper.render import as_svg, drawing, label_axes, log_scale, new_figure, style
+from mhpc.paper.render import to_svg, drawing, label_axes, log_scale, new_figure, style
 
 NUMBERS = (1, 2, 4, 8, 12)
 SEEDS = range(2)
@@ -31,7 +31,7 @@ def main(target: Path) -> None:
         log_scale(axes)
         label_axes(axes, x="sources that answer every photograph", metric="ranking_loss")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
-        target.write_text(as_svg(figure), encoding="utf-8")
+        target.write_text(to_svg(figure), encoding="utf-8")
 
 
 def loss(name: str, number: int) -> float:

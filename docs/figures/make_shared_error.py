@@ -15,7 +15,7 @@ import mhpc
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import dense
-from mhpc.paper.render import as_svg, drawing, new_figure, style
+from mhpc.paper.render import to_svg, drawing, new_figure, style
 
 SOURCES = 8
 MISLED = (0, 2, 4, 5, 6, 8)
@@ -42,7 +42,7 @@ def main(target: Path) -> None:
             axes.set_xticks(range(0, SOURCES + 1, 2))
             axes.set_xlabel(f"sources that make the error, of {SOURCES}")
         figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-        target.write_text(as_svg(figure), encoding="utf-8")
+        target.write_text(to_svg(figure), encoding="utf-8")
 
 
 def outcome(name: str, misled: int) -> tuple[float, float]:

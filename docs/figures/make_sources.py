@@ -9,7 +9,7 @@ import mhpc
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import dense
-from mhpc.paper.render import as_svg, drawing, new_figure
+from mhpc.paper.render import to_svg, drawing, new_figure
 from mhpc.result import Result
 
 COLOURS = {"accurate": "#2a6f4e", "vague": "#c9a227", "wrong": "#b0521b"}
@@ -36,7 +36,7 @@ def main(target: Path) -> None:
         axes.set_xlabel("share of a person's most specific labels (answers in brackets)")
         axes.grid(visible=False)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-        target.write_text(as_svg(figure), encoding="utf-8")
+        target.write_text(to_svg(figure), encoding="utf-8")
 
 
 def truly_wrong(result: Result, garden: Dataset) -> dict[str, float]:

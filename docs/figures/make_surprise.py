@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import mhpc
-from mhpc.paper.render import as_svg, drawing, log_scale, new_figure, style
+from mhpc.paper.render import to_svg, drawing, log_scale, new_figure, style
 
 METHODS = (
     "sa", "wa", "majority", "inat", "dawid-skene", "one-truth", "mlcm", "mhpc", "cross-source",
@@ -35,7 +35,7 @@ def main(target: Path) -> None:
         axes.set_xlabel("surprise at hidden answers: judged without truth")
         axes.set_ylabel("ranking loss, by the truth")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
-        target.write_text(as_svg(figure), encoding="utf-8")
+        target.write_text(to_svg(figure), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def test_what_came_of_it_can_be_had_as_json(mhpc: Mhpc, data: Path, tmp_path: Pa
     args = ("reproduce", "methods", "--data", data, "-o", tmp_path / "out", "--seeds", 1, "--json")
     (found,) = json.loads(mhpc(*args).stdout)
     assert found["name"] == "methods"
-    assert found["account"]["findings"]
+    assert found["report"]["findings"]
 
 
 @pytest.mark.parametrize(

@@ -13,24 +13,20 @@ import pytest
 from mhpc.errors import MissingExtraError, OutputExistsError, ParameterError
 from mhpc.methods.registry import METHODS
 from mhpc.paper import run
+from mhpc.paper.cells import Cell, Measured, Record, Task, measure
 from mhpc.paper.convergence import Convergence
-from mhpc.paper.harness import (
+from mhpc.paper.experiment import (
     COLUMNS,
     METRIC_ORDER,
-    Cell,
     Experiment,
-    Measured,
-    Record,
-    Task,
-    measure,
-    printed,
+    format_published,
+    format_value,
     select,
-    shown,
 )
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
 from mhpc.paper.render import style
-from mhpc.paper.run import EXPERIMENTS, experiments_named, reproduce
+from mhpc.paper.run import EXPERIMENTS, reproduce, select_experiments
 from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
 from mhpc.paper.strength import Strength
@@ -59,7 +55,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Any:
         return ((at, work(item)) for at, item in enumerate(items))
 
-    monkeypatch.setattr("mhpc.paper.harness.in_workers", here)
+    monkeypatch.setattr("mhpc.paper.cells.process_map", here)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -89,7 +85,7 @@ def test_an_experiment_writes_a_table_a_figure_and_a_page(
     ) == len(rows)
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / f"{name}.html").read_text()
-    assert all(escape(finding) in page for finding in done.account.findings)
+    assert all(escape(finding) in page for finding in done.report.findings)
     # Nothing is asked of the network, whatever opens the page.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
     assert f'href="{name}.html"' in (out / "index.html").read_text()
@@ -101,11 +97,11 @@ def test_published_figures_stand_beside_ours_and_are_not_taken_for_them(
 ) -> None:
     reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(2))
     rows = table(tmp_path / "out" / "sources.csv")
-    printed = {
+    format_published = {
         (row["sources"], row["metric"]): float(row["published"]) for row in rows if row["published"]
     }
-    assert printed["3", "coverage_error"] == 102.949
-    assert len(printed) == 9
+    assert format_published["3", "coverage_error"] == 102.949
+    assert len(format_published) == 9
     assert all(
         (row["method"], row["view"]) == ("mhpc", "specific") for row in rows if row["published"]
     )
@@ -126,7 +122,7 @@ def test_finished_cells_are_kept_and_not_done_again(
         done.append(task)
         return measure(task)
 
-    monkeypatch.setattr("mhpc.paper.harness.measure", counted)
+    monkeypatch.setattr("mhpc.paper.cells.measure", counted)
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         reproduce([SMALL["sources"]()], out, data=data, seeds=range(2))
@@ -182,18 +178,21 @@ def test_what_figures_need_is_missed_before_the_work(
         raise AssertionError("it is begun")
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr(run, "measured_cells", begun)
+    monkeypatch.setattr(run, "measure_cells", begun)
     with pytest.raises(MissingExtraError, match=r"pip install 'mhpc\[report\]'"):
-        run.reproduce(run.experiments_named(["sources"]), tmp_path / "out")
+        run.reproduce(run.select_experiments(["sources"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_experiments_are_found_by_name() -> None:
-    assert [each.name for each in experiments_named(["lambda", "sources"])] == ["lambda", "sources"]
-    assert [each.name for each in experiments_named([])] == list(EXPERIMENTS)
-    assert [each.name for each in experiments_named(["all"])] == list(EXPERIMENTS)
+    assert [each.name for each in select_experiments(["lambda", "sources"])] == [
+        "lambda",
+        "sources",
+    ]
+    assert [each.name for each in select_experiments([])] == list(EXPERIMENTS)
+    assert [each.name for each in select_experiments(["all"])] == list(EXPERIMENTS)
     with pytest.raises(ParameterError, match="no experiment 'source' .nearest: 'sources'"):
-        experiments_named(["source"])
+        select_experiments(["source"])
 
 
 def test_few_sources_give_the_published_figures(data_folder: Path, tmp_path: Path) -> None:
@@ -203,9 +202,9 @@ def test_few_sources_give_the_published_figures(data_folder: Path, tmp_path: Pat
         for cell in few.cells([0])
     ]
     rows = few.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
-    printed = [row for row in rows if row.published is not None]
-    assert len(printed) == 12
-    for row in printed:
+    format_published = [row for row in rows if row.published is not None]
+    assert len(format_published) == 12
+    for row in format_published:
         assert row.value == pytest.approx(row.published, rel=0.15), row
 
 
@@ -221,7 +220,7 @@ def test_the_page_of_the_docs_shows_what_the_command_gives(data_folder: Path) ->
         text
         for metric in METRIC_ORDER
         for found in select(rows, view="specific", metric=metric)
-        for text in (printed(found.published), shown(metric, found.value))
+        for text in (format_published(found.published), format_value(metric, found.value))
     ]
     assert f"| 5 | {' | '.join(row)} |" in page
 

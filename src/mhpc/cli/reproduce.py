@@ -53,13 +53,13 @@ def reproduce(
     NAME is sources, convergence, lambda, sensitivity, methods, medical or all, the default. Each
     writes a tidy table NAME.csv, a figure NAME.svg and NAME.png, and a page NAME.html.
     """
-    from mhpc.paper.run import experiments_named
+    from mhpc.paper.run import select_experiments
     from mhpc.paper.run import reproduce as run
     from mhpc.system.parallel import core_count
 
     with StderrProgress(show_progress) as progress:
         done = run(
-            experiments_named(names), output, data=data, seeds=range(seed, seed + seeds),
+            select_experiments(names), output, data=data, seeds=range(seed, seed + seeds),
             jobs=jobs or core_count(), progress=progress,
         )  # fmt: skip
     show(done, lambda found: _told(found, output), as_json=as_json)
@@ -68,7 +68,7 @@ def reproduce(
 def _told(done: "list[Reproduced]", output: Path) -> str:
     parts = []
     for each in done:
-        findings = "\n".join(f"- {finding}" for finding in each.account.findings)
+        findings = "\n".join(f"- {finding}" for finding in each.report.findings)
         files = ", ".join(each.files)
         parts.append(f"{each.title}\n{findings}\n{files} in {output}/\n")
     return "\n".join(parts)

@@ -6,23 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mhpc.datasets.yeast import YEAST, largest_split
 from mhpc.errors import pluralize
-from mhpc.paper.harness import (
-    METRIC_ORDER,
-    VIEWS,
-    Cell,
-    Measured,
-    Row,
-    Variant,
-    YeastVotes,
-    only,
-    select,
-    shown,
-    tabulate,
-)
+from mhpc.paper.cells import VIEWS, Cell, Measured, Variant, YeastVotes
+from mhpc.paper.experiment import METRIC_ORDER, Row, format_value, only, select, tabulate
 from mhpc.paper.published import published, published_lambda
 from mhpc.paper.render import (
     METRIC_NAMES,
-    Account,
+    ExperimentReport,
     Table,
     label_axes,
     legend_below,
@@ -38,19 +27,19 @@ SMALL_SIGMA = 0.01
 
 @dataclass(frozen=True)
 class Convergence:
-    """The metrics and the spread after every iteration, for the paper's update and the anchored."""
+    """The metrics and the spread after every iteration, for two update rules."""
 
     name: ClassVar[str] = "convergence"
     title: ClassVar[str] = "Convergence: the metrics after every iteration"
     figure_text: ClassVar[str] = (
         "Ranking loss, micro-AUC, coverage error and the spread between instances against the "
-        "iteration, a line a data set, a column an update rule"
+        "iteration: one line per data set, one column per update rule"
     )
 
     sets: tuple[str, ...] = YEAST
     sources: int = 4
     iterations: int = 10
-    most_seeds: int = 3
+    max_seeds: int = 3
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every set and seed."""
@@ -61,11 +50,11 @@ class Convergence:
                 every_iteration=True,
             )
             for name in self.sets
-            for seed in seeds[: self.most_seeds]
+            for seed in seeds[: self.max_seeds]
         ]
 
     def _updates(self, set_: str) -> tuple[Variant, ...]:
-        # Neither stops early: what comes after is the point.
+        # No early stopping: the later iterations are the point.
         common = (("lam", published_lambda(set_)), ("tol", 0.0), ("max_iter", self.iterations))
         previous = (*common, ("anchor", "previous"), ("average", "all-sources"))
         return (
@@ -78,7 +67,7 @@ class Convergence:
         )  # fmt: skip
 
     def rows(self, measured: Sequence[Measured]) -> list[Row]:
-        """Return the table, with the spread and the change of each iteration beside."""
+        """Return the table, with the spread and the change of each iteration."""
         rows = tabulate(measured, lambda cell, record: {"iteration": record["iteration"]})
         beside = {}
         for name in ("spread", "change"):
@@ -105,7 +94,7 @@ class Convergence:
         ]  # fmt: skip
 
     def draw(self, rows: Sequence[Row]) -> "Figure":
-        """Draw a column an update rule, a row a metric, the spread below."""
+        """Draw one column per update rule and one row per metric, the spread last."""
         updates = list(dict.fromkeys(row.method for row in rows))
         figure = new_figure(len(METRIC_ORDER) + 1, len(updates), height=9)
         for column, update in enumerate(updates):
@@ -127,15 +116,15 @@ class Convergence:
                     label_axes(axes, x="iteration", metric=metric)
                 else:
                     axes.set_xlabel("iteration")
-                    axes.set_ylabel("spread between instances\n(1: as the votes, 0: all alike)")
+                    axes.set_ylabel("spread between instances\n(1: as in the votes, 0: all equal)")
                 if line == 0:
                     axes.set_title(update.removeprefix("mhpc, "))
         _share_scales(figure, len(METRIC_ORDER) + 1, len(updates))
         legend_below(figure, figure.axes[0], columns=8)
         return figure
 
-    def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
-        """Say whether iterating helps."""
+    def report(self, rows: Sequence[Row], measured: Sequence[Measured]) -> ExperimentReport:
+        """Report whether iterating helps."""
         settings = published()["settings"]
         seeds = len(rows[0].values)
         setting = (
@@ -148,7 +137,7 @@ class Convergence:
             "expr is its test split (the archive has no train split); its genes have the labels "
             "of gasch2."
         )
-        return Account(setting, self._findings(rows), self._tables(rows))
+        return ExperimentReport(setting, self._findings(rows), self._tables(rows))
 
     def _findings(self, rows: Sequence[Row]) -> list[str]:
         updates = list(dict.fromkeys(row.method for row in rows))
@@ -166,7 +155,7 @@ class Convergence:
         best = min(range(len(losses)), key=losses.__getitem__)
         last = self.iterations
         direction = (
-            "settles" if abs(losses[last] / losses[0] - 1) < 0.05
+            "converges" if abs(losses[last] / losses[0] - 1) < 0.05
             else "gets worse" if losses[last] > losses[0]
             else "improves"
         )  # fmt: skip
@@ -186,7 +175,7 @@ class Convergence:
                     [
                         name,
                         *(
-                            shown(metric, only(
+                            format_value(metric, only(
                                 rows, set=name, method=update, view=view, metric=metric,
                                 iteration=at,
                             ).value)

@@ -4,28 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mhpc.paper.harness import (
+from mhpc.paper.cells import VIEWS, Cell, DepartmentVotes, Measured
+from mhpc.paper.experiment import (
     COMPARED,
     METRIC_ORDER,
-    PAPERS_METHODS,
-    VIEWS,
-    Cell,
-    DepartmentVotes,
-    Measured,
+    PAPER_METHODS,
     Row,
     all_methods,
+    count_seeds,
+    describe_votes,
+    format_mean,
+    format_published,
     only,
-    printed,
-    profile_sources,
     ranks,
-    seeds_of,
     select,
     tabulate,
-    with_sd,
 )
 from mhpc.paper.published import published, published_lambda
 from mhpc.paper.render import (
-    Account,
+    ExperimentReport,
     Table,
     label_axes,
     legend_below,
@@ -58,7 +55,7 @@ class Medical:
 
     @property
     def departments(self) -> dict[str, Department]:
-        """The stand-in of each medical set, as many labels as its published figures suggest.
+        """The stand-in of each medical set, with as many labels as its published figures suggest.
 
         Under plain averaging a true label that no doctor named ties with all others that nobody
         named, at the end of the ranking. It then costs about all of its pairs in ranking loss
@@ -80,7 +77,7 @@ class Medical:
 
     @property
     def stand_ins(self) -> dict[str, str]:
-        """What the departments are called here, so that nobody takes them for the originals."""
+        """Names of the departments that nobody takes for the originals."""
         return {name: f"stand-in {at + 1}" for at, name in enumerate(self.departments)}
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
@@ -99,11 +96,11 @@ class Medical:
         """Draw the published table above and ours, in both views, below."""
         figure = new_figure(1 + len(VIEWS), len(METRIC_ORDER), height=7.6)
         for column, metric in enumerate(METRIC_ORDER):
-            printed = {
+            format_published = {
                 method: [(_printed(name, method)[metric], None) for name in self.departments]
-                for method in PAPERS_METHODS
+                for method in PAPER_METHODS
             }
-            plot_side_by_side(figure.axes[column], list(self.departments), printed)
+            plot_side_by_side(figure.axes[column], list(self.departments), format_published)
             label_axes(figure.axes[column], x="", metric=metric)
             figure.axes[column].set_title("published")
             for line, view in enumerate(VIEWS, start=1):
@@ -122,9 +119,9 @@ class Medical:
         legend_below(figure, figure.axes[len(METRIC_ORDER)])
         return figure
 
-    def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
-        """Say what is alike in kind."""
-        facts = {name: profile_sources(measured, name) for name in self.stand_ins.values()}
+    def report(self, rows: Sequence[Row], measured: Sequence[Measured]) -> ExperimentReport:
+        """Report what the stand-in and the published figures have in common."""
+        facts = {name: describe_votes(measured, name) for name in self.stand_ins.values()}
         given = [fact["share_of_labels_given"] for fact in facts.values()]
         per_answer = [fact["labels_per_answer"] for fact in facts.values()]
         true = [fact["true_labels"] for fact in facts.values()]
@@ -134,35 +131,35 @@ class Medical:
             f"{self.patients} patients and a hierarchy of three levels, as "
             "many labels as the published figures of sa suggest (coverage error divided by "
             f"ranking loss); doctors answer few patients, with {_mean(per_answer):.2f} labels "
-            f"an answer, so that {100 * _mean(given):.4f} % of the cube of patients, doctors "
+            f"per answer, so that {100 * _mean(given):.4f} % of the cube of patients, doctors "
             f"and labels is filled (published: about "
             f"{published()['medical']['labels_per_answer']:g} and "
             f"{100 * published()['medical']['share_of_labels_given']:.4f} %); patients have "
             f"{_mean(true):.1f} diseases, more than any doctor names. lambda = "
             f"{published_lambda('medical'):g} as in the paper, sigma = 0.3; means over "
-            f"{seeds_of(rows)}. The last published set is printed as MED.7."
+            f"{count_seeds(rows)}. The last published set is printed as MED.7."
         )
         tables = [self._sizes(facts)]
         tables += [self._ours(rows, view) for view in VIEWS]
         tables.append(self._published())
-        return Account(setting, self._findings(rows), tables)
+        return ExperimentReport(setting, self._findings(rows), tables)
 
     def _findings(self, rows: Sequence[Row]) -> list[str]:
-        printed = {
+        format_published = {
             method: _mean([
                 float(_printed(name, method)["ranks"][metric])
                 for name in self.departments for metric in METRIC_ORDER
             ])
-            for method in PAPERS_METHODS
+            for method in PAPER_METHODS
         }  # fmt: skip
-        findings = [f"Mean rank over sets and metrics, published: {_in_order(printed)}."]
+        findings = [f"Mean rank over sets and metrics, published: {_in_order(format_published)}."]
         for view in VIEWS:
             ours = {
                 method: _mean([
-                    float(self._ranks(rows, name, view, metric, PAPERS_METHODS)[method])
+                    float(self._ranks(rows, name, view, metric, PAPER_METHODS)[method])
                     for name in self.stand_ins.values() for metric in METRIC_ORDER
                 ])
-                for method in PAPERS_METHODS
+                for method in PAPER_METHODS
             }  # fmt: skip
             findings.append(
                 f"Mean rank of the same methods on the stand-in, {view} truth: {_in_order(ours)}."
@@ -172,15 +169,15 @@ class Medical:
                 only(rows, set=name, method=method, view="specific", metric="ranking_loss").value
                 for name in self.stand_ins.values()
             ])
-            for method in PAPERS_METHODS
+            for method in PAPER_METHODS
         }  # fmt: skip
         smooth = min(worst["mlcm"], worst["mpc-u"], worst["mhpc"])
         findings.append(
-            "Alike in kind: averages cannot rank what no doctor named (ranking loss "
-            f"{worst['sa']:.3f} for sa), methods that look at similar patients can "
+            "In common: averages cannot rank what no doctor named (ranking loss "
+            f"{worst['sa']:.3f} for sa), methods that use similar patients can "
             f"({smooth:.3f} for the best of mlcm, mpc-u and mhpc)."
             if smooth < worst["sa"]
-            else "Not alike: here averaging is not beaten by methods that look at similar patients."
+            else "Different: here averaging is not beaten by methods that use similar patients."
         )
         gap = abs(worst["mhpc"] - worst["mpc-u"])
         findings.append(
@@ -209,8 +206,8 @@ class Medical:
     def _sizes(self, facts: dict[str, dict[str, float]]) -> Table:
         return Table(
             "The departments, mean over seeds",
-            ["set", "labels", "doctors", "answers", "labels an answer", "cube filled, %",
-             "diseases a patient"],
+            ["set", "labels", "doctors", "answers", "labels per answer", "cube filled, %",
+             "diseases per patient"],
             [
                 [
                     name, f"{fact['labels']:.0f}", f"{fact['sources']:.0f}",
@@ -232,7 +229,7 @@ class Medical:
                 cells = [name, method]
                 for metric in METRIC_ORDER:
                     row = only(rows, set=name, method=method, view=view, metric=metric)
-                    cells.append(f"{with_sd(row)} ({by_metric[metric][method]})")
+                    cells.append(f"{format_mean(row)} ({by_metric[metric][method]})")
                 lines.append(cells)
         return Table(f"On the stand-in, {view} truth", ["set", "method", *METRIC_ORDER], lines)
 
@@ -241,10 +238,13 @@ class Medical:
             [
                 name,
                 method,
-                *(f"{printed(row[metric])} ({row['ranks'][metric]})" for metric in METRIC_ORDER),
+                *(
+                    f"{format_published(row[metric])} ({row['ranks'][metric]})"
+                    for metric in METRIC_ORDER
+                ),
             ]
             for name in self.departments
-            for method in PAPERS_METHODS
+            for method in PAPER_METHODS
             for row in [_printed(name, method)]
         ]
         return Table("As published, ranks as printed", ["set", "method", *METRIC_ORDER], lines)

@@ -5,28 +5,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.datasets.yeast import YEAST, largest_split
-from mhpc.paper.harness import (
+from mhpc.paper.cells import VIEWS, Cell, Measured, YeastVotes
+from mhpc.paper.experiment import (
     COMPARED,
     METRIC_ORDER,
-    VIEWS,
-    Cell,
-    Measured,
     Row,
-    YeastVotes,
     all_methods,
     better,
+    count_seeds,
+    format_mean,
+    format_value,
     only,
     ranks,
-    seeds_of,
     select,
-    shown,
     tabulate,
-    with_sd,
 )
 from mhpc.paper.published import published
 from mhpc.paper.render import (
     PUBLISHED_STYLE,
-    Account,
+    ExperimentReport,
     Table,
     label_axes,
     legend_below,
@@ -79,13 +76,15 @@ class Methods:
                 for method in COMPARED
             }
             plot_side_by_side(axes, self.sets, series)
-            printed = [
+            format_published = [
                 (self.sets.index(row.set), row.published)
                 for row in select(rows, view=view, metric=metric)
                 if row.published is not None
             ]
-            if printed:
-                axes.plot(*zip(*printed, strict=True), label="mhpc, published", **PUBLISHED_STYLE)
+            if format_published:
+                axes.plot(
+                    *zip(*format_published, strict=True), label="mhpc, published", **PUBLISHED_STYLE
+                )
             if metric != "micro_auc":
                 log_scale(axes)
             label_axes(axes, x="", metric=metric)
@@ -93,21 +92,21 @@ class Methods:
         legend_below(figure, figure.axes[0])
         return figure
 
-    def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
-        """Say how the methods rank, and whether the difference is more than chance."""
+    def report(self, rows: Sequence[Row], measured: Sequence[Measured]) -> ExperimentReport:
+        """Report how the methods rank, and whether differences exceed chance."""
         settings = published()["settings"]
         setting = (
             f"Eight yeast sets, {self.sources} sources generated with alpha_vague = "
             f"{settings['alpha_vague']:g} and alpha_noise = {settings['alpha_noise']:g}, the "
             f"paper's lambda for each set, sigma = 0.3; mean ± standard deviation over "
-            f"{seeds_of(rows)}, the rank in brackets. The paper prints such a table "
-            "for its medical data only; of these sets it prints mhpc on cellcycle. expr is its "
-            "test split, and its genes have the labels of gasch2, so the sets are not eight "
+            f"{count_seeds(rows)}, the rank in brackets. The paper prints such a table "
+            "for its medical data only; of these sets it prints only mhpc on cellcycle. expr "
+            "is its test split, and its genes have the labels of gasch2, so the sets are not eight "
             "independent draws: read the paired test as a summary, not as proof."
         )
         tables = [self._table(rows, view, metric) for view in VIEWS for metric in METRIC_ORDER]
         tables.append(self._tests(rows))
-        return Account(setting, self._findings(rows), tables)
+        return ExperimentReport(setting, self._findings(rows), tables)
 
     def _findings(self, rows: Sequence[Row]) -> list[str]:
         findings = []
@@ -126,7 +125,7 @@ class Methods:
             )
         return findings + [
             f"Ranking loss of mhpc on {row.set}: {row.published:.3f} as published, here "
-            f"{with_sd(row)}."
+            f"{format_mean(row)}."
             for row in rows
             if row.published is not None and row.metric == "ranking_loss"
         ]
@@ -146,7 +145,7 @@ class Methods:
             cells = [name]
             for method in COMPARED:
                 row = only(rows, set=name, method=method, view=view, metric=metric)
-                cells.append(f"{with_sd(row)} ({rank[method]})")
+                cells.append(f"{format_mean(row)} ({rank[method]})")
                 total[method] += rank[method]
             lines.append(cells)
         means = [f"({total[method] / len(self.sets):.1f})" for method in COMPARED]
@@ -171,7 +170,7 @@ class Methods:
                     p = 1.0 if same else float(wilcoxon(ours, theirs).pvalue)
                     gap = sum(a - b for a, b in pairs) / len(pairs)
                     lines.append(
-                        [other, view, metric, f"{wins} of {len(pairs)}", shown(metric, gap),
+                        [other, view, metric, f"{wins} of {len(pairs)}", format_value(metric, gap),
                          f"{p:.3f}"]
                     )  # fmt: skip
         return Table(

@@ -1,4 +1,4 @@
-"""Figures and pages."""
+"""Figures and HTML pages of the experiments."""
 
 import base64
 import io
@@ -20,7 +20,7 @@ METRIC_NAMES = {
     "micro_auc": "micro-AUC",
     "coverage_error": "coverage error (labels)",
 }
-"""What axes call the metrics, with their unit where they have one."""
+"""Axis labels of the metrics, with units."""
 
 BETTER = {"ranking_loss": "lower", "micro_auc": "higher", "coverage_error": "lower"}
 
@@ -28,13 +28,13 @@ PUBLISHED_STYLE: dict[str, Any] = {
     "color": "black", "linestyle": "none", "marker": "x", "markersize": 7, "markeredgewidth": 1.8,
     "zorder": 5,
 }  # fmt: skip
-"""Crosses for what the paper printed."""
+"""Crosses for published figures."""
 
-# Colours from dark to light, so that they stay apart in greyscale; marks and dashes tell as well.
+# Colours from dark to light, so that they differ in greyscale; marks and dashes differ too.
 _COLOURS = ("#00204c", "#7a1f3d", "#2a6f4e", "#b0521b", "#3f6fb5", "#8a8a00", "#9a6fb0", "#4fb0a5")
 _MARKS = "osD^vP*X<>hd"
 _HOLLOW = ("sa", "mpc-u")
-"""Methods that often lie below another: a larger, hollow mark still shows."""
+"""Methods often covered by another one: a larger, hollow mark remains visible."""
 _DASHES = ("-", "--", "-.", ":")
 
 _SETTINGS: dict[Any, Any] = {
@@ -57,7 +57,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw in our style; text takes its size from the settings of the moment it is made."""
+    """Draw in our style; Matplotlib reads text sizes when a text is created."""
     check_matplotlib()
     import matplotlib
 
@@ -66,9 +66,9 @@ def drawing() -> Iterator[None]:
 
 
 def check_matplotlib() -> None:
-    """Refuse where no figure can be drawn; best called before the work that figures show."""
+    """Raise if Matplotlib is missing; call this before the work that figures show."""
     try:
-        import matplotlib  # noqa: F401 - whether it is there is all that is asked
+        import matplotlib  # noqa: F401 - only its presence matters
     except ImportError:
         raise MissingExtraError(
             "figures need the package matplotlib; pip install 'mhpc[report]'"
@@ -85,13 +85,13 @@ def new_figure(rows: int, columns: int, *, width: float = 9.0, height: float) ->
 
 
 def style(name: str, names: Iterable[str] = METHODS) -> dict[str, Any]:
-    """Return colour, mark and dash of a line: always the same for a registered method."""
+    """Return the colour, mark and dash of a line; a registered method always has the same."""
     known = [*METHODS, *(other for other in names if other not in METHODS)]
-    at = known.index(name)
+    position = known.index(name)
     return {
-        "color": _COLOURS[at % len(_COLOURS)],
-        "marker": _MARKS[at % len(_MARKS)],
-        "linestyle": _DASHES[at % len(_DASHES)],
+        "color": _COLOURS[position % len(_COLOURS)],
+        "marker": _MARKS[position % len(_MARKS)],
+        "linestyle": _DASHES[position % len(_DASHES)],
         **({"fillstyle": "none", "markersize": 7.5} if name in _HOLLOW else {}),
     }
 
@@ -101,7 +101,7 @@ def plot_side_by_side(
     names: Sequence[str],
     series: Mapping[str, Sequence[tuple[float, float | None]]],
 ) -> None:
-    """Draw a mark for every method at every name, with its standard deviation."""
+    """Draw one mark per method at every name, with its standard deviation."""
     step = 0.7 / len(series)
     for n, (method, points) in enumerate(series.items()):
         offset = (n - (len(series) - 1) / 2) * step
@@ -118,7 +118,7 @@ def plot_side_by_side(
 
 
 def log_scale(axes: "Axes") -> None:
-    """Make the vertical axis logarithmic, its ticks written as plain numbers."""
+    """Make the vertical axis logarithmic, with plain numbers as ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -128,20 +128,20 @@ def log_scale(axes: "Axes") -> None:
 
 
 def label_axes(axes: "Axes", *, x: str, metric: str) -> None:
-    """Name both axes; which way is better stands beside the metric."""
+    """Label both axes; an arrow beside the metric says which way is better."""
     arrow = "↓" if BETTER[metric] == "lower" else "↑"
     axes.set_xlabel(x)
     axes.set_ylabel(f"{METRIC_NAMES[metric]} {arrow}")
 
 
 def legend_below(figure: "Figure", axes: "Axes", *, columns: int = 6) -> None:
-    """Put one legend under all the axes."""
+    """Put one legend below all axes."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
 
 
-def as_svg(figure: "Figure") -> str:
-    """Return the figure as SVG text that can stand in a page."""
+def to_svg(figure: "Figure") -> str:
+    """Return the figure as SVG that can be embedded in a page."""
     text = io.StringIO()
     with drawing():
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
@@ -149,8 +149,8 @@ def as_svg(figure: "Figure") -> str:
     return "\n".join(line.rstrip() for line in content[content.index("<svg") :].splitlines()) + "\n"
 
 
-def as_png(figure: "Figure") -> bytes:
-    """Return the figure as PNG, fit for print at half a page's width."""
+def to_png(figure: "Figure") -> bytes:
+    """Return the figure as PNG, for print at half a page width."""
     content = io.BytesIO()
     with drawing():
         figure.savefig(content, format="png", dpi=200, metadata={"Software": None})
@@ -178,7 +178,7 @@ footer { margin-top: 2rem; font-size: .85rem; opacity: .8; }
 
 @dataclass(frozen=True)
 class Table:
-    """A small table of text, numbers formatted already."""
+    """A small table of formatted cells."""
 
     caption: str
     header: Sequence[str]
@@ -186,16 +186,18 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Account:
-    """What an experiment has to say: what was done, what came of it, and the figures."""
+class ExperimentReport:
+    """The setting of an experiment, its findings and its tables."""
 
     setting: str
     findings: Sequence[str]
     tables: Sequence[Table]
 
 
-def render_page(*, title: str, account: Account, svg: str, figure_text: str, made_by: str) -> str:
-    """Return the page as HTML that needs nothing else."""
+def render_page(
+    *, title: str, report: ExperimentReport, svg: str, figure_text: str, made_by: str
+) -> str:
+    """Return a self-contained HTML page."""
     picture = base64.b64encode(svg.encode()).decode()
     return "\n".join(
         [
@@ -204,13 +206,13 @@ def render_page(*, title: str, account: Account, svg: str, figure_text: str, mad
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1>",
-            f"<p>{escape(account.setting)}</p>",
+            f"<p>{escape(report.setting)}</p>",
             "<ul>",
-            *(f"<li>{escape(finding)}</li>" for finding in account.findings),
+            *(f"<li>{escape(finding)}</li>" for finding in report.findings),
             "</ul>",
             f'<div class="figure"><img alt="{escape(figure_text)}" '
             f'src="data:image/svg+xml;base64,{picture}"></div>',
-            *(_table(table) for table in account.tables),
+            *(_table(table) for table in report.tables),
             f"<footer>{escape(made_by)}</footer>",
             "</body></html>",
             "",
@@ -219,7 +221,7 @@ def render_page(*, title: str, account: Account, svg: str, figure_text: str, mad
 
 
 def render_index(entries: Sequence[tuple[str, str, str]]) -> str:
-    """Return a page that leads to the others: name, title and first finding of each."""
+    """Return the index page: name, title and first finding of each experiment."""
     items = [
         f'<li><a href="{escape(name)}.html">{escape(title)}</a>: {escape(finding)} '
         f'(<a href="{escape(name)}.csv">table</a>, <a href="{escape(name)}.svg">figure</a>)</li>'

@@ -1,4 +1,4 @@
-"""Run experiments into a folder: tables, figures, pages."""
+"""Run experiments and write their tables, figures and pages to a folder."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -7,19 +7,20 @@ from importlib.metadata import version
 from pathlib import Path
 
 from mhpc.errors import OutputExistsError, ParameterError, suggest
+from mhpc.paper.cells import Measured, ResultCache, measure_cells
 from mhpc.paper.convergence import Convergence
-from mhpc.paper.harness import Experiment, Measured, ResultCache, as_csv, measured_cells
+from mhpc.paper.experiment import Experiment, to_csv
 from mhpc.paper.medical import Medical
 from mhpc.paper.methods import Methods
 from mhpc.paper.published import published
 from mhpc.paper.render import (
-    Account,
-    as_png,
-    as_svg,
+    ExperimentReport,
     check_matplotlib,
     drawing,
     render_index,
     render_page,
+    to_png,
+    to_svg,
 )
 from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
@@ -33,16 +34,16 @@ EXPERIMENTS: dict[str, type[Experiment]] = {
 }
 
 CELLS = "cells"
-"""The folder in an output that keeps finished cells, and by which an output is known."""
+"""The subfolder of finished cells, which also identifies a folder as an output."""
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """An experiment that was run, and what it says."""
+    """An experiment that was run, its report and its files."""
 
     name: str
     title: str
-    account: Account
+    report: ExperimentReport
     files: Sequence[str]
 
 
@@ -55,41 +56,41 @@ def reproduce(
     jobs: int = 1,
     progress: Progress = silent,
 ) -> list[Reproduced]:
-    """Run experiments and write what comes of them.
+    """Run experiments and write tables, figures and pages.
 
     Parameters
     ----------
     experiments : sequence of Experiment
         What to run, in this order.
     output : path
-        A folder for tables, figures and pages. Finished cells are kept in it: the same call
-        goes on where an interrupted one was.
+        The folder for tables, figures and pages. Finished cells are kept in it, so that the
+        same call resumes an interrupted one.
     data : path, optional
         Where the public data sets are; see `mhpc.datasets.yeast.load_yeast`.
     seeds : sequence of int
-        One run of each cell a seed.
+        One run of each cell per seed.
     jobs : int
         Processes; the figures do not depend on it.
     progress : callable
-        Told how far the work is.
+        Called with the stage and how much of it is done.
     """
     check_own_folder(output)
     check_matplotlib()
-    kept = ResultCache(output / CELLS)
+    cache = ResultCache(output / CELLS)
     done = []
     for experiment in experiments:
-        measured = measured_cells(
-            experiment.cells(seeds), kept,
+        measured = measure_cells(
+            experiment.cells(seeds), cache,
             data=data, jobs=jobs, stage=experiment.name, progress=progress,
         )  # fmt: skip
         progress(f"{experiment.name}: writing", 0, 0)
-        done.append(_written(experiment, measured, output, len(seeds)))
-    _put(output, {"index.html": render_index(_entries(output, done))})
+        done.append(_write_experiment(experiment, measured, output, len(seeds)))
+    _write_files(output, {"index.html": render_index(_entries(output, done))})
     return done
 
 
-def experiments_named(names: Sequence[str]) -> list[Experiment]:
-    """Return experiments by name; no name, or ``all``, is all of them."""
+def select_experiments(names: Sequence[str]) -> list[Experiment]:
+    """Return experiments by name; no name, or ``all``, selects all of them."""
     for name in names:
         if name != "all" and name not in EXPERIMENTS:
             raise ParameterError(
@@ -101,54 +102,54 @@ def experiments_named(names: Sequence[str]) -> list[Experiment]:
 
 
 def check_own_folder(output: Path) -> None:
-    """Refuse a folder that is not an earlier output of this, before any work is done for it."""
+    """Raise if the folder exists and is not an earlier output, before any work is done."""
     if output.is_dir() and (not any(output.iterdir()) or (output / CELLS).is_dir()):
         return
     if output.exists():
         raise OutputExistsError(
-            f"{output} is there already and is not an output of reproduce (it has no folder "
-            f"{CELLS!r}); choose another"
+            f"{output} exists and is not an output of reproduce (it has no folder {CELLS!r}); "
+            "choose another folder"
         )
     check_writable(output)
 
 
-def _written(
+def _write_experiment(
     experiment: Experiment, measured: Sequence[Measured], output: Path, seeds: int
 ) -> Reproduced:
     name, rows = experiment.name, experiment.rows(measured)
-    account = experiment.tell(rows, measured)
+    report = experiment.report(rows, measured)
     with drawing():
         figure = experiment.draw(rows)
-    svg = as_svg(figure)
+    svg = to_svg(figure)
     page = render_page(
-        title=experiment.title, account=account, svg=svg, figure_text=experiment.figure_text,
+        title=experiment.title, report=report, svg=svg, figure_text=experiment.figure_text,
         made_by=_made_by(name, seeds),
     )  # fmt: skip
     contents: dict[str, str | bytes] = {
-        f"{name}.csv": as_csv(rows),
+        f"{name}.csv": to_csv(rows),
         f"{name}.svg": svg,
-        f"{name}.png": as_png(figure),
+        f"{name}.png": to_png(figure),
         f"{name}.html": page,
     }
-    _put(output, contents)
-    return Reproduced(name, experiment.title, account, list(contents))
+    _write_files(output, contents)
+    return Reproduced(name, experiment.title, report, list(contents))
 
 
-def _put(output: Path, contents: Mapping[str, str | bytes]) -> None:
-    """Write files that appear whole or not at all."""
-    with temporary_folder(".writing-", inside=output) as beside:
+def _write_files(output: Path, contents: Mapping[str, str | bytes]) -> None:
+    """Write each file atomically."""
+    with temporary_folder(".writing-", inside=output) as folder:
         for name, content in contents.items():
             bits = content.encode() if isinstance(content, str) else content
-            (beside / name).write_bytes(bits)
+            (folder / name).write_bytes(bits)
         for name in contents:
-            (beside / name).replace(output / name)
+            (folder / name).replace(output / name)
 
 
 def _entries(output: Path, done: Sequence[Reproduced]) -> list[tuple[str, str, str]]:
-    """Return name, title and first finding of whatever has a page in the folder."""
-    said = {each.name: each.account.findings[0] for each in done}
+    """Return the name, title and first finding of every experiment with a page."""
+    first_finding = {result.name: result.report.findings[0] for result in done}
     return [
-        (name, experiment.title, said.get(name, ""))
+        (name, experiment.title, first_finding.get(name, ""))
         for name, experiment in EXPERIMENTS.items()
         if (output / f"{name}.html").exists()
     ]

@@ -4,32 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mhpc.paper.harness import (
+from mhpc.paper.cells import VIEWS, Cell, Measured, Variant, YeastVotes
+from mhpc.paper.experiment import (
     COMPARED,
     METRIC_ORDER,
-    PAPERS_METHODS,
-    VIEWS,
-    Cell,
-    Measured,
+    PAPER_METHODS,
     Row,
-    Variant,
-    YeastVotes,
     all_methods,
+    count_seeds,
+    format_mean,
+    format_percent,
+    format_published,
+    format_value,
+    join_words,
     only,
-    percent,
-    printed,
     relative,
-    seeds_of,
     select,
-    shown,
     tabulate,
-    with_sd,
-    words,
 )
 from mhpc.paper.published import published, published_lambda
 from mhpc.paper.render import (
     PUBLISHED_STYLE,
-    Account,
+    ExperimentReport,
     Table,
     label_axes,
     legend_below,
@@ -42,12 +38,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW = 5
-"""Up to so many sources the published figures and ours are alike."""
+"""Up to this number of sources, our figures agree with the published ones."""
 
 STRONGER = Variant("mhpc, lam=20", "mhpc", (("lam", 20.0),))
-ALIKE = Variant("mhpc, sigma=100", "mhpc", (("sigma", 100.0),))
-"""MHPC smoothed twice as much, and MHPC to which all instances are equally alike: what tells
-where the published figures for many sources come from."""
+UNIFORM = Variant("mhpc, sigma=100", "mhpc", (("sigma", 100.0),))
+"""MHPC with twice the smoothing, and MHPC with nearly equal similarities: they show where the
+published figures for many sources come from."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +59,17 @@ class Sources:
 
     set: str = "cellcycle"
     counts: tuple[int, ...] = (1, 3, 4, 5, 10, 15, 20, 30, 50)
-    most: int = 2
-    """Seeds for methods that are not the paper's: they are beside the point here, and slower."""
+    max_seeds: int = 2
+    """Seeds for methods that are not in the paper; they are slower and not the point here."""
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every number of sources and seed."""
-        every = (*all_methods(self.set), STRONGER, ALIKE)
-        papers = tuple(variant for variant in every if variant.method in PAPERS_METHODS)
+        every = (*all_methods(self.set), STRONGER, UNIFORM)
+        papers = tuple(variant for variant in every if variant.method in PAPER_METHODS)
         return [
-            Cell(YeastVotes(self.set, "train", count, seed), every if at < self.most else papers)
+            Cell(
+                YeastVotes(self.set, "train", count, seed), every if at < self.max_seeds else papers
+            )
             for count in sorted(self.counts, reverse=True)
             for at, seed in enumerate(seeds)
         ]
@@ -109,8 +107,8 @@ class Sources:
         legend_below(figure, figure.axes[0])
         return figure
 
-    def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
-        """Say where the figures agree, and where not and why."""
+    def report(self, rows: Sequence[Row], measured: Sequence[Measured]) -> ExperimentReport:
+        """Report where the figures agree, and where and why they do not."""
         settings = published()["settings"]
         variant = all_methods(self.set)[list(COMPARED).index("mhpc")]
         setting = (
@@ -119,13 +117,13 @@ class Sources:
             f"setting of mhpc for every number of sources: lambda = "
             f"{published_lambda(self.set):g} as in the paper, sigma = {variant.get('sigma'):g} "
             "(the paper gives none; this value gives its figures), anchored to the mean answer. "
-            f"Means over {seeds_of(rows)}, at most {self.most} for methods that are not the "
-            "paper's. The paper's figures are in the specific view: the truth is each gene's most "
-            "specific labels."
+            f"Means over {count_seeds(rows)}, at most {self.max_seeds} for methods that "
+            "are not the paper's. The paper's figures are in the specific view: the truth is each "
+            "gene's most specific labels."
         )
         tables = [self._beside(rows, metric) for metric in METRIC_ORDER]
         tables += [self._all(rows, view, metric) for view in VIEWS for metric in METRIC_ORDER]
-        return Account(setting, self._findings(rows), tables)
+        return ExperimentReport(setting, self._findings(rows), tables)
 
     def _findings(self, rows: Sequence[Row]) -> list[str]:
         known = [row for row in select(rows, method="mhpc") if row.published is not None]
@@ -135,11 +133,11 @@ class Sources:
         if few:
             worst = max(few, key=lambda row: abs(relative(row)))
             findings.append(
-                f"Alike: with {words(str(c) for c in self.counts if c <= FEW)} sources all "
-                f"figures are within {abs(relative(worst)):.0%} of the published ones; the "
+                f"Agreement: with {join_words(str(c) for c in self.counts if c <= FEW)} sources "
+                f"all figures are within {abs(relative(worst)):.0%} of the published ones; the "
                 f"farthest is {worst.metric} with {worst.sources}: "
-                f"{shown(worst.metric, worst.value)} here, "
-                f"{printed(worst.published)} published."
+                f"{format_value(worst.metric, worst.value)} here, "
+                f"{format_published(worst.published)} published."
             )
         if many:
             findings += self._why_many_differ(rows, max(row.sources or 0 for row in many))
@@ -162,20 +160,20 @@ class Sources:
         few = [count for count in self.counts if count <= FEW]
         many = [count for count in self.counts if count > FEW]
         lam = published_lambda(self.set)
-        ours, alike = loss("mhpc", most), loss(ALIKE.label, most)
+        ours, uniform = loss("mhpc", most), loss(UNIFORM.label, most)
         overtaken = [
             count for count in self.counts if loss("sa", count).value < loss("mhpc", count).value
         ]
         return [
-            f"Not alike: the published ranking loss stays at {ours.published:.3f} up to {most} "
-            f"sources, ours goes on falling, to {ours.value:.4f}, and plain averaging goes to "
+            f"Disagreement: the published ranking loss stays at {ours.published:.3f} up to {most} "
+            f"sources, ours keeps falling, to {ours.value:.4f}, and plain averaging goes to "
             f"{loss('sa', most).value:.4f}: generated sources err independently, so nothing in "
             "the votes keeps a method from the truth.",
-            f"Why there is a floor at all: with sigma = 100, where all instances are equally "
-            f"alike, mhpc has {alike.value:.4f} at {most} sources, against {ours.value:.4f}. So "
-            "at the sigma that gives the paper's figures the graph hardly tells instances apart, "
-            "and a score is the share of votes plus lambda times how popular the label is. A "
-            "rare true label stays below popular ones however many sources there are.",
+            f"Why there is a floor: with sigma = 100, where all instances are equally "
+            f"similar, mhpc has {uniform.value:.4f} at {most} sources, against {ours.value:.4f}. "
+            "So at the sigma that gives the paper's figures the graph hardly distinguishes "
+            "instances, and a score is the share of votes plus lambda times the popularity of the label. "
+            "A rare true label stays below popular ones however many sources there are.",
             f"Where the published floor comes from: it is that of a larger lambda. With lambda "
             f"= 20 the ranking loss is never farther from the published one than "
             f"{farthest(STRONGER.label, many)} it, for {many[0]} to {most} sources (lambda = "
@@ -183,7 +181,7 @@ class Sources:
             f"{farthest(STRONGER.label, few)} it (lambda = {lam:g}: {farthest('mhpc', few)}). No "
             "one lambda gives both halves of the published table.",
             f"Plain averaging (sa) has a lower ranking loss than mhpc from "
-            f"{min(overtaken)} sources on."
+            f"{min(overtaken)} sources."
             if overtaken
             else "Plain averaging (sa) never has a lower ranking loss than mhpc.",
         ]
@@ -197,20 +195,21 @@ class Sources:
             known = specific.published
             lines.append(
                 [
-                    str(count), printed(known), with_sd(specific),
-                    "-" if known is None else percent(relative(specific)), with_sd(closed),
+                    str(count), format_published(known), format_mean(specific),
+                    "-" if known is None else format_percent(relative(specific)),
+                    format_mean(closed),
                 ]
             )  # fmt: skip
         header = ["sources", "published", "ours, specific", "difference", "ours, closed"]
         return Table(f"mhpc, {metric}", header, lines)
 
     def _all(self, rows: Sequence[Row], view: str, metric: str) -> Table:
-        methods = [*COMPARED, STRONGER.label, ALIKE.label]
+        methods = [*COMPARED, STRONGER.label, UNIFORM.label]
         lines = [
             [
                 str(count),
                 *(
-                    shown(metric, only(
+                    format_value(metric, only(
                         rows, method=method, sources=count, view=view, metric=metric
                     ).value)
                     for method in methods

@@ -5,26 +5,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from mhpc.datasets.yeast import YEAST
-from mhpc.paper.harness import (
+from mhpc.paper.cells import VIEWS, Cell, Measured, Variant, YeastVotes
+from mhpc.paper.experiment import (
     METRIC_ORDER,
-    VIEWS,
-    Cell,
-    Measured,
     Row,
-    Variant,
-    YeastVotes,
     better,
+    count_seeds,
+    format_value,
+    join_words,
     only,
-    seeds_of,
     select,
-    shown,
     tabulate,
-    words,
 )
 from mhpc.paper.published import published, published_lambda
 from mhpc.paper.render import (
     PUBLISHED_STYLE,
-    Account,
+    ExperimentReport,
     Table,
     label_axes,
     legend_below,
@@ -43,15 +39,15 @@ class Strength:
     name: ClassVar[str] = "lambda"
     title: ClassVar[str] = "Choosing lambda and sigma on the validation splits"
     figure_text: ClassVar[str] = (
-        "Ranking loss, micro-AUC and coverage error against lambda, a line a data set, each at "
-        "the sigma that is best for it; rings mark the chosen lambda, crosses the paper's"
+        "Ranking loss, micro-AUC and coverage error against lambda, one line per data set, each "
+        "at its best sigma; rings mark the chosen lambda, crosses the paper's"
     )
 
     sets: tuple[str, ...] = YEAST
     sources: int = 4
     lambdas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1, 3, 5, 10, 15, 20, 25, 30, 50)
     sigmas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1)
-    most_seeds: int = 3
+    max_seeds: int = 3
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every set, sigma and seed."""
@@ -62,7 +58,7 @@ class Strength:
             )
             for sigma in self.sigmas
             for name in self.sets
-            for seed in seeds[: self.most_seeds]
+            for seed in seeds[: self.max_seeds]
         ]
 
     def rows(self, measured: Sequence[Measured]) -> list[Row]:
@@ -73,7 +69,7 @@ class Strength:
             return {name: variant.get(name) for name in ("lam", "sigma")}
 
         rows = [
-            # Nothing is published of the validation splits.
+            # The paper prints no figures for the validation splits.
             replace(row, published=None)
             for row in sorted(
                 tabulate(measured, axes), key=lambda row: (row.axes["sigma"], row.axes["lam"])
@@ -122,13 +118,13 @@ class Strength:
         legend_below(figure, figure.axes[0], columns=5)
         return figure
 
-    def tell(self, rows: Sequence[Row], measured: Sequence[Measured]) -> Account:
-        """Say which pairs are best, and what the paper's lambda costs."""
+    def report(self, rows: Sequence[Row], measured: Sequence[Measured]) -> ExperimentReport:
+        """Report which pairs are best, and what the paper's lambda costs."""
         settings = published()["settings"]
         setting = (
             f"Validation splits of eight yeast sets, {self.sources} sources generated with "
             f"alpha_vague = {settings['alpha_vague']:g} and alpha_noise = "
-            f"{settings['alpha_noise']:g}, {seeds_of(rows)}; the closed form of mhpc, "
+            f"{settings['alpha_noise']:g}, {count_seeds(rows)}; the closed form of mhpc, "
             "solved once, since iterating from the mean changes little. The paper chose lambda "
             "on these splits and prints the choice, but neither the curve's figures nor any "
             f"sigma; it chose {published()['lambda']['medical']} for its medical data, which are "
@@ -136,7 +132,7 @@ class Strength:
         )
         tables = [self._chosen(rows, view) for view in VIEWS]
         tables += [self._grid(rows, view) for view in VIEWS]
-        return Account(setting, [self._finding(rows, view) for view in VIEWS], tables)
+        return ExperimentReport(setting, [self._finding(rows, view) for view in VIEWS], tables)
 
     def _finding(self, rows: Sequence[Row], view: str) -> str:
         chosen = select(rows, view=view, metric="ranking_loss", chosen=1)
@@ -148,12 +144,12 @@ class Strength:
         sigmas = sorted({f"{row.axes['sigma']:g}" for row in chosen}, key=float)
         edge = min(row.axes["lam"] for row in chosen) == min(self.lambdas)
         same = sum(row.axes["lam"] == published_lambda(row.set) for row in chosen)
-        as_small = ", lambda as small as was tried" if edge else ""
+        as_small = ", the smallest lambda tried" if edge else ""
         return (
-            f"{view} truth: the lowest ranking loss is at lambda {words(lams)} and sigma "
-            f"{words(sigmas)}{as_small}; {same} of {len(chosen)} sets choose the paper's lambda. "
-            f"Against the paper's lambda at sigma 0.3 the chosen pair lowers the ranking loss by "
-            f"{gain / len(chosen):.0%} in the mean."
+            f"{view} truth: the lowest ranking loss is at lambda {join_words(lams)} and sigma "
+            f"{join_words(sigmas)}{as_small}; {same} of {len(chosen)} sets choose the paper's "
+            f"lambda. Against the paper's lambda at sigma 0.3 the chosen pair lowers the ranking "
+            f"loss by {gain / len(chosen):.0%} in the mean."
         )
 
     def _at_papers(self, rows: Sequence[Row], row: Row, sigma: float = 0.3) -> Row:
@@ -169,8 +165,8 @@ class Strength:
             for metric in METRIC_ORDER:
                 row = only(rows, set=name, view=view, metric=metric, chosen=1)
                 cells += [
-                    f"{row.axes['lam']:g}, {row.axes['sigma']:g}", shown(metric, row.value),
-                    shown(metric, self._at_papers(rows, row).value),
+                    f"{row.axes['lam']:g}, {row.axes['sigma']:g}", format_value(metric, row.value),
+                    format_value(metric, self._at_papers(rows, row).value),
                 ]  # fmt: skip
             lines.append(cells)
         header = ["set", "the paper's lambda"]
@@ -181,7 +177,7 @@ class Strength:
     def _grid(self, rows: Sequence[Row], view: str) -> Table:
         def mean(lam: float, sigma: float) -> str:
             of = select(rows, view=view, metric="ranking_loss", lam=lam, sigma=sigma)
-            return shown("ranking_loss", sum(row.value for row in of) / len(of))
+            return format_value("ranking_loss", sum(row.value for row in of) / len(of))
 
         return Table(
             f"Ranking loss, mean of the sets, {view} truth: lambda down, sigma across",
