@@ -15,7 +15,7 @@ from benchmarks.environment import write_result
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.paper.render import to_svg, drawing, new_figure
+from mhpc.paper.render import drawing, new_figure, to_svg
 
 BINS = np.linspace(0, 1, 11)
 SETS = ("chexpert", "dog", "birthplaces")

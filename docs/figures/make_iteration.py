@@ -12,7 +12,7 @@ from typing import Any
 import mhpc
 from mhpc.encoding.gold import encode_truth
 from mhpc.metrics.ranking import ranking_loss
-from mhpc.paper.render import to_svg, drawing, new_figure
+from mhpc.paper.render import drawing, new_figure, to_svg
 
 ITERATIONS = 8
 SIGMAS = {0.3: "-", 0.03: "--"}

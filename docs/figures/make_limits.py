@@ -17,7 +17,7 @@ from mhpc.encoding.gold import encode_truth
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.paper.render import to_svg, drawing, new_figure
+from mhpc.paper.render import drawing, new_figure, to_svg
 
 PHOTOGRAPH = "photo-073"
 LAMBDAS, SIGMAS = np.logspace(-3, 4, 57), np.logspace(-3, 2, 51)

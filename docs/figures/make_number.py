@@ -6,7 +6,7 @@ from pathlib import Path
 
 import mhpc
 from mhpc.methods.registry import make_method
-from mhpc.paper.render import to_svg, drawing, label_axes, log_scale, new_figure, style
+from mhpc.paper.render import drawing, label_axes, log_scale, new_figure, style, to_svg
 
 NUMBERS = (1, 2, 4, 8, 12)
 SEEDS = range(2)

@@ -15,7 +15,7 @@ import mhpc
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import dense
-from mhpc.paper.render import to_svg, drawing, new_figure, style
+from mhpc.paper.render import drawing, new_figure, style, to_svg
 
 SOURCES = 8
 MISLED = (0, 2, 4, 5, 6, 8)

@@ -9,7 +9,7 @@ import mhpc
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import dense
-from mhpc.paper.render import to_svg, drawing, new_figure
+from mhpc.paper.render import drawing, new_figure, to_svg
 from mhpc.result import Result
 
 COLOURS = {"accurate": "#2a6f4e", "vague": "#c9a227", "wrong": "#b0521b"}

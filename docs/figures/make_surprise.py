@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import mhpc
-from mhpc.paper.render import to_svg, drawing, log_scale, new_figure, style
+from mhpc.paper.render import drawing, log_scale, new_figure, style, to_svg
 
 METHODS = (
     "sa", "wa", "majority", "inat", "dawid-skene", "one-truth", "mlcm", "mhpc", "cross-source",

@@ -53,8 +53,8 @@ def reproduce(
     NAME is sources, convergence, lambda, sensitivity, methods, medical or all, the default. Each
     writes a tidy table NAME.csv, a figure NAME.svg and NAME.png, and a page NAME.html.
     """
-    from mhpc.paper.run import select_experiments
     from mhpc.paper.run import reproduce as run
+    from mhpc.paper.run import select_experiments
     from mhpc.system.parallel import core_count
 
     with StderrProgress(show_progress) as progress:
