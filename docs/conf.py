@@ -1,4 +1,4 @@
-"""How `make docs` builds the site: strictly, offline, from Markdown."""
+"""Configure `make docs`: Markdown to HTML, strict and offline."""
 
 import sys
 from importlib.metadata import version as installed
@@ -49,7 +49,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sphinx = False
-html_show_search_summary = False  # excerpts are fetched, which pages on disk cannot do
+html_show_search_summary = False  # a page opened from disk cannot fetch excerpts
 html_copy_source = False
 html_show_copyright = False
 templates_path: list[str] = []

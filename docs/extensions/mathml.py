@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: nothing is fetched, no script runs."""
+"""Render formulas as MathML, which browsers draw without scripts or downloads."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Offer the renderer under its name."""
+    """Add the renderer."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     return {"parallel_read_safe": True}
 
@@ -28,7 +28,7 @@ def _block(self: Any, node: nodes.math_block) -> None:
 
 
 def _mathml(node: nodes.Element, *, as_block: bool) -> str:
-    """Return the formula, or warn, which ends a strict build."""
+    """Return the formula; warn if it cannot be read, which fails a strict build."""
     try:
         return str(tex2mathml(node.astext(), as_block=as_block))
     except MathError as error:

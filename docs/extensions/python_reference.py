@@ -1,4 +1,4 @@
-"""The reference of the Python interface, from its docstrings."""
+"""Document the public Python names from their docstrings."""
 
 import inspect
 from collections.abc import Callable
@@ -17,38 +17,39 @@ from mhpc.rules.registry import RULES, rule_class
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Offer the directive, and lead from where things are made to where they are told of."""
+    """Add the directive, and link names in signatures to where they are documented."""
     app.add_directive("interface", Interface)
-    app.connect("missing-reference", _elsewhere)
+    app.connect("missing-reference", _resolve_by_public_name)
     return {"parallel_read_safe": True}
 
 
 class Interface(SphinxDirective):
-    """Everything of a kind that `import mhpc` gives."""
+    """Document every public name of one kind."""
 
     required_arguments = 1
-    relate_labels: ClassVar[dict[str, Callable[[], list[str]]]] = {
-        "verbs": lambda: [name for name in mhpc.__all__ if inspect.isfunction(_of(name))],
-        "nouns": lambda: [name for name in mhpc.__all__ if _is_noun(_of(name))],
+    names: ClassVar[dict[str, Callable[[], list[str]]]] = {
+        "functions": lambda: [name for name in mhpc.__all__ if inspect.isfunction(_get(name))],
+        "data": lambda: [name for name in mhpc.__all__ if _is_data(_get(name))],
         "methods": lambda: [method_class(name).__name__ for name in METHODS],
         "rules": lambda: [rule_class(name).__name__ for name in RULES],
-        "errors": lambda: [name for name in mhpc.__all__ if _is_error(_of(name))],
+        "errors": lambda: [name for name in mhpc.__all__ if _is_error(_get(name))],
     }
 
     def run(self) -> list[nodes.Node]:
-        """Return what autodoc makes of them."""
-        text = "\n".join(map(_told, self.relate_labels[self.arguments[0]]()))
+        """Return the output of autodoc."""
+        text = "\n".join(map(_document, self.names[self.arguments[0]]()))
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 
-def _told(name: str) -> str:
-    found = _of(name)
-    if inspect.isfunction(found):
+def _document(name: str) -> str:
+    item = _get(name)
+    if inspect.isfunction(item):
         return _directive(name, f".. autofunction:: mhpc.{name}")
-    if _is_parameters(found):
-        # Ranges stand in the table; types that carry them would bury the names.
-        given = ", ".join(f"{each['name']}={each['default']!r}" for each in found.describe())
-        return _directive(name, f".. autoclass:: mhpc.{name}(*, {given})") + _parameters(found)
+    if _is_parameters(item):
+        # The table gives the ranges; in the signature their types would bury the names.
+        defaults = ", ".join(f"{field['name']}={field['default']!r}" for field in item.describe())
+        signature = f".. autoclass:: mhpc.{name}(*, {defaults})"
+        return _directive(name, signature) + _parameter_table(item)
     return _directive(name, f".. autoclass:: mhpc.{name}\n   :members:")
 
 
@@ -56,12 +57,12 @@ def _directive(name: str, text: str) -> str:
     return f"### {name}\n\n```{{eval-rst}}\n{text}\n```\n"
 
 
-def _parameters(found: type[Parameters]) -> str:
-    """Return what a method or rule is told, with its range, as `mhpc methods` lists it."""
+def _parameter_table(item: type[Parameters]) -> str:
+    """Return the parameters of a method or rule with their ranges, as `mhpc methods` does."""
     rows = [
-        f"| `{each['name']}` | {_cell(each['range'])} | `{_cell(each['default'])}` | "
-        f"{_cell(each['meaning'])} |"
-        for each in found.describe()
+        f"| `{field['name']}` | {_cell(field['range'])} | `{_cell(field['default'])}` | "
+        f"{_cell(field['meaning'])} |"
+        for field in item.describe()
     ]
     return "\n".join(["| parameter | range | default | |", "|---|---|---|---|", *rows, ""])
 
@@ -71,26 +72,26 @@ def _cell(value: Any) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "\\<")
 
 
-def _of(name: str) -> Any:
+def _get(name: str) -> Any:
     return getattr(mhpc, name)
 
 
-def _is_parameters(found: Any) -> bool:
-    return inspect.isclass(found) and issubclass(found, Parameters)
+def _is_parameters(item: Any) -> bool:
+    return inspect.isclass(item) and issubclass(item, Parameters)
 
 
-def _is_error(found: Any) -> bool:
-    return inspect.isclass(found) and issubclass(found, BaseException | Warning)
+def _is_error(item: Any) -> bool:
+    return inspect.isclass(item) and issubclass(item, BaseException | Warning)
 
 
-def _is_noun(found: Any) -> bool:
-    return inspect.isclass(found) and not _is_parameters(found) and not _is_error(found)
+def _is_data(item: Any) -> bool:
+    return inspect.isclass(item) and not _is_parameters(item) and not _is_error(item)
 
 
-def _elsewhere(
+def _resolve_by_public_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, contnode: nodes.Element
 ) -> nodes.Node | None:
-    """Resolve what a signature names: public things by their public name, others not at all."""
+    """Link the public names in a signature; leave the others as plain text."""
     if node.get("refdomain") != "py":
         return None
     name = node["reftarget"].rpartition(".")[2]

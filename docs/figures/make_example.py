@@ -1,21 +1,23 @@
-"""Draw README's picture: python docs/figures/make_example.py [FILE].
+"""Draw the picture of the README: python docs/figures/make_example.py [FILE].
 
-One photograph of the bundled example: the labels in question as a tree, what each person said,
-and the scores and the set that come of it.
+One photograph of the bundled example: the labels in question as a tree, the votes of each person,
+and the consolidated scores and label set.
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import mhpc
-from mhpc.numerics.arrays import dense
+from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.result import Result
 
 PHOTOGRAPH = "photo-073"
-ROW, TOP, LEFT, COLUMN, BAR = 26, 118, 24, 46, 150
+ROW, TOP, LEFT, TREE, COLUMN, BAR = 26, 118, 24, 210, 46, 150
 INK, QUIET, ACCENT = "#1f2933", "#7b8794", "#0b7285"
 FONT = "font-family='Helvetica, Arial, sans-serif'"
+KEY = "● vote  ·  ○ ancestor of a vote  ·  bold: in the result  ·  true: shown here, not used"
 
 
 def main(target: Path) -> None:
@@ -27,83 +29,81 @@ def main(target: Path) -> None:
         for i, k in zip(garden.truth.instance, garden.truth.label, strict=True)
         if garden.truth.instances[i] == PHOTOGRAPH
     }
-    target.write_text(_picture(result, truth), encoding="utf-8")
+    target.write_text(draw(result, truth), encoding="utf-8")
 
 
-def _picture(result: Result, truth: set[str]) -> str:
+def draw(result: Result, truth: set[str]) -> str:
+    """Return the picture: a line per label, a column per person, a bar per score."""
     panel = result.panel
-    case = panel.instances.positions[PHOTOGRAPH]
-    answers = [a for a in range(len(panel.instance)) if panel.instance[a] == case]
-    labels = _in_question(result, case, answers)
-    tree_width = 210
-    bars = LEFT + tree_width + COLUMN * len(answers) + 30
+    row = panel.instances.positions[PHOTOGRAPH]
+    answers = [a for a in range(len(panel.instance)) if panel.instance[a] == row]
+    labels = labels_in_question(result, answers)
+    bars = LEFT + TREE + COLUMN * len(answers) + 30
     width, height = bars + BAR + 80, TOP + ROW * len(labels) + 46
-    parts = [
+    raw, augmented = dense(panel.raw[answers]), dense(panel.augmented[answers])
+    scores = dense(result.consolidation.score[row : row + 1])[0]
+    elements = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
         f"width='{width}' height='{height}' role='img' aria-label='Votes on one photograph and "
         f"the consolidated result'>",
         f"<rect width='{width}' height='{height}' fill='#ffffff'/>",
     ]
-    for n, a in enumerate(answers):
-        x = LEFT + tree_width + COLUMN * n + 20
-        name = panel.sources[panel.source[a]]
-        parts.append(_text(x, TOP - 14, name, rotate=-40))
-    parts.append(_text(bars, TOP - 14, "consolidated score", weight="bold"))
+    for column, answer in enumerate(answers):
+        source = panel.sources[panel.source[answer]]
+        elements.append(text(column_x(column), TOP - 14, source, rotate=-40))
+    elements.append(text(bars, TOP - 14, "consolidated score", weight="bold"))
     chosen = set(result.labels[PHOTOGRAPH])
-    raw, augmented = dense(panel.raw[answers]), dense(panel.augmented[answers])
-    scores = dense(result.consolidation.score[case : case + 1])[0]
     for line, k in enumerate(labels):
         y = TOP + ROW * line + 14
-        name = panel.taxonomy.names[k]
+        name, is_chosen = panel.taxonomy.names[k], panel.taxonomy.names[k] in chosen
         indent = 18 * (int(panel.taxonomy.depth[k]) - 1)
-        parts.append(
-            _text(
-                LEFT + indent, y + 4, name,
-                weight="bold" if name in chosen else "normal",
-                colour=INK if name in chosen else QUIET,
-            )
-        )  # fmt: skip
-        for n in range(len(answers)):
-            x = LEFT + tree_width + COLUMN * n + 20
-            if raw[n, k]:
-                parts.append(f"<circle cx='{x}' cy='{y}' r='6' fill='{INK}'/>")
-            elif augmented[n, k]:
-                parts.append(
-                    f"<circle cx='{x}' cy='{y}' r='5' fill='none' stroke='{QUIET}' "
-                    "stroke-width='1.5'/>"
-                )
-        colour = ACCENT if name in chosen else QUIET
-        parts.append(
-            f"<rect x='{bars}' y='{y - 8}' width='{BAR * scores[k]:.1f}' height='16' "
-            f"fill='{colour}'/>"
-        )
-        mark = f"{scores[k]:.2f}{' true' if name in truth else ''}"
-        parts.append(_text(bars + BAR * scores[k] + 8, y + 4, mark, colour=colour))
-    key = "● said  ·  ○ implied by what was said  ·  bold: in the result  ·  true: shown, not used"
-    parts.append(_text(LEFT, height - 14, key, colour="#52606d"))
-    parts.append("</svg>\n")
-    return "\n".join(parts)
+        weight, ink = ("bold", INK) if is_chosen else ("normal", QUIET)
+        elements.append(text(LEFT + indent, y + 4, name, weight=weight, colour=ink))
+        elements.extend(draw_votes(y, raw[:, k], augmented[:, k]))
+        colour, length = ACCENT if is_chosen else QUIET, BAR * scores[k]
+        size = f"width='{length:.1f}' height='16'"
+        elements.append(f"<rect x='{bars}' y='{y - 8}' {size} fill='{colour}'/>")
+        caption = f"{scores[k]:.2f}{' true' if name in truth else ''}"
+        elements.append(text(bars + length + 8, y + 4, caption, colour=colour))
+    elements.append(text(LEFT, height - 14, KEY, colour="#52606d"))
+    return "\n".join([*elements, "</svg>\n"])
 
 
-def _in_question(result: Result, case: int, answers: list[int]) -> list[int]:
-    """Return the labels that someone said or implied, children below their parents."""
+def labels_in_question(result: Result, answers: list[int]) -> list[int]:
+    """Return the labels of all votes with their ancestors, children below their parents."""
     panel = result.panel
-    said = set(panel.augmented[answers].indices.tolist())
+    named = set(panel.augmented[answers].indices.tolist())
 
-    def below(label: int) -> list[int]:
-        lower = [below(int(k)) for k in panel.taxonomy.children_of(label) if int(k) in said]
-        return [label, *(k for group in lower for k in group)]
+    def subtree(label: int) -> list[int]:
+        children = [int(k) for k in panel.taxonomy.children_of(label) if int(k) in named]
+        return [label, *(k for child in children for k in subtree(child))]
 
-    return [k for root in panel.taxonomy.roots if root in said for k in below(int(root))]
+    return [k for root in panel.taxonomy.roots if root in named for k in subtree(int(root))]
 
 
-def _text(
-    x: float, y: float, text: str, *, weight: str = "normal", colour: str = INK, rotate: int = 0
+def draw_votes(y: float, raw: FloatArray, augmented: FloatArray) -> Iterator[str]:
+    """Yield a dot for each vote and a circle for each label that a vote implies."""
+    for column, (vote, implied) in enumerate(zip(raw, augmented, strict=True)):
+        centre = f"cx='{column_x(column)}' cy='{y}'"
+        if vote:
+            yield f"<circle {centre} r='6' fill='{INK}'/>"
+        elif implied:
+            yield f"<circle {centre} r='5' fill='none' stroke='{QUIET}' stroke-width='1.5'/>"
+
+
+def column_x(column: int) -> int:
+    """Return where the column of a person stands."""
+    return LEFT + TREE + COLUMN * column + 20
+
+
+def text(
+    x: float, y: float, words: str, *, weight: str = "normal", colour: str = INK, rotate: int = 0
 ) -> str:
-    turned = f" transform='rotate({rotate} {x} {y})'" if rotate else ""
+    """Return one line of text."""
+    rotation = f" transform='rotate({rotate} {x} {y})'" if rotate else ""
     return (
         f"<text x='{x:g}' y='{y:g}' {FONT} font-size='13' font-weight='{weight}' "
-        f"fill='{colour}'{turned}>{escape(text)}</text>"
+        f"fill='{colour}'{rotation}>{escape(words)}</text>"
     )
 
 

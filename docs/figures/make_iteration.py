@@ -1,7 +1,7 @@
-"""Draw what iterating does: python docs/figures/make_iteration.py FILE.
+"""Draw what the iteration does: python docs/figures/make_iteration.py FILE.
 
-The bundled example, solve by solve, with the mean answer on the right-hand side of each, as the
-package has it, and with the result before, as the paper has it.
+The bundled example after every solve, with the right-hand side of the equation anchored to the
+mean answer (the package's default), or replaced by the previous result (the paper's update).
 """
 
 import sys
@@ -16,7 +16,10 @@ from mhpc.paper.render import drawing, new_figure, to_svg
 
 ITERATIONS = 8
 SIGMAS = {0.3: "-", 0.03: "--"}
-ANCHORS = {"mean": ("the mean answer", "#0b7285", "o"), "previous": ("the result", "#b0521b", "s")}
+ANCHORS = {
+    "mean": ("the mean answer", "#0b7285", "o"),
+    "previous": ("the previous result", "#b0521b", "s"),
+}
 
 
 def main(target: Path) -> None:
@@ -33,13 +36,13 @@ def main(target: Path) -> None:
                 method = mhpc.MHPC.model_validate(
                     {"anchor": anchor, "sigma": sigma, "tol": 0.0, "max_iter": ITERATIONS}
                 )
-                found = list(method.iterate(panel))
+                iterates = list(method.iterate(panel))
                 look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": dash}
-                losses = [ranking_loss(truth.specific, each.specific) for each in found]
-                loss.plot(losses, **look, label=f"from {name}, sigma = {sigma:g}")
-                spread.plot([step.spread for step in found[-1].trace], **look)
+                losses = [ranking_loss(truth.specific, step.specific) for step in iterates]
+                loss.plot(losses, **look, label=f"{name}, sigma = {sigma:g}")
+                spread.plot([step.spread for step in iterates[-1].trace], **look)
         loss.set_ylabel("ranking loss, most specific truth")
-        spread.set_ylabel("spread between instances\n(1: as the votes, 0: all alike)")
+        spread.set_ylabel("spread between instances\n(1: as in the votes, 0: all the same)")
         for axes in figure.axes:
             axes.set_xlabel("iteration (0: the first solve)")
             axes.set_ylim(bottom=0)

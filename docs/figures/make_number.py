@@ -1,4 +1,4 @@
-"""Draw ranking loss against the number of sources: make_number.py FILE."""
+"""Draw the ranking loss against the number of sources: make_number.py FILE."""
 
 import statistics
 import sys
@@ -29,21 +29,25 @@ def main(target: Path) -> None:
             axes.plot(NUMBERS, values, label=name, **style(name))
         axes.set_xticks(NUMBERS)
         log_scale(axes)
-        label_axes(axes, x="sources that answer every photograph", metric="ranking_loss")
+        label_axes(
+            axes,
+            x="number of sources, each of which answers every photograph",
+            metric="ranking_loss",
+        )
         figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
         target.write_text(to_svg(figure), encoding="utf-8")
 
 
 def loss(name: str, number: int) -> float:
-    """Return the mean over generated sources, against the truth with its ancestors."""
+    """Return the mean over seeds of the ranking loss against the truth with its ancestors."""
     garden = mhpc.load_garden()
-    found = []
+    losses = []
     for seed in SEEDS:
         sources = [mhpc.Profile()] * number
         votes = mhpc.simulate(garden.truth, garden.taxonomy, sources, seed=seed)
         panel = mhpc.encode(votes, garden.taxonomy)
-        found.append(mhpc.evaluate(METHODS[name].consolidate(panel), garden.truth)["ranking_loss"])
-    return statistics.fmean(found)
+        losses.append(mhpc.evaluate(METHODS[name].consolidate(panel), garden.truth)["ranking_loss"])
+    return statistics.fmean(losses)
 
 
 if __name__ == "__main__":
