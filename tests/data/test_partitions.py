@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 
-from mhpc.data import panel as dividing
-from mhpc.data.panel import Panel, SinglePartition, WithScope, hash_ids, panel_block, spans
+from mhpc.data.panel import (
+    Panel,
+    SinglePartition,
+    WithScope,
+    dense_blocks,
+    hash_ids,
+    panel_block,
+)
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, Row, panel_of
@@ -25,19 +31,18 @@ def said(panel: Panel) -> tuple[FloatArray, int]:
 
 @pytest.mark.parametrize("instances", [1, 7, 1000])
 def test_sums_do_not_depend_on_how_instances_are_divided(
-    instances: int, monkeypatch: pytest.MonkeyPatch
+    instances: int,
 ) -> None:
-    monkeypatch.setattr(dividing, "_INSTANCES", instances)
     panel = some_panel()
-    occurrences, answers = SinglePartition(panel).sum(said)
+    occurrences, answers = SinglePartition(panel, max_instances=instances).sum(said)
     np.testing.assert_allclose(occurrences, panel.occurrences)
     assert answers == len(panel.instance)
 
 
-def test_spans_follow_each_other_and_are_small_where_labels_are_many() -> None:
-    assert list(spans(0, 5)) == []
-    assert list(spans(3, 5)) == [slice(0, 3)]
-    many = list(spans(100, 1 << 21))
+def test_blocks_follow_each_other_and_are_small_where_labels_are_many() -> None:
+    assert list(dense_blocks(0, 5)) == []
+    assert list(dense_blocks(3, 5)) == [slice(0, 3)]
+    many = list(dense_blocks(100, 1 << 21))
     assert many[0] == slice(0, 2)
     assert [span.start for span in many[1:]] == [span.stop for span in many[:-1]]
 

@@ -1,10 +1,12 @@
 """Same seed, same bits: files do not depend on how many threads there are."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from threadpoolctl import threadpool_limits
 
+from mhpc.data.panel import SinglePartition
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system import parallel as parallel_map
@@ -31,7 +33,9 @@ def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
     )  # fmt: skip
     found = []
     # Parts of a few instances each, so that threads have something to share.
-    monkeypatch.setattr("mhpc.data.panel._INSTANCES", 100)
+    monkeypatch.setattr(
+        "mhpc.methods.base.SinglePartition", partial(SinglePartition, max_instances=100)
+    )
     for count in (1, 2):
         monkeypatch.setattr(parallel_map, "cores", lambda count=count: count)
         with threadpool_limits(count, user_api="blas"):

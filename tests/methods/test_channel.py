@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mhpc
-from mhpc.data import panel as parts
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encoding.gold import encode_truth
@@ -422,15 +421,12 @@ def test_habits_are_what_explaining_vote_by_vote_gives(
     assert found.noise == pytest.approx(expected.noise, abs=1e-10)
 
 
-def test_what_is_learnt_does_not_depend_on_how_instances_are_divided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_learnt_does_not_depend_on_how_instances_are_divided() -> None:
     panel, hops = panel_of(many_rows()), corruption_paths(GARDEN)
     whole = learn_noise(SinglePartition(panel), hops)
-    monkeypatch.setattr(parts, "_INSTANCES", 7)
-    plan_partitions = learn_noise(SinglePartition(panel), hops)
-    np.testing.assert_allclose(plan_partitions.C.toarray(), whole.C.toarray(), atol=1e-12)
-    np.testing.assert_allclose(plan_partitions.popularity, whole.popularity, atol=1e-12)
+    divided = learn_noise(SinglePartition(panel, max_instances=7), hops)
+    np.testing.assert_allclose(divided.C.toarray(), whole.C.toarray(), atol=1e-12)
+    np.testing.assert_allclose(divided.popularity, whole.popularity, atol=1e-12)
 
 
 @pytest.mark.parametrize("landmarks", [20, 1000], ids=["some", "all"])

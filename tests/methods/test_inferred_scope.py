@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mhpc.data import panel as parts
 from mhpc.data.panel import SinglePartition
 from mhpc.methods import source_weights as silence
 from mhpc.methods.source_weights import infer_scope, with_inferred_scope
@@ -44,15 +43,12 @@ def test_who_gives_scores_has_spoken() -> None:
     assert with_inferred_scope(panel_of(scored)).scope is None
 
 
-def test_the_scope_does_not_depend_on_how_instances_are_divided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_scope_does_not_depend_on_how_instances_are_divided() -> None:
     panel = panel_of(rows(40))
     whole = infer_scope(SinglePartition(panel))
-    monkeypatch.setattr(parts, "_INSTANCES", 7)
-    plan_partitions = infer_scope(SinglePartition(panel))
+    divided = infer_scope(SinglePartition(panel, max_instances=7))
     assert whole is not None
-    np.testing.assert_array_equal(dense(plan_partitions), dense(whole))
+    np.testing.assert_array_equal(dense(divided), dense(whole))
 
 
 def test_no_scope_is_made_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:

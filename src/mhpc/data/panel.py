@@ -13,6 +13,7 @@ from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.sparse import row_blocks
 from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 
@@ -73,6 +74,11 @@ class Panel:
         """How many answers each instance has, every one counted by its weight, (N,)."""
         return np.bincount(self.instance, self.weight, minlength=len(self.instances)).astype(float)
 
+    @property
+    def answer_weights(self) -> FloatArray:
+        """How much each answer counts, (A,): its weight, 1 if answers have none."""
+        return np.ones(len(self.instance)) if self.weight is None else self.weight
+
     @cached_property
     def answers_per_source(self) -> IntArray:
         """How many instances each source answered, (M,)."""
@@ -93,7 +99,7 @@ class Panel:
     @cached_property
     def popularity(self) -> FloatArray:
         """How often each label is said, as C, every answer counted by its weight, (K,)."""
-        return np.asarray(self._weights @ self.augmented, dtype=np.float64).ravel()
+        return np.asarray(self.answer_weights @ self.augmented, dtype=np.float64).ravel()
 
     @cached_property
     def labels_per_answer(self) -> float:
@@ -177,17 +183,13 @@ class Panel:
 
     @cached_property
     def _instances_by_answers(self) -> Sparse:
-        entries = (self._weights, (self.instance, np.arange(len(self.instance))))
+        entries = (self.answer_weights, (self.instance, np.arange(len(self.instance))))
         return sparse.csr_array(entries, shape=(len(self.instances), len(self.instance)))
 
     @cached_property
     def _asked(self) -> Sparse:
-        entries = (self._weights, (self.instance, self.source))
+        entries = (self.answer_weights, (self.instance, self.source))
         return sparse.csr_array(entries, shape=(len(self.instances), len(self.sources)))
-
-    @property
-    def _weights(self) -> FloatArray:
-        return np.ones(len(self.instance)) if self.weight is None else self.weight
 
     def __repr__(self) -> str:
         return (
@@ -203,11 +205,11 @@ class Panel:
 
 Sums = TypeVar("Sums", bound=tuple[object, ...])
 
-_CELLS = 1 << 22
-"""Instances x labels of a part: 32 MB if it becomes dense."""
+MAX_BLOCK_CELLS = 1 << 22
+"""Instances x labels of a block: 32 MB if it becomes dense."""
 
-_INSTANCES = 1 << 16
-"""Instances of a part at most, however few the labels."""
+MAX_BLOCK_INSTANCES = 1 << 16
+"""Instances of a block at most, however few the labels."""
 
 
 class PanelPartitions(Protocol):
@@ -252,6 +254,7 @@ class SinglePartition:
 
     panel: Panel
     progress: Progress = silent
+    max_instances: int = MAX_BLOCK_INSTANCES
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -269,19 +272,21 @@ class SinglePartition:
         return len(self.panel.instances)
 
     def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
-        """Sum over the panel's spans."""
-        plan_partitions = list(spans(self.instances, len(self.taxonomy)))
-        if len(plan_partitions) < 2:
+        """Sum over the panel, one block of instances at a time."""
+        blocks = list(
+            dense_blocks(self.instances, len(self.taxonomy), max_instances=self.max_instances)
+        )
+        if len(blocks) < 2:
             return measure(self.panel)
 
         def work(span: slice) -> Sums:
             return measure(panel_block(self.panel, span))
 
         found: Sums | None = None
-        for span, sums in zip(plan_partitions, parallel_map(work, plan_partitions), strict=True):
+        for block, sums in zip(blocks, parallel_map(work, blocks), strict=True):
             found = sums if found is None else add_sums(found, sums)
             if stage:
-                self.progress(stage, span.stop, self.instances)
+                self.progress(stage, block.stop, self.instances)
         return cast(Sums, found)
 
     def sample(self, most: int) -> Panel:
@@ -335,11 +340,12 @@ def add_sums(one: Sums, other: Sums) -> Sums:
     return tuple(a + b for a, b in zip(one, other, strict=True))  # type: ignore[operator, return-value]
 
 
-def spans(instances: int, labels: int) -> Iterator[slice]:
-    """Divide instances into parts that fit even where they become dense."""
-    step = min(_INSTANCES, max(1, _CELLS // max(labels, 1)))
-    for start in range(0, instances, step):
-        yield slice(start, min(start + step, instances))
+def dense_blocks(
+    instances: int, labels: int, *, max_instances: int = MAX_BLOCK_INSTANCES
+) -> Iterator[slice]:
+    """Divide instances into blocks whose scores fit in memory even where they are dense."""
+    row_cost = max(labels, -(-MAX_BLOCK_CELLS // max_instances))
+    return row_blocks(instances, row_cost, MAX_BLOCK_CELLS)
 
 
 def panel_block(panel: Panel, span: slice) -> Panel:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, panel_block, spans
+from mhpc.data.panel import Panel, dense_blocks, panel_block
 from mhpc.data.scores import Consolidation, Scores, instance_blocks
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import Method
@@ -56,7 +56,7 @@ def effects(views: Callable[[Panel], Scores], panel: Panel, instances: IntArray)
 def dense_score(views: Callable[[Panel], Scores], panel: Panel) -> FloatArray:
     """Return the scores of a panel's instances, made some at a time."""
     shape = (len(panel.instances), len(panel.taxonomy))
-    blocks = [dense(views(panel_block(panel, span)).score) for span in spans(*shape)]
+    blocks = [dense(views(panel_block(panel, span)).score) for span in dense_blocks(*shape)]
     return np.concatenate(blocks) if blocks else np.zeros(shape)
 
 

@@ -9,7 +9,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, Size, panel_block, spans
+from mhpc.data.panel import (
+    Panel,
+    PanelPartitions,
+    SinglePartition,
+    Size,
+    dense_blocks,
+    panel_block,
+)
 from mhpc.data.scores import Consolidation, Scores, Step
 from mhpc.data.selection import Selection
 from mhpc.data.taxonomy import Taxonomy
@@ -64,7 +71,7 @@ def predict_scores(
         )
     }
     facts["fitted"] = partial(_itself, fitted)
-    parts = list(spans(*shape)) or [slice(0, 0)]
+    parts = list(dense_blocks(*shape)) or [slice(0, 0)]
     first = fitted.predict(panel_block(panel, parts[0]))
     if len(parts) == 1:
         return method.make_consolidation(

@@ -8,7 +8,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from mhpc.data.panel import Panel, Size, measure_size, spans
+from mhpc.data.panel import Panel, Size, dense_blocks, measure_size
 from mhpc.errors import TooLargeError
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
@@ -104,5 +104,5 @@ def _blocks(method: BaseMethod, size: Size) -> int:
     waiting = min(_WAITING * scores, max(MIN_DATABASE_MEMORY, memory_budget() // 4))
     if method.sparse:
         return waiting + _ROW * min(size.instances, _ROWS)
-    rows: int = next(spans(size.instances, size.labels)).stop
+    rows: int = next(dense_blocks(size.instances, size.labels)).stop
     return waiting + _NUMBER * rows * size.labels * (_COPIES + thread_count())

@@ -77,3 +77,8 @@ def dense(matrix: Any) -> FloatArray:
         return matrix[:]
     full = matrix.toarray() if sparse.issparse(matrix) else matrix
     return np.asarray(full, dtype=np.float64)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return part / whole, 0 if the whole is not positive: nothing is no part of nothing."""
+    return part / whole if whole > 0 else 0.0

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from mhpc.data.hierarchy import fill_down
-from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind, panel_block, spans
+from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind, dense_blocks, panel_block
 from mhpc.data.scores import Scores, Step
 from mhpc.methods.base import FittedMethod
 from mhpc.methods.mhpc.algorithm import strength
@@ -338,7 +338,7 @@ def distinct_in(panel: Panel, reading: AnswerView) -> int:
     used = np.arange(len(panel.taxonomy))
 
     def digests() -> Iterator[np.ndarray]:
-        for span in spans(len(panel.instances), len(panel.taxonomy)):
+        for span in dense_blocks(len(panel.instances), len(panel.taxonomy)):
             part = apply_weights(panel_block(panel, span), reading.heard)
             answered = np.flatnonzero(part.answers_per_instance > 0)
             yield reading.graph_rows(part, answered, used).digests()
