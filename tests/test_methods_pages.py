@@ -1,4 +1,4 @@
-"""Every method has a page of one shape, which names all its parameters."""
+"""Every method has a page with the same sections, which names all its parameters."""
 
 import re
 from pathlib import Path
@@ -20,8 +20,8 @@ def page(name: str) -> str:
 
 
 def section(name: str, title: str) -> str:
-    (found,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", page(name), re.DOTALL | re.MULTILINE)
-    return str(found)
+    (text,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", page(name), re.DOTALL | re.MULTILINE)
+    return str(text)
 
 
 def parameters(name: str) -> set[str]:
@@ -29,7 +29,7 @@ def parameters(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_has_a_page_of_one_shape(name: str) -> None:
+def test_every_method_page_has_the_same_sections(name: str) -> None:
     titles = re.findall(r"^## (.*)$", page(name), re.MULTILINE)
     assert [title for title in titles if title in SECTIONS] == list(SECTIONS)
     assert page(name).startswith(f"# {name}: ")
@@ -41,20 +41,20 @@ def test_every_method_has_a_page_of_one_shape(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_the_section_on_parameters_names_each_of_them_and_no_other(name: str) -> None:
     lists = re.findall(r"^- ((?:`[a-z_]+`(?:, )?)+):", section(name, "Parameters"), re.MULTILINE)
-    named = [each for line in lists for each in re.findall(r"`([a-z_]+)`", line)]
+    named = [field for line in lists for field in re.findall(r"`([a-z_]+)`", line)]
     assert sorted(named) == sorted(parameters(name))
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_value_that_a_page_gives_is_that_of_a_parameter(name: str) -> None:
-    given = re.findall(r"`([a-z_]+)=[^`]*`", page(name))
-    given += re.findall(r"--set ([a-z_]+)=", page(name))
-    assert set(given) <= parameters(name)
+def test_every_setting_on_a_page_is_one_of_a_parameter(name: str) -> None:
+    settings = re.findall(r"`([a-z_]+)=[^`]*`", page(name))
+    settings += re.findall(r"--set ([a-z_]+)=", page(name))
+    assert set(settings) <= parameters(name)
 
 
-def test_the_page_on_the_paper_gives_the_defaults_of_mhpc() -> None:
+def test_the_defaults_on_the_page_about_the_paper_are_those_of_mhpc() -> None:
     paper = (PAGES.parent / "paper.md").read_text(encoding="utf-8")
-    told = re.findall(r"`([a-z_]+)=([^`]*)`, the\s+default", paper)
-    assert {name for name, _ in told} == {"average", "anchor"}
-    for name, value in told:
+    defaults = re.findall(r"`([a-z_]+)=([^`]*)`, the\s+default", paper)
+    assert {name for name, _ in defaults} == {"average", "anchor"}
+    for name, value in defaults:
         assert method_class("mhpc").model_fields[name].default == value

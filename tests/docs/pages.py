@@ -1,14 +1,14 @@
-"""Pages taken apart: what stands in their fences, and what is to be done with it.
+"""Split a page into its fenced blocks and say what the tests do with each.
 
-A page speaks to its reader and, in comments that no reader sees, to the tests:
+Comments, which readers do not see, instruct the tests:
 
 ``<!-- setup ... -->``
-    a command, or lines of commands, that are run where the comment stands, so that files of which
-    the page speaks exist; ``sample NAME`` leaves those of `tests.docs.samples`;
+    Commands to run at this point, so that the files which the page mentions exist.
+    ``sample NAME`` writes those of `tests.docs.samples`.
 ``<!-- file: NAME -->``
-    the next fence is the content of that file, which is written;
+    The next block is the content of this file, which is written.
 ``<!-- not run: REASON -->``
-    the next fence cannot be run here.
+    The next block cannot be run here.
 """
 
 import re
@@ -27,20 +27,20 @@ _COMMENT = re.compile(r"^ *<!--\s*(?P<word>setup|file|not run)\b:?\s*(?P<rest>.*
 
 @dataclass(frozen=True)
 class Block:
-    """A fence of a page, or a comment with commands."""
+    """A fenced block of a page, or a comment with commands."""
 
     line: int
     kind: str
-    """What follows the ticks; "setup" for commands that readers do not see."""
+    """The word after the ticks; "setup" for commands that readers do not see."""
     text: str
     file: str | None = None
-    """Where the text is to be written."""
+    """The file to write the text to."""
     not_run: str | None = None
     """Why it cannot be run."""
 
 
-def blocks(page: str) -> Iterator[Block]:
-    """Take a page apart."""
+def split_into_blocks(page: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page and its commands to the tests."""
     lines = iter(enumerate(page.splitlines(), start=1))
     marks: dict[str, str] = {}
     for number, line in lines:
@@ -51,25 +51,25 @@ def blocks(page: str) -> Iterator[Block]:
             else:
                 marks["file" if word == "file" else "not_run"] = rest.removesuffix("-->").strip()
         elif fence := _FENCE.match(line):
-            text = _until(fence["ticks"], lines)
+            text = _take_until(fence["ticks"], lines)
             yield Block(number, fence["kind"].strip(), text, **marks)
             marks = {}
         elif line.strip() and marks:
-            raise ValueError(f"line {number}: a mark stands before something that is no fence")
+            raise ValueError(f"line {number}: a mark must be followed by a fenced block")
 
 
 def _commands(rest: str, lines: Iterator[tuple[int, str]]) -> str:
-    """Return the commands of a comment, which may stand on one line with it."""
+    """Return the commands of a comment on one line or on several."""
     if rest.endswith("-->"):
         return f"{rest.removesuffix('-->').strip()}\n"
-    return _until("-->", lines)
+    return _take_until("-->", lines)
 
 
-def _until(end: str, lines: Iterator[tuple[int, str]]) -> str:
-    """Return the lines before the one that ends, without what all are indented by."""
+def _take_until(end: str, lines: Iterator[tuple[int, str]]) -> str:
+    """Return the lines before the end mark, without their common indentation."""
     taken: list[str] = []
     for _, line in lines:
         if line.strip() == end:
-            return textwrap.dedent("".join(f"{each}\n" for each in taken))
+            return textwrap.dedent("".join(f"{text}\n" for text in taken))
         taken.append(line)
-    raise ValueError(f"no {end} ends what began with {taken[:1]}")
+    raise ValueError(f"{end} is missing after {taken[:1]}")

@@ -1,4 +1,4 @@
-"""The files of which pages speak: what a reader would have at hand."""
+"""Write the input files that the pages mention."""
 
 import csv
 import json
@@ -16,59 +16,61 @@ from mhpc.numerics.arrays import dense
 from mhpc.simulation.departments import Department, simulate_department
 
 TASKS = 60
-"""Photographs that are taken to be tasks of an annotation tool."""
+"""Number of photographs in the export of an annotation tool."""
 
 CLASSIFIED = 120
-"""Photographs that models look at."""
+"""Number of photographs that the classifiers score."""
 
 
 def garden(folder: Path) -> None:
-    """Leave votes.csv, taxonomy.csv and truth.csv of the example."""
+    """Write votes.csv, taxonomy.csv and truth.csv of the bundled example."""
     shutil.copytree(garden_folder(), folder, dirs_exist_ok=True)
 
 
 def label_studio(folder: Path) -> None:
-    """Leave export.json and labeling-config.xml of a project with one Taxonomy."""
+    """Write export.json and labeling-config.xml of a project with one Taxonomy control."""
     taxonomy = mhpc.load_garden().taxonomy
     mhpc.write_taxonomy(folder / "labeling-config.xml", taxonomy)
     with (garden_folder() / "votes.csv").open(encoding="utf-8", newline="") as file:
         rows = sorted(csv.DictReader(file), key=lambda row: (row["instance"], row["source"]))
     tasks = []
-    for at, (photo, group) in enumerate(groupby(rows, key=lambda row: row["instance"]), start=1):
+    for task, (photo, group) in enumerate(groupby(rows, key=lambda row: row["instance"]), start=1):
         annotations = [
             {
                 "completed_by": {"email": f"{source.replace(' ', '.')}@example.org"},
-                "result": _choice([row["label"] for row in said if row["label"]], taxonomy),
+                "result": _taxonomy_result(
+                    [row["label"] for row in answer if row["label"]], taxonomy
+                ),
             }
-            for source, said in groupby(group, key=lambda row: row["source"])
+            for source, answer in groupby(group, key=lambda row: row["source"])
         ]
-        tasks.append({"id": at, "data": {"text": f"{photo}.jpg"}, "annotations": annotations})
+        tasks.append({"id": task, "data": {"text": f"{photo}.jpg"}, "annotations": annotations})
     (folder / "export.json").write_text(json.dumps(tasks[:TASKS]), encoding="utf-8")
 
 
 def classifiers(folder: Path) -> None:
-    """Leave models/*.csv, a table of scores a model: a row a photograph, a column a label."""
+    """Write models/*.csv, one table per model: one row per photograph, one column per label."""
     data = mhpc.load_garden()
-    known = encode_truth(data.truth, data.taxonomy, data.votes.instances)
-    true = dense(known.closed)
+    truth = encode_truth(data.truth, data.taxonomy, data.votes.instances)
+    true = dense(truth.closed)
     (folder / "models").mkdir()
-    for at, name in enumerate(("forest", "bayes", "nearest", "network")):
-        noise = np.random.default_rng(at).normal(size=true.shape)
-        scores = 1 / (1 + np.exp(2.5 + at / 4 - (3.6 + at / 4) * true - noise))
+    for seed, name in enumerate(("forest", "bayes", "nearest", "network")):
+        noise = np.random.default_rng(seed).normal(size=true.shape)
+        scores = 1 / (1 + np.exp(2.5 + seed / 4 - (3.6 + seed / 4) * true - noise))
         with (folder / "models" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file)
             table.writerow(["id", *data.taxonomy.labels])
-            for at_photo, row in zip(known.rows[:CLASSIFIED], scores, strict=False):
-                photo = data.votes.instances[at_photo]
+            for position, row in zip(truth.rows[:CLASSIFIED], scores, strict=False):
+                photo = data.votes.instances[position]
                 table.writerow([photo, *(f"{score:.3f}" for score in row)])
 
 
 def doctors(folder: Path) -> None:
-    """Leave visits.csv, diseases.csv and diagnoses.csv of a department."""
-    found = simulate_department(Department(labels=30, patients=150), seed=0)
-    mhpc.write_votes(folder / "visits.csv", found.votes)
-    mhpc.write_taxonomy(folder / "diseases.csv", found.taxonomy)
-    truth = found.truth
+    """Write visits.csv, diseases.csv and diagnoses.csv of a simulated department."""
+    department = simulate_department(Department(labels=30, patients=150), seed=0)
+    mhpc.write_votes(folder / "visits.csv", department.votes)
+    mhpc.write_taxonomy(folder / "diseases.csv", department.taxonomy)
+    truth = department.truth
     with (folder / "diagnoses.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(["instance", "label"])
@@ -84,8 +86,8 @@ SAMPLES: dict[str, Callable[[Path], None]] = {
 }
 
 
-def _choice(labels: list[str], taxonomy: mhpc.Taxonomy) -> list[dict[str, object]]:
-    """Return what somebody chose, each label as the names that lead to it."""
+def _taxonomy_result(labels: list[str], taxonomy: mhpc.Taxonomy) -> list[dict[str, object]]:
+    """Return the result of an annotation, each label as the path of names that leads to it."""
     paths = [taxonomy.path(taxonomy.labels.positions[label]).split(" > ") for label in labels]
-    chosen = {"type": "taxonomy", "from_name": "taxonomy", "to_name": "text"}
-    return [{"id": "r", **chosen, "value": {"taxonomy": paths}}] if paths else []
+    control = {"type": "taxonomy", "from_name": "taxonomy", "to_name": "text"}
+    return [{"id": "r", **control, "value": {"taxonomy": paths}}] if paths else []

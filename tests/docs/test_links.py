@@ -1,4 +1,4 @@
-"""Links of the README and the docs lead somewhere, as files and as pages."""
+"""Links of the README and the docs lead to files and headings that exist."""
 
 import re
 from pathlib import Path
@@ -8,40 +8,40 @@ import pytest
 from mhpc.methods.registry import METHODS, method_class
 from tests.docs.pages import NAMES, ROOT
 
-OTHERS = ["CONTRIBUTING.md", "CHANGELOG.md"]
+OTHER_PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 
 
-def text_of(page: Path) -> str:
-    """Return a page without what stands in fences and in code."""
+def prose(page: Path) -> str:
+    """Return a page without its code."""
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "`code`", text)
 
 
-def anchors(page: Path) -> set[str]:
-    """Return the places of a page that can be linked to, named as GitHub names them."""
+def heading_anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, in the form that GitHub gives them."""
     content = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", content, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def is_there(file: Path) -> bool:
-    """Tell whether a file exists, or is one that the build of the docs draws."""
+def exists(file: Path) -> bool:
+    """Tell whether a file exists or is drawn by the build of the docs."""
     if file.parent.name == "made":
         return (file.parents[1] / f"make_{file.stem}.py").is_file()
     return file.exists()
 
 
-@pytest.mark.parametrize("name", [*NAMES, *OTHERS])
-def test_links_lead_somewhere(name: str) -> None:
+@pytest.mark.parametrize("name", [*NAMES, *OTHER_PAGES])
+def test_links_lead_to_files_and_headings_that_exist(name: str) -> None:
     page = ROOT / name
-    for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+    for target in re.findall(r"\]\(([^)]+)\)", prose(page)):
         if "://" in target:
             continue
-        path, _, place = target.strip().partition("#")
+        path, _, anchor = target.strip().partition("#")
         file = page if not path else (page.parent / path).resolve()
-        assert is_there(file), target
-        assert not place or place in anchors(file), target
+        assert exists(file), target
+        assert not anchor or anchor in heading_anchors(file), target
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -55,7 +55,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {name for name in NAMES if name.startswith("docs/")} == listed
 
 
-def test_the_table_of_methods_is_the_registry() -> None:
+def test_the_table_of_methods_lists_the_registry_with_its_summaries() -> None:
     page = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[`(.*)`\]\((.*)\) \| (.*) \|$", page, flags=re.MULTILINE)
     assert [name for name, _, _ in rows] == list(METHODS)
