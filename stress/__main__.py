@@ -1,8 +1,8 @@
-"""All that is hard on the package, within ten minutes on two cores; the figures at the end.
+"""Stress the package for ten minutes on two cores, and print the figures.
 
 python -m stress [--only PART…]
 
-Every part also runs alone, for as long as it is given:
+Every part also runs alone, for any length of time:
 ``python -m stress.fuzz_cli --seconds 3600``.
 """
 
@@ -22,12 +22,12 @@ PARTS = {
     "numerics": ("--seconds", "40"),
     "threads": ("--instances", "1500"),
 }
-"""What is run, one after the other, each on both cores, and how long it may take."""
+"""The parts, run one after the other on both cores, and their options."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a part ended, and what it said last: its figures."""
+class PartResult:
+    """How a part ended; its last line holds the figures."""
 
     part: str
     code: int
@@ -35,32 +35,32 @@ class Outcome:
     figures: str
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Run the parts; the exit code is 1 if any of them found something."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the parts; the exit code is 1 if any of them failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))
-    given = parser.parse_args(words)
-    outcomes = [_run(part) for part in given.only]
+    options = parser.parse_args(arguments)
+    results = [_run(part) for part in options.only]
     print()
-    for each in outcomes:
-        state = "ok" if each.code == 0 else "FAILED"
-        print(f"{each.part:13} {state:7} {each.seconds:4.0f} s  {each.figures}")
-    if any(each.code for each in outcomes):
+    for result in results:
+        state = "ok" if result.code == 0 else "FAILED"
+        print(f"{result.part:13} {state:7} {result.seconds:4.0f} s  {result.figures}")
+    if any(result.code for result in results):
         raise SystemExit(1)
 
 
-def _run(part: str) -> Outcome:
-    """Run one part in a process of its own, showing what it says."""
-    began, said = time.monotonic(), ""
+def _run(part: str) -> PartResult:
+    """Run one part in its own process and show its output."""
+    began, last_line = time.monotonic(), ""
     command = [sys.executable, "-m", f"stress.{part}", *PARTS[part]]
     with subprocess.Popen(
         command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
         for line in process.stdout:
             print(f"{part}: {line}", end="", flush=True)
-            said = line.strip() or said
-    return Outcome(part, process.returncode, time.monotonic() - began, said)
+            last_line = line.strip() or last_line
+    return PartResult(part, process.returncode, time.monotonic() - began, last_line)
 
 
 if __name__ == "__main__":

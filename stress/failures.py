@@ -1,10 +1,10 @@
-"""Failures that are real: full disks, read-only ones, files that vanish, processes that are killed.
+"""Real failures: full and read-only disks, vanishing files, killed processes.
 
 python -m stress.failures [--only 'full disk']
 
-After each the old output must be as it was (or the new one whole, where the run goes on), the
-message one line, the exit code as promised, and nothing left behind: no folder, no process. What
-needs a mount is skipped where that is not allowed.
+After each failure the old output must be unchanged (or the new one complete, if the run recovers),
+the message one line, the exit code as documented, and no folder or process left behind. Failures
+that need a mount are skipped where mounting is not allowed.
 """
 
 import argparse
@@ -28,22 +28,22 @@ import psutil
 
 from mhpc.datasets.garden import garden_folder
 
-MARK = "MHPC_HARD_FAILURES"
-"""The variable by which processes of ours are known."""
+MARK = "MHPC_STRESS_FAILURES"
+"""The environment variable that marks our processes."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a run ended: what was done to it, its code, and what it said."""
+class RunEnd:
+    """How a run ended: what was done to it, its exit code and its messages."""
 
-    done: str
+    action: str
     code: int
-    said: str
+    output_text: str
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a failure happens: votes to read, an old output, and a folder for temporary files."""
+class Workspace:
+    """Where a failure happens: votes, an old output and a folder for temporary files."""
 
     folder: Path
 
@@ -54,12 +54,12 @@ class Place:
 
     @property
     def scratch(self) -> Path:
-        """Where temporary files go."""
+        """The folder for temporary files."""
         return self.folder / "scratch"
 
     @property
     def votes(self) -> Path:
-        """What is read."""
+        """The votes."""
         return self.folder / "votes.parquet"
 
     def command(self, *more: object, votes: object = None) -> list[str]:
@@ -70,201 +70,217 @@ class Place:
             str(self.out), "--force", "--progress", "none", *map(str, more),
         ]  # fmt: skip
 
-    def started(self, *command: str) -> "subprocess.Popen[str]":
-        """Begin a run."""
+    def start(self, *command: str) -> "subprocess.Popen[str]":
+        """Start a run."""
         return subprocess.Popen(
             command, text=True, env=os.environ | {MARK: "1", "TMPDIR": str(self.scratch)},
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
 
-    def ended(self, done: str, run: "subprocess.Popen[str]", given: str | None = None) -> Ended:
-        """Wait for the end of a run."""
+    def wait(self, action: str, run: "subprocess.Popen[str]", stdin: str | None = None) -> RunEnd:
+        """Wait until a run ends."""
         try:
-            _, said = run.communicate(given, timeout=90)
+            _, output_text = run.communicate(stdin, timeout=90)
         except subprocess.TimeoutExpired:
             run.kill()
-            return Ended(done, -1, "it hangs")
-        return Ended(done, run.returncode, said)
+            return RunEnd(action, -1, "it hangs")
+        return RunEnd(action, run.returncode, output_text)
 
 
-def full_output(place: Place, *, free: int, engine: str = "local") -> Ended:
-    """Leave so many bytes on the disk of the output."""
-    with mounted(place.out.parent, "size=1m"):
-        _restored(place)
-        filled(place.out.parent / "filled", free)
-        done = f"{free // 1024} kB free where OUT/ is, {engine}"
-        return place.ended(done, place.started(*place.command("--report", "--engine", engine)))
+def full_output(workspace: Workspace, *, free: int, engine: str = "local") -> RunEnd:
+    """Leave `free` bytes on the disk of the output."""
+    with mount_tmpfs(workspace.out.parent, "size=1m"):
+        _restore_output(workspace)
+        fill_disk(workspace.out.parent / "filled", free)
+        action = f"{free // 1024} kB free where OUT/ is, {engine}"
+        return workspace.wait(
+            action, workspace.start(*workspace.command("--report", "--engine", engine))
+        )
 
 
-def full_temporary(place: Place) -> Ended:
-    """Leave next to nothing where temporary files go, for votes from a pipe."""
-    with mounted(place.scratch, "size=16k"):
+def full_temporary(workspace: Workspace) -> RunEnd:
+    """Leave almost no space for temporary files, with votes from a pipe."""
+    with mount_tmpfs(workspace.scratch, "size=16k"):
         votes = (garden_folder() / "votes.csv").read_text(encoding="utf-8")
-        run = place.started(*place.command(votes="-"))
-        return place.ended("16 kB for temporary files, votes from a pipe", run, votes)
+        run = workspace.start(*workspace.command(votes="-"))
+        return workspace.wait("16 kB for temporary files, votes from a pipe", run, votes)
 
 
-def read_only(place: Place) -> Ended:
+def read_only_disk(workspace: Workspace) -> RunEnd:
     """Mount the output's disk read-only."""
-    with mounted(place.out.parent, "size=1m"):
-        _restored(place)
-        _mount("-o", "remount,ro", place.out.parent)
-        return place.ended("OUT/ on a read-only disk", place.started(*place.command()))
+    with mount_tmpfs(workspace.out.parent, "size=1m"):
+        _restore_output(workspace)
+        _mount("-o", "remount,ro", workspace.out.parent)
+        return workspace.wait("OUT/ on a read-only disk", workspace.start(*workspace.command()))
 
 
-def file_in_the_way(place: Place) -> Ended:
+def file_in_the_way(workspace: Workspace) -> RunEnd:
     """Give an output below a file."""
-    command = place.command()
-    command[command.index(str(place.out))] = str(place.out / "run.json" / "OUT")
-    return place.ended("a file where a folder should be", place.started(*command))
+    command = workspace.command()
+    command[command.index(str(workspace.out))] = str(workspace.out / "run.json" / "OUT")
+    return workspace.wait("a file where a folder should be", workspace.start(*command))
 
 
-def vanished(place: Place) -> Ended:
-    """Remove the votes when they were looked through, before workers read them."""
-    run = place.started(*place.command("--engine", "dask"))
-    _heard(run, "reading: done")
-    place.votes.unlink()
-    return place.ended("votes removed before workers read them", run)
+def vanished_input(workspace: Workspace) -> RunEnd:
+    """Remove the votes after the survey, before workers read them."""
+    run = workspace.start(*workspace.command("--engine", "dask"))
+    _wait_for_log(run, "reading: done")
+    workspace.votes.unlink()
+    return workspace.wait("votes removed before workers read them", run)
 
 
-def changed(place: Place) -> Ended:
-    """Let the votes grow while they are read."""
-    run = place.started(*place.command())
-    _heard(run, "reading")
-    os.utime(place.votes)
-    return place.ended("votes written to while they are read", run)
+def changed_input(workspace: Workspace) -> RunEnd:
+    """Modify the votes while they are read."""
+    run = workspace.start(*workspace.command())
+    _wait_for_log(run, "reading")
+    os.utime(workspace.votes)
+    return workspace.wait("votes written to while they are read", run)
 
 
-def second_run(place: Place) -> Ended:
-    """Begin a run while another waits for its votes."""
-    first = place.started(*place.command(votes="-"))
-    _heard(first, "reading")
-    ended = place.ended("a second run into the same OUT/", place.started(*place.command()))
+def second_run(workspace: Workspace) -> RunEnd:
+    """Start a run while another waits for its votes."""
+    first = workspace.start(*workspace.command(votes="-"))
+    _wait_for_log(first, "reading")
+    end = workspace.wait("a second run into the same OUT/", workspace.start(*workspace.command()))
     first.kill()
     first.communicate()
-    # What a killed run leaves is the next one's to remove; here there is none.
-    for left in place.out.parent.glob(".OUT-*"):
-        shutil.rmtree(left)
-    shutil.rmtree(place.scratch)
-    return ended
+    # The next run removes what a killed one leaves; here there is no next run.
+    for leftover in workspace.out.parent.glob(".OUT-*"):
+        shutil.rmtree(leftover)
+    shutil.rmtree(workspace.scratch)
+    return end
 
 
-def worker_of_the_judge(place: Place) -> Ended:
-    """Kill a process of the judge's pool."""
-    run = place.started(
-        sys.executable, "-m", "mhpc", "compare", str(place.votes), "--jobs", "2", "--taxonomy",
+def worker_of_the_pool(workspace: Workspace) -> RunEnd:
+    """Kill a process of the cross-validation pool."""
+    run = workspace.start(
+        sys.executable, "-m", "mhpc", "compare", str(workspace.votes), "--jobs", "2", "--taxonomy",
         str(garden_folder() / "taxonomy.csv"), "--method", "mhpc", "--method", "channel",
     )  # fmt: skip
-    _killed_one(run)
-    return place.ended("a process of the judge killed", run)
+    _kill_busiest(run)
+    return workspace.wait("a process of the pool killed", run)
 
 
-def worker_of_dask(place: Place) -> Ended:
+def worker_of_dask(workspace: Workspace) -> RunEnd:
     """Kill a worker of the cluster that a run started."""
-    run = place.started(*place.command("--engine", "dask"))
-    _heard(run, "encoding: done")
-    _killed_one(run)
-    return place.ended("a Dask worker killed", run)
+    run = workspace.start(*workspace.command("--engine", "dask"))
+    _wait_for_log(run, "encoding: done")
+    _kill_busiest(run)
+    return workspace.wait("a Dask worker killed", run)
 
 
-def all_of_dask(place: Place) -> Ended:
+def all_of_dask(workspace: Workspace) -> RunEnd:
     """Kill the only worker of a running cluster, which nobody starts again."""
-    with _cluster(place.folder) as (address, worker):
-        run = place.started(*place.command("--engine", f"dask={address}"))
-        _heard(run, "reading: done")
+    with _cluster(workspace.folder) as (address, worker):
+        run = workspace.start(*workspace.command("--engine", f"dask={address}"))
+        _wait_for_log(run, "reading: done")
         worker.kill()
-        return place.ended("the last Dask worker killed", run)
+        return workspace.wait("the last Dask worker killed", run)
 
 
-def too_little_memory(place: Place) -> Ended:
-    """Allow next to no memory."""
-    run = place.started(*place.command("--method", "mlcm", "--memory", "10kB"))
-    return place.ended("--memory 10kB", run)
+def too_little_memory(workspace: Workspace) -> RunEnd:
+    """Allow almost no memory."""
+    run = workspace.start(*workspace.command("--method", "mlcm", "--memory", "10kB"))
+    return workspace.wait("--memory 10kB", run)
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A failure, what it is to end with, and what it needs."""
+class Failure:
+    """A failure, the exit code and message expected, and whether it needs a mount."""
 
     name: str
-    make: Callable[[Place], Ended]
+    cause: Callable[[Workspace], RunEnd]
     code: int
-    says: str
+    message: str
     mounts: bool = False
 
 
-KINDS = (
+FAILURES = (
     *(
-        Kind("full disk", partial(full_output, free=free), 2, "takes no more", mounts=True)
+        Failure("full disk", partial(full_output, free=free), 2, "takes no more", mounts=True)
         for free in (8 << 10, 40 << 10, 300 << 10)
     ),
-    Kind("full disk, Dask", partial(full_output, free=40 << 10, engine="dask"), 2, "takes no more",
-         mounts=True),
-    Kind("full disk, temporary", full_temporary, 2, "set TMPDIR", mounts=True),
-    Kind("read-only target", read_only, 2, "Read-only", mounts=True),
-    Kind("read-only target", file_in_the_way, 2, "is a file; choose another"),
-    Kind("vanished input", vanished, 1, "votes.parquet"),
-    Kind("changed input", changed, 1, "changed while it was read"),
-    Kind("second run", second_run, 2, "another run is writing"),
-    Kind("too little memory", too_little_memory, 1, "may be used"),
-    Kind("dead worker", worker_of_the_judge, 0, "a worker process died"),
-    Kind("dead worker", worker_of_dask, 0, ""),
-    Kind("dead worker", all_of_dask, 1, "no worker is left"),
+    Failure("full disk, Dask", partial(full_output, free=40 << 10, engine="dask"), 2,
+            "takes no more", mounts=True),
+    Failure("full disk, temporary", full_temporary, 2, "set TMPDIR", mounts=True),
+    Failure("read-only target", read_only_disk, 2, "Read-only", mounts=True),
+    Failure("read-only target", file_in_the_way, 2, "is a file; choose another"),
+    Failure("vanished input", vanished_input, 1, "votes.parquet"),
+    Failure("changed input", changed_input, 1, "changed while it was read"),
+    Failure("second run", second_run, 2, "another run is writing"),
+    Failure("too little memory", too_little_memory, 1, "may be used"),
+    Failure("dead worker", worker_of_the_pool, 0, "a worker process died"),
+    Failure("dead worker", worker_of_dask, 0, ""),
+    Failure("dead worker", all_of_dask, 1, "no worker is left"),
 )  # fmt: skip
 
 
 def main() -> None:
-    """Let everything fail once, and print how it ended."""
+    """Cause every failure once and print how it ended."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="kinds whose name begins so")
-    only, amiss = parser.parse_args().only, 0
-    relate_labels = [kind for kind in KINDS if kind.name.startswith(only)]
+    parser.add_argument("--only", default="", help="failures whose name begins with this")
+    prefix, wrong = parser.parse_args().prefix, 0
+    selected = [failure for failure in FAILURES if failure.name.startswith(prefix)]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "votes.parquet"
         duckdb.execute(
             f"COPY (FROM read_csv('{garden_folder()}/votes.csv', all_varchar=true)) TO '{data}'"
         )
-        first = Place(Path(folder))
+        first = Workspace(Path(folder))
         first.scratch.mkdir()
         subprocess.run(first.command(), check=True, capture_output=True)
-        for at, kind in enumerate(relate_labels):
-            if kind.mounts and not _may_mount():
-                print(f"{kind.name}: skipped, since this user may not mount a disk")
+        for number, failure in enumerate(selected):
+            if failure.mounts and not _may_mount():
+                print(f"{failure.name}: skipped, because this user may not mount a disk")
                 continue
-            amiss += not tried(kind, Path(folder) / str(at), first)
-    print(f"{len(relate_labels)} failures, {amiss} of them amiss")
-    raise SystemExit(1 if amiss else 0)
+            wrong += not try_failure(failure, Path(folder) / str(number), first)
+    print(f"{len(selected)} failures, {wrong} ended wrongly")
+    raise SystemExit(1 if wrong else 0)
 
 
-def tried(kind: Kind, folder: Path, first: Place) -> bool:
-    """Let something fail in a folder of its own, print how it ended, and say if all was well."""
-    place, began = Place(folder), time.perf_counter()
+def try_failure(failure: Failure, folder: Path, first: Workspace) -> bool:
+    """Cause one failure in its own folder, print how it ended, return whether all was well."""
+    workspace, began = Workspace(folder), time.perf_counter()
     folder.mkdir()
-    shutil.copy(first.votes, place.votes)
-    shutil.copytree(first.out, place.out)
-    place.scratch.mkdir()
-    before = contents(place.out)
-    ended = kind.make(place)
-    said = [line for line in ended.said.splitlines() if re.match(r"mhpc: (error|warning): ", line)]
-    whole = contents(place.out) == before if ended.code else labels(place.out) == labels(first.out)
-    left = [
-        *place.out.parent.glob(".*"),
-        *(place.scratch.iterdir() if place.scratch.is_dir() else ()),
+    shutil.copy(first.votes, workspace.votes)
+    shutil.copytree(first.out, workspace.out)
+    workspace.scratch.mkdir()
+    before = contents(workspace.out)
+    end = failure.cause(workspace)
+    messages = [
+        line for line in end.output_text.splitlines() if re.match(r"mhpc: (error|warning): ", line)
+    ]
+    is_complete = (
+        contents(workspace.out) == before
+        if end.code
+        else labels(workspace.out) == labels(first.out)
+    )
+    leftovers = [
+        *workspace.out.parent.glob(".*"),
+        *(workspace.scratch.iterdir() if workspace.scratch.is_dir() else ()),
     ]
     orphans = _orphans()
     print(
-        f"{kind.name}: {ended.done}: exit {ended.code}; {' '.join(said) or 'nothing said'}; output "
-        f"whole: {'yes' if whole else 'NO'}; left behind: "
-        f"{', '.join([*(path.name for path in left), *orphans]) or 'nothing'} "
+        f"{failure.name}: {end.action}: exit {end.code}; {' '.join(messages) or 'no message'}; "
+        f"output complete: {'yes' if is_complete else 'NO'}; left behind: "
+        f"{', '.join([*(path.name for path in leftovers), *orphans]) or 'nothing'} "
         f"({time.perf_counter() - began:.0f} s)",
         flush=True,
     )
-    told = len(said) == (1 if kind.says else 0) and kind.says in "".join(said)
-    if well := ended.code == kind.code and told and whole and not left and not orphans:
+    is_reported = len(messages) == (1 if failure.message else 0) and failure.message in "".join(
+        output_text
+    )
+    if (
+        is_well := end.code == failure.code
+        and is_reported
+        and is_complete
+        and not leftovers
+        and not orphans
+    ):
         shutil.rmtree(folder)
     else:
-        print(ended.said)
-    return well
+        print(end.output_text)
+    return is_well
 
 
 def contents(out: Path) -> dict[str, str]:
@@ -273,13 +289,13 @@ def contents(out: Path) -> dict[str, str]:
 
 
 def labels(out: Path) -> list[str]:
-    """Return which labels an output gives to which instances; engines round scores differently."""
+    """Return the label sets of an output, without scores, which engines round differently."""
     rows = (out / "labels.csv").read_text(encoding="utf-8").splitlines()
     return sorted(path.name for path in out.iterdir()) + [row.rpartition(",")[0] for row in rows]
 
 
-def filled(path: Path, free: int) -> None:
-    """Fill a disk but for so many bytes."""
+def fill_disk(path: Path, free: int) -> None:
+    """Fill a disk except for `free` bytes."""
     with path.open("wb", buffering=0) as file, suppress(OSError):
         while file.write(bytes(4096)):
             pass
@@ -287,24 +303,24 @@ def filled(path: Path, free: int) -> None:
 
 
 @contextmanager
-def mounted(folder: Path, options: str) -> Iterator[None]:
-    """Mount a disk of its own in a folder; what is in the output meanwhile is put back after."""
+def mount_tmpfs(folder: Path, options: str) -> Iterator[None]:
+    """Mount a tmpfs on a folder, and copy its content back to the folder afterwards."""
     _mount("-t", "tmpfs", "-o", options, "tmpfs", folder)
     try:
         yield
     finally:
-        kept = Path(tempfile.mkdtemp()) / "kept"
-        shutil.copytree(folder, kept)
+        saved = Path(tempfile.mkdtemp()) / "kept"
+        shutil.copytree(folder, saved)
         subprocess.run(["umount", str(folder)], check=True)
         shutil.rmtree(folder)
-        (kept / "filled").unlink(missing_ok=True)
-        shutil.copytree(kept, folder)
-        shutil.rmtree(kept.parent)
+        (saved / "filled").unlink(missing_ok=True)
+        shutil.copytree(saved, folder)
+        shutil.rmtree(saved.parent)
 
 
-def _restored(place: Place) -> None:
-    """Put the old output on a disk that was mounted over it."""
-    shutil.copytree(place.folder.parent / "there" / "OUT", place.out)
+def _restore_output(workspace: Workspace) -> None:
+    """Copy the old output to a disk that was mounted over it."""
+    shutil.copytree(workspace.folder.parent / "there" / "OUT", workspace.out)
 
 
 def _mount(*args: object) -> None:
@@ -321,21 +337,21 @@ def _may_mount() -> bool:
     return True
 
 
-def _heard(run: "subprocess.Popen[str]", what: str) -> None:
-    """Wait until a run logs something."""
+def _wait_for_log(run: "subprocess.Popen[str]", what: str) -> None:
+    """Wait until a run logs this line."""
     assert run.stderr is not None  # noqa: S101 - it is a pipe
     for line in run.stderr:
         if line.rstrip().split("mhpc: ")[-1].startswith(what):
             return
 
 
-def _killed_one(run: "subprocess.Popen[str]") -> None:
-    """Kill the process of a run that has worked most so far."""
+def _kill_busiest(run: "subprocess.Popen[str]") -> None:
+    """Kill a process of a run that is busy."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with suppress(psutil.Error):
             others = psutil.Process(run.pid).children(recursive=True)
-            busy = [each for each in others if each.cpu_times().user > 0.5]
+            busy = [process for process in others if process.cpu_times().user > 0.5]
             if busy:
                 busy[0].send_signal(signal.SIGKILL)
                 return
@@ -344,36 +360,46 @@ def _killed_one(run: "subprocess.Popen[str]") -> None:
 
 @contextmanager
 def _cluster(folder: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """Give a scheduler's address and its only worker."""
+    """Start a scheduler and one worker; yield the address and the worker."""
     with ExitStack() as stack:
-        known = folder / "scheduler.json"
-        for kind, *args in (
-            ("scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(known)),
-            ("worker", "--scheduler-file", str(known), "--nthreads", "1", "--no-nanny"),
+        scheduler_file = folder / "scheduler.json"
+        for failure, *args in (
+            (
+                "scheduler",
+                "--port",
+                "0",
+                "--host",
+                "127.0.0.1",
+                "--scheduler-file",
+                str(scheduler_file),
+            ),
+            ("worker", "--scheduler-file", str(scheduler_file), "--nthreads", "1", "--no-nanny"),
         ):
             process = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--no-dashboard", *args],
+                [sys.executable, "-m", f"distributed.cli.dask_{failure}", "--no-dashboard", *args],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
             stack.callback(process.wait)
             stack.callback(process.kill)
-            while not (known.exists() and known.read_text().rstrip().endswith("}")):
+            while not (
+                scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}")
+            ):
                 time.sleep(0.05)
-        address = re.search(r'"address": "([^"]+)"', known.read_text())
+        address = re.search(r'"address": "([^"]+)"', scheduler_file.read_text())
         yield (address[1] if address else ""), process
 
 
 def _orphans() -> list[str]:
-    """Return the processes of ours that are still there a while after a run."""
+    """Return our processes that still run a while after a run has ended."""
     deadline = time.monotonic() + 5
     while True:
-        found = []
+        orphans = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if MARK in process.environ() and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(f"process {process.pid}")
-        if not found or time.monotonic() > deadline:
-            return found
+                    orphans.append(f"process {process.pid}")
+        if not orphans or time.monotonic() > deadline:
+            return orphans
         time.sleep(0.1)
 
 

@@ -1,13 +1,13 @@
-"""Runs killed at random moments: the output is the old one or the new one, never a mixture.
+"""Kill runs at random moments: the output is the old or the new one, never a mixture.
 
 python -m stress.kills [--kills 100] [--seed 0] [--seconds 150] [--jobs 2]
 
-Two methods take turns to replace one output. Each run is killed (SIGKILL): half of them at a
-moment drawn from the time that a run takes, the others at one of the files and folders that it
-opens, makes, moves or removes, which come thick where the output changes places. After every
-kill all files must be those of one of the two, byte by byte but for run.json's timings.
+Two methods take turns replacing one output. Each run is killed (SIGKILL): half of them at a
+random moment, the others at one of the files and folders that it opens, creates, moves or removes,
+most of which are close to where the output is exchanged. After every kill all files must be those
+of one of the two methods, byte by byte except for the timings in run.json.
 
-A run is a fork of a process that has imported all it needs, so that no time goes to that.
+A run is a fork of a process with everything imported, which saves time.
 """
 
 import argparse
@@ -30,92 +30,93 @@ from mhpc.datasets.garden import garden_folder
 
 METHODS = ("sa", "majority")
 TIMELESS = ("method", "parameters", "decision", "settings")
-"""What of run.json is the same each time."""
+"""The parts of run.json that are the same in every run."""
 
 _TOUCHES = ("open", "os.", "shutil.", "tempfile.", "ctypes.")
-"""How Python's audit events begin that tell of files and of what is called in the system."""
+"""Prefixes of Python's audit events about files and system calls."""
 
 _LAST = 40
-"""So many of the last files a run touches are drawn more often."""
+"""How many of the last file operations of a run are drawn more often."""
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Kill, look, print."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Kill runs, check the output, print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=150, help="the most it may take")
     parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args(words)
-    end = time.time() + given.seconds
-    shares = [len(range(at, given.kills, given.jobs)) for at in range(given.jobs)]
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        seeds = [f"{given.seed}/{at}" for at in range(given.jobs)]
-        found = sum(pool.map(killed, shares, seeds, [end] * given.jobs), Counter[str]())
-    done = found["old"] + found["new"] + found["mixture"]
+    options = parser.parse_args(arguments)
+    end = time.time() + options.seconds
+    shares = [len(range(at, options.kills, options.jobs)) for at in range(options.jobs)]
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        seeds = [f"{options.seed}/{at}" for at in range(options.jobs)]
+        counts = sum(pool.map(kill_runs, shares, seeds, [end] * options.jobs), Counter[str]())
+    done = counts["old"] + counts["new"] + counts["mixture"]
     print(
-        f"{done} runs killed: {found['old']} left the old output, {found['new']} the new "
-        f"one ({found['ended']} of them had ended before), {found['mixture']} a mixture or none"
+        f"{done} runs killed: {counts['old']} left the old output, {counts['new']} the new "
+        f"one ({counts['ended']} of them had ended before), {counts['mixture']} a mixture or none"
     )
-    if found["mixture"] or done < given.kills:
+    if counts["mixture"] or done < options.kills:
         raise SystemExit(1)
 
 
-def killed(kills: int, seed: str, end: float) -> Counter[str]:
-    """Replace an output over and over, killing each run; count what is there afterwards."""
+def kill_runs(kills: int, seed: str, end: float) -> Counter[str]:
+    """Replace an output again and again, killing each run; count what is left."""
     rng = random.Random(seed)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "OUT"
-        seconds, touches, fingerprints = _measured(output)
-        there = METHODS[-1]
+        seconds, n_touches, fingerprints = _measure_runs(output)
+        current = METHODS[-1]
         for number in range(kills):
             if time.time() > end:
                 break
-            (coming,) = set(METHODS) - {there}
+            (following,) = set(METHODS) - {current}
             if number % 2:
-                ended = _ended_after(_started(output, coming), rng.uniform(0.0, 1.1) * seconds)
+                ended = _kill_after(_start_run(output, following), rng.uniform(0.0, 1.1) * seconds)
             else:
-                # Where files change places is among the last.
-                least = touches - _LAST if rng.random() < 0.5 else 1
-                at = rng.randint(max(least, 1), touches)
-                ended = _ended_after(_started(output, coming, touch=at), None)
-            found["ended"] += ended
-            now = fingerprint(output)
+                # The output is exchanged among the last operations.
+                least = n_touches - _LAST if rng.random() < 0.5 else 1
+                at = rng.randint(max(least, 1), n_touches)
+                ended = _kill_after(_start_run(output, following, touch=at), None)
+            counts["ended"] += ended
+            files = fingerprint(output)
             state = (
                 "old"
-                if now == fingerprints[there]
+                if files == fingerprints[current]
                 else "new"
-                if now == fingerprints[coming]
+                if files == fingerprints[following]
                 else "mixture"
             )
-            found[state] += 1
-            there = coming if state == "new" else there
-            for left in output.parent.glob(f".{output.name}-*"):
-                shutil.rmtree(left)
-    return found
+            counts[state] += 1
+            current = following if state == "new" else current
+            for leftover in output.parent.glob(f".{output.name}-*"):
+                shutil.rmtree(leftover)
+    return counts
 
 
-def _measured(output: Path) -> tuple[float, int, dict[str, dict[str, str]]]:
-    """Return how long a run takes, how many files it touches, and what each method leaves."""
+def _measure_runs(output: Path) -> tuple[float, int, dict[str, dict[str, str]]]:
+    """Return the duration and file operations of a run, and the output of each method."""
     fingerprints, seconds = {}, 0.0
     count = output.parent / "count"
     for method in METHODS:
         began = time.perf_counter()
-        os.waitpid(_started(output, method, count=count), 0)
+        os.waitpid(_start_run(output, method, count=count), 0)
         seconds = time.perf_counter() - began
         fingerprints[method] = fingerprint(output)
     return seconds, int(count.read_text(encoding="utf-8")), fingerprints
 
 
-def _started(
+def _start_run(
     output: Path, method: str, *, touch: int | None = None, count: Path | None = None
 ) -> int:
-    """Begin to replace the output; return the number of the process.
+    """Start replacing the output; return the process id.
 
-    It kills itself at the file it touches as number `touch`; how many it touched goes to `count`.
+    The process kills itself at file operation number `touch`, and writes how many there were to
+    `count`.
     """
-    # Before the fork, so that no run takes the time.
+    # Imported before the fork, so that no run spends time on it.
     import mhpc.cli.consolidate
     import mhpc.report.run_summary
     import mhpc.run  # noqa: F401
@@ -134,9 +135,9 @@ def _started(
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(hook)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.dup2(devnull, 2)
     data = garden_folder()
     try:
         command([
@@ -149,8 +150,8 @@ def _started(
         os._exit(0)
 
 
-def _ended_after(process: int, seconds: float | None) -> bool:
-    """Kill a process after some time, or wait for its own end; tell whether that came first."""
+def _kill_after(process: int, seconds: float | None) -> bool:
+    """Kill a process after some time; return whether it ended by itself before."""
     if seconds is None:
         _, status = os.waitpid(process, 0)
         return not os.WIFSIGNALED(status)
@@ -163,17 +164,17 @@ def _ended_after(process: int, seconds: float | None) -> bool:
 
 
 def fingerprint(output: Path) -> dict[str, str]:
-    """Return what every file of an output holds."""
+    """Return the hash of every file of an output."""
     if not output.is_dir():
         return {}
-    found = {}
+    counts = {}
     for path in sorted(output.iterdir()):
         content = path.read_bytes()
         if path.name == "run.json":
             document = json.loads(content)
             content = json.dumps({name: document[name] for name in TIMELESS}).encode()
-        found[path.name] = hashlib.sha256(content).hexdigest()
-    return found
+        counts[path.name] = hashlib.sha256(content).hexdigest()
+    return counts
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Small faults are put into the numerics, one at a time, to see whether the tests notice.
+"""Mutation testing: put small faults into the numerics and see whether the tests notice.
 
 python -m stress.mutation [--sample 300 | all] [--seed 0]
 
-mutmut makes the mutants (a plus becomes a minus, an argument None, a condition its opposite) of
-graph/, encode/, consolidate/ and decide/, and runs for each the tests that reach it. There are
-about ten thousand, which takes a night; unless told otherwise a sample is drawn, whose share of
-killed ones is printed with its standard error. Survivors are printed with what was changed and,
-where ``survivors.json`` has one, the reason why no test can or need notice.
+mutmut creates the mutants (a plus becomes a minus, an argument None, a condition its opposite) of
+numerics/, encoding/, methods/ and rules/, and runs the tests that reach each of them. All ten
+thousand take a night, so by default a sample is drawn, and the share of killed mutants is printed
+with its standard error. Survivors are printed with their change and, where ``survivors.json`` has
+one, the reason why no test can or need notice.
 """
 
 import argparse
@@ -25,7 +25,7 @@ REASONS = Path(__file__).with_name("survivors.json")
 WANTED = 0.85
 
 FIRST = "mhpc.rules.base.*"
-"""A few mutants to begin with: mutmut makes all of them before it runs any."""
+"""A few mutants to start with: mutmut creates all of them before it runs any."""
 
 KILLED: dict[int | None, str] = {
     1: "killed",
@@ -36,86 +36,89 @@ KILLED: dict[int | None, str] = {
 }
 KILLED |= {152: "timed out", 255: "timed out", -11: "crashed", -9: "crashed"}
 SURVIVED: dict[int | None, str] = {0: "survived", 5: "reached by no test", 33: "reached by no test"}
-"""What mutmut's codes mean; a mutant that never ends or takes the process down is noticed."""
+"""The meaning of mutmut's exit codes; a mutant that hangs or crashes counts as noticed."""
 
 
 def main() -> None:
-    """Make mutants, run a sample of them, print what became of it."""
+    """Create mutants, run a sample of them and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", default="300")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--children", default="2", help="tests that run at once")
-    given = parser.parse_args()
-    # What an earlier run left is of an earlier source.
+    options = parser.parse_args()
+    # Mutants of an earlier run belong to an earlier source.
     shutil.rmtree(MUTANTS, ignore_errors=True)
-    mutmut("run", "--max-children", given.children, FIRST)
+    mutmut("run", "--max-children", options.children, FIRST)
     names = sorted(results())
-    if given.sample != "all":
-        names = sorted(random.Random(given.seed).sample(names, int(given.sample)))
-    mutmut("run", "--max-children", given.children, *names)
-    ends = {name: end for name, end in results().items() if name in set(names)}
-    raise SystemExit(told(ends, json.loads(REASONS.read_text())))
+    if options.sample != "all":
+        names = sorted(random.Random(options.seed).sample(names, int(options.sample)))
+    mutmut("run", "--max-children", options.children, *names)
+    exit_codes = {name: code for name, code in results().items() if name in set(names)}
+    raise SystemExit(report(exit_codes, json.loads(REASONS.read_text())))
 
 
 def mutmut(*arguments: str) -> None:
-    """Call mutmut; what it says goes to the terminal."""
+    """Call mutmut; its output goes to the terminal."""
     subprocess.run([sys.executable, "-m", "mutmut", *arguments], check=True)
 
 
 def results() -> dict[str, int | None]:
-    """Return how each mutant ended, None where it has not been run."""
-    found: dict[str, int | None] = {}
-    for path in MUTANTS.glob("src/mhpc/*/*.meta"):
-        found |= json.loads(path.read_text())["exit_code_by_key"]
-    return found
+    """Return the exit code of each mutant, None if it has not run."""
+    codes: dict[str, int | None] = {}
+    for path in MUTANTS.glob("src/mhpc/**/*.meta"):
+        codes |= json.loads(path.read_text())["exit_code_by_key"]
+    return codes
 
 
-def told(ends: Mapping[str, int | None], reasons: Sequence[Mapping[str, Any]]) -> int:
-    """Print the figures and the survivors; return 1 if too many live."""
-    counts = Counter((KILLED | SURVIVED).get(end, "not run") for end in ends.values())
-    tried = sum(counts.values()) - counts["not run"]
-    share = sum(counts[how] for how in set(KILLED.values())) / tried
-    for room, part in rooms(ends).items():
-        print(f"{room}: {part}")
-    for name in sorted(name for name, end in ends.items() if end in SURVIVED):
-        change = changed(name)
-        print(f"\n{function(name)}\n  {change}\n  {why(name, change, reasons)}")
-    error = (share * (1 - share) / tried) ** 0.5
-    print(f"\n{tried} mutants: {dict(counts)}")
+def report(exit_codes: Mapping[str, int | None], reasons: Sequence[Mapping[str, Any]]) -> int:
+    """Print the figures and the survivors; return 1 if too many survive."""
+    counts = Counter((KILLED | SURVIVED).get(code, "not run") for code in exit_codes.values())
+    n_run = sum(counts.values()) - counts["not run"]
+    share = sum(counts[how] for how in set(KILLED.values())) / n_run
+    for package, counts_text in killed_per_package(exit_codes).items():
+        print(f"{package}: {counts_text}")
+    for name in sorted(name for name, code in exit_codes.items() if code in SURVIVED):
+        change = describe_change(name)
+        print(f"\n{mutated_function(name)}\n  {change}\n  {find_reason(name, change, reasons)}")
+    error = (share * (1 - share) / n_run) ** 0.5
+    print(f"\n{n_run} mutants: {dict(counts)}")
     print(f"killed {share:.1%} (standard error {error:.1%}), wanted {WANTED:.0%}")
     return int(share < WANTED)
 
 
-def why(name: str, change: str, reasons: Sequence[Mapping[str, Any]]) -> str:
-    """Return why no test notices a change: the first reason whose place and change are in it."""
-    fitting: Iterator[str] = (
-        each["reason"]
-        for each in reasons
-        if each["where"] in function(name) and all(part in change for part in each["change"])
+def find_reason(name: str, change: str, reasons: Sequence[Mapping[str, Any]]) -> str:
+    """Return why no test notices a change: the first reason that fits its place and change."""
+    reasons_found: Iterator[str] = (
+        entry["reason"]
+        for entry in reasons
+        if entry["where"] in mutated_function(name)
+        and all(counts_text in change for counts_text in entry["change"])
     )
-    return next(fitting, "NO REASON KNOWN")
+    return next(reasons_found, "NO REASON KNOWN")
 
 
-def rooms(ends: Mapping[str, int | None]) -> dict[str, str]:
-    """Return how many were killed in each folder."""
-    found: dict[str, list[bool]] = {}
-    for name, end in ends.items():
-        if end is not None:
-            found.setdefault(name.split(".")[1], []).append(end in KILLED)
-    return {room: f"{sum(each)} of {len(each)} killed" for room, each in sorted(found.items())}
+def killed_per_package(exit_codes: Mapping[str, int | None]) -> dict[str, str]:
+    """Return how many mutants were killed in each package."""
+    codes: dict[str, list[bool]] = {}
+    for name, code in exit_codes.items():
+        if code is not None:
+            codes.setdefault(name.split(".")[1], []).append(code in KILLED)
+    return {
+        package: f"{sum(entry)} of {len(entry)} killed" for package, entry in sorted(codes.items())
+    }
 
 
-def function(name: str) -> str:
-    """Return the function that a mutant is of, by its module."""
+def mutated_function(name: str) -> str:
+    """Return the qualified name of the function that a mutant changes."""
     return name.rpartition("__mutmut_")[0].replace("xǁ", "").replace("ǁ", ".").replace(".x_", ".")
 
 
-def changed(name: str) -> str:
-    """Return what a mutant removes and adds, in one line."""
-    shown = subprocess.run(
+def describe_change(name: str) -> str:
+    """Return the removed and added code of a mutant in one line."""
+    diff = subprocess.run(
         [sys.executable, "-m", "mutmut", "show", name], capture_output=True, text=True, check=True
     ).stdout
-    return " -> ".join([*_lines(shown.splitlines(), "-"), *_lines(shown.splitlines(), "+")])
+    return " -> ".join([*_lines(diff.splitlines(), "-"), *_lines(diff.splitlines(), "+")])
 
 
 def _lines(diff: Sequence[str], sign: str) -> Iterable[str]:

@@ -1,10 +1,10 @@
-"""Same seed, same bits: every method on one core and on all of them.
+"""Same seed, same bits: every method on one core and on all cores.
 
 python -m stress.threads [--instances 4000] [--methods sa mhpc …]
 
-Each method consolidates the bundled example and a generated set twice: held to one core with one
-thread for linear algebra, and free to use all. Files must be the same byte by byte, and
-run.json but for its timings.
+Each method consolidates the bundled example and a generated set twice: on one core with one thread
+for linear algebra, and on all cores. Files must be identical byte by byte, run.json except for its
+timings.
 """
 
 import argparse
@@ -32,50 +32,50 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=4000)
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
-    given = parser.parse_args()
+    options = parser.parse_args()
     if len(os.sched_getaffinity(0)) < 2:
-        print("there is one core only, so that nothing can be compared")
+        print("there is only one core, so nothing can be compared")
         return
     with tempfile.TemporaryDirectory() as folder:
-        generate(Path(folder) / "generated", instances=given.instances, labels=LABELS)
+        generate(Path(folder) / "generated", instances=options.instances, labels=LABELS)
         data = {
             "example": garden_folder() / "votes.csv",
             "generated": Path(folder) / "generated" / "votes.parquet",
         }
         differing = [
             line
-            for method in given.methods
+            for method in options.methods
             for name, votes in data.items()
-            for line in compared(method, name, votes, Path(folder))
+            for line in compare_cores(method, name, votes, Path(folder))
         ]
-    runs = f"{len(given.methods)} methods on {len(data)} sets, on one core and on all"
+    runs = f"{len(options.methods)} methods on {len(data)} sets, on one core and on all"
     print(f"{runs}: {len(differing)} files differ")
     if differing:
         raise SystemExit(1)
 
 
-def compared(method: str, name: str, votes: Path, folder: Path) -> Iterator[str]:
-    """Print how a method did on some votes, and give the files that differ."""
-    core_count, began = sorted(os.sched_getaffinity(0)), time.perf_counter()
-    ways = {1: core_count[:1], len(core_count): core_count}
+def compare_cores(method: str, name: str, votes: Path, folder: Path) -> Iterator[str]:
+    """Run a method on one core and on all, print the outcome, yield the files that differ."""
+    cores, began = sorted(os.sched_getaffinity(0)), time.perf_counter()
+    core_sets = {1: cores[:1], len(cores): cores}
     outs = [
-        consolidated(votes, folder / f"{method}-{name}-{count}", method, used)
-        for count, used in ways.items()
+        consolidate(votes, folder / f"{method}-{name}-{count}", method, core_set)
+        for count, core_set in core_sets.items()
     ]
-    one, other = map(contents, outs)
-    differing = [file for file in one if one[file] != other.get(file)]
-    summarize = f"DIFFERS in {', '.join(differing)}" if differing else "the same"
+    first, second = map(hash_files, outs)
+    differing = [file for file in first if first[file] != second.get(file)]
+    outcome = f"DIFFERS in {', '.join(differing)}" if differing else "the same"
     seconds = time.perf_counter() - began
     print(
-        f"{method}, {name}: {summarize} on 1 and {len(core_count)} cores ({seconds:.0f} s)",
+        f"{method}, {name}: {outcome} on 1 and {len(cores)} cores ({seconds:.0f} s)",
         flush=True,
     )
     yield from differing
 
 
-def consolidated(votes: Path, out: Path, method: str, core_count: list[int]) -> Path:
+def consolidate(votes: Path, out: Path, method: str, cores: list[int]) -> Path:
     """Consolidate on some cores."""
-    count = str(len(core_count))
+    count = str(len(cores))
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     subprocess.run(
         [
@@ -85,28 +85,28 @@ def consolidated(votes: Path, out: Path, method: str, core_count: list[int]) -> 
         ],
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | dict.fromkeys(names, count),
-        preexec_fn=lambda: os.sched_setaffinity(0, core_count),
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )  # fmt: skip
     return out
 
 
-def contents(out: Path) -> dict[str, str]:
-    """Return what every file holds, as far as it does not tell the time."""
-    found = {
+def hash_files(out: Path) -> dict[str, str]:
+    """Return the hash of every file, without timings."""
+    hashes = {
         name: hashlib.sha256((out / name).read_bytes()).hexdigest()
         for name in FILES
         if (out / name).exists()
     }
     document = json.loads((out / "run.json").read_text(encoding="utf-8"))
-    return found | {"run.json": json.dumps(timeless(document))}
+    return hashes | {"run.json": json.dumps(without_timings(document))}
 
 
-def timeless(value: Any) -> Any:
-    """Return a document without what it says of seconds."""
+def without_timings(value: Any) -> Any:
+    """Return a document without its timings."""
     if isinstance(value, dict):
-        return {name: timeless(each) for name, each in value.items() if name != "seconds"}
+        return {name: without_timings(item) for name, item in value.items() if name != "seconds"}
     if isinstance(value, list):
-        return [timeless(each) for each in value]
+        return [without_timings(item) for item in value]
     return value
 
 
