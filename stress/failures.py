@@ -268,7 +268,7 @@ def try_failure(failure: Failure, folder: Path, first: Workspace) -> bool:
         flush=True,
     )
     is_reported = len(messages) == (1 if failure.message else 0) and failure.message in "".join(
-        output_text
+        messages
     )
     if (
         is_well := end.code == failure.code

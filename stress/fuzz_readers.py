@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from stress.fuzz_target import Sample, search
-from stress.results import keep_copy
+from stress.findings import keep_copy
 
 HANGING = 30.0
 """Seconds over its time after which a process counts as hanging."""
@@ -110,7 +110,7 @@ def _write_samples(folder: Path) -> None:
 def _files_to_damage(sample: Sample) -> list[str]:
     """Return the files of a sample that are worth damaging, one of each kind."""
     if sample.reader == "run":
-        return [name for name in sample.files if name.startswith(sample.options)]
+        return [name for name in sample.files if name.startswith(sample.given)]
     return list(sample.files)[:1]
 
 

@@ -68,7 +68,8 @@ def check_estimate(data: Path, method: str, size: str) -> bool:
     is_close = TOO_LITTLE <= times <= TOO_MUCH or max(estimated, peak - held) < SMALL
     print(
         f"{method}, {size}: estimated {estimated / 1e6:,.0f} MB, "
-        f"taken {(peak - held) / 1e6:,.0f} MB ({times:.2f} times) beyond {held / 1e6:,.0f} MB; peak {peak / 1e6:,.0f} MB"
+        f"taken {(peak - held) / 1e6:,.0f} MB ({times:.2f} times) beyond "
+        f"{held / 1e6:,.0f} MB; peak {peak / 1e6:,.0f} MB"
         f"{'' if is_close else '  WRONG'}",
         flush=True,
     )

@@ -5,8 +5,8 @@ python -m stress.numerics [--seconds 40] [--seed 0]
 Panels are generated until the time is up: up to 30 labels with several parents, up to 9 sources,
 label sets and scores down to denormal numbers, with and without scopes. The scores of every method,
 its source profiles and expected gains must be finite, and its label sets closed under ancestors.
-Then graphs of 300 vertices that are nearly disconnected, isolated, chained or weighted from 1e-12 to
-1 are solved by Cholesky and by conjugate gradients.
+Then graphs of 300 vertices that are nearly disconnected, isolated, chained or weighted from 1e-12
+to 1 are solved by Cholesky and by conjugate gradients.
 """
 
 import argparse
@@ -54,7 +54,8 @@ def main() -> None:
         ]
         note = f"; conjugate gradients report no convergence at lambda = {', '.join(not_converged)}"
         print(
-            f"{name}: Cholesky and conjugate gradients differ by {max(converged):.1e} of the largest value"
+            f"{name}: Cholesky and conjugate gradients differ by {max(converged):.1e} of "
+            f"the largest value"
             f"{note if not_converged else ''}"
         )
     if failed:
