@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from stress.fuzz_target import Sample, search
 from stress.findings import keep_copy
+from stress.fuzz_target import Sample, search
 
 HANGING = 30.0
 """Seconds over its time after which a process counts as hanging."""
