@@ -46,9 +46,9 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.speed.solve
 	$(BIN)/python -m benchmarks.speed.metrics
 	$(BIN)/python -m benchmarks.speed.peers
-	$(BIN)/python -m benchmarks.speed.hierarchies
+	$(BIN)/python -m benchmarks.speed.taxonomies
 	$(BIN)/python -m benchmarks.speed.readers
-	$(BIN)/python -m benchmarks.speed.neighbours
+	$(BIN)/python -m benchmarks.speed.neighbors
 	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.scale
 	$(BIN)/python -m benchmarks.quality.methods

@@ -1,4 +1,4 @@
-"""What is benchmarked on: the paper's data where they are at hand, else data of their shape.
+"""The data of the benchmarks: the paper's where available, else generated data of the same shape.
 
 The environment variable MHPC_DATA names the folder that holds them.
 """
@@ -79,10 +79,12 @@ def _generated() -> tuple[mhpc.Taxonomy, mhpc.Truth]:
 
 def _random_tree(rng: np.random.Generator) -> mhpc.Taxonomy:
     """Give every label a parent drawn from the level above."""
-    levels = [[f"{depth}/{at}" for at in range(size)] for depth, size in enumerate(_LEVELS)]
+    levels = [
+        [f"{depth}/{position}" for position in range(size)] for depth, size in enumerate(_LEVELS)
+    ]
     edges = [
-        (label, above[rng.integers(len(above))])
-        for above, level in pairwise(levels)
+        (label, parents[rng.integers(len(parents))])
+        for parents, level in pairwise(levels)
         for label in level
     ]
     return build_taxonomy([label for level in levels for label in level], edges)

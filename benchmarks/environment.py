@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def environment() -> dict[str, Any]:
-    """Return what a time depends on, and nothing that tells whose machine it was."""
+    """Return what a time depends on, and nothing that identifies the machine."""
     return {
         "cpus": os.cpu_count(),
         "machine": platform.machine(),
@@ -39,7 +39,7 @@ def write_result(name: str, result: Mapping[str, Any]) -> None:
 
 
 def interleave(runs: Mapping[str, Callable[[], object]], *, repeats: int) -> dict[str, list[float]]:
-    """Return the seconds of every run, each run called once a round.
+    """Return the seconds of every run, calling each run once per round.
 
     A busy machine is slow for minutes: runs of one round meet the same minute, so that ratios
     within rounds can be trusted where the seconds cannot. A round before the first warms up.
@@ -72,8 +72,8 @@ def ratio(long: Sequence[float], short: Sequence[float]) -> Ratio:
     return Ratio(statistics.median(rounds), min(rounds), max(rounds))
 
 
-def summarize(met: bool) -> str:
-    """Say whether a target was met."""
+def met_or_missed(met: bool) -> str:
+    """Return ``met`` or ``MISSED``, to print beside a target."""
     return "met" if met else "MISSED"
 
 

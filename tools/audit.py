@@ -1,9 +1,9 @@
-"""Known holes in the packages that are pinned, as the registry tells of them.
+"""Known vulnerabilities of the pinned packages, as reported by the registry.
 
 python -m tools.audit
 
-Leaves with 1 if there is one. A mirror that keeps no advisories can tell of none: how many
-packages were asked about in vain is printed too, and is not taken for good news.
+Exits with 1 if there is one. A mirror without advisories reports none: how many
+packages the registry does not know is printed too, since that is no good news.
 """
 
 import json
@@ -15,7 +15,7 @@ PINNED = Path(__file__).parent.parent / "constraints.txt"
 
 
 def main() -> None:
-    """Ask, print, leave."""
+    """Run the audit and print what it finds."""
     asked = subprocess.run(
         [
             sys.executable, "-m", "pip_audit", "--progress-spinner", "off", "--format", "json",
@@ -27,18 +27,18 @@ def main() -> None:
         raise SystemExit(f"the audit did not run: {asked.stderr.strip()}")
     packages = json.loads(asked.stdout)["dependencies"]
     unknown = [package for package in packages if "skip_reason" in package]
-    holed = [package for package in packages if package.get("vulns")]
-    for package in holed:
-        for hole in package["vulns"]:
-            expected_gain = ", ".join(hole["fix_versions"]) or "no version yet"
+    vulnerable = [package for package in packages if package.get("vulns")]
+    for package in vulnerable:
+        for vulnerability in package["vulns"]:
+            fixed_in = ", ".join(vulnerability["fix_versions"]) or "no version yet"
             print(
-                f"{package['name']} {package['version']}: {hole['id']}, mended in {expected_gain}"
+                f"{package['name']} {package['version']}: {vulnerability['id']}, fixed in {fixed_in}"
             )
     print(
-        f"{len(packages)} packages: {len(holed)} with known holes, "
-        f"{len(unknown)} of which the registry knows nothing"
+        f"{len(packages)} packages: {len(vulnerable)} with known vulnerabilities, "
+        f"{len(unknown)} unknown to the registry"
     )
-    raise SystemExit(bool(holed))
+    raise SystemExit(bool(vulnerable))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ from itertools import chain
 from pathlib import Path
 
 TOOLS = {"mypy", "ruff"}
-"""They judge the source, not the running of it, and a new one finds more: the newest will do."""
+"""Tools that check the source rather than run it; their newest versions will do."""
 
 
 def main() -> None:
-    """Print a line a requirement, each once."""
+    """Print one line per requirement."""
     with (Path(__file__).parent.parent / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     extras = chain.from_iterable(project["optional-dependencies"].values())

@@ -44,7 +44,7 @@ CALLS: list[tuple[list[str], int]] = [
 
 
 def main() -> None:
-    """Build, install, run; print a line a command and leave with 1 if one was not as told."""
+    """Build, install and run; print one line per command; exit with 1 if one ends unexpectedly."""
     wrong = False
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -77,7 +77,7 @@ def installed(wheel: Path, place: Path) -> Path:
 
 
 def successive_halving(command: Path, work: Path) -> Iterator[tuple[str, bool]]:
-    """Run every command; tell of each how it ended, and whether that is how it should."""
+    """Run every command; yield how each ended, and whether that is expected."""
     shutil.copytree(EXAMPLE, work)
     listed = run(command, "--help", cwd=work).partition("Commands:\n")[2].partition("\n\n")[0]
     names = {line.split()[0] for line in listed.splitlines()}
@@ -87,11 +87,11 @@ def successive_halving(command: Path, work: Path) -> Iterator[tuple[str, bool]]:
         ended = subprocess.run(
             [command, *arguments], cwd=work, env=bare(), capture_output=True, text=True
         )
-        told = f"mhpc {' '.join(arguments)}: {ended.returncode}"
+        line = f"mhpc {' '.join(arguments)}: {ended.returncode}"
         if ended.returncode == wanted and "Traceback" not in ended.stderr:
-            yield told, True
+            yield line, True
         else:
-            yield f"{told}, wanted {wanted}\n{ended.stderr}", False
+            yield f"{line}, wanted {wanted}\n{ended.stderr}", False
 
 
 def run(*arguments: object, cwd: Path = ROOT) -> str:

@@ -1,4 +1,4 @@
-"""What each step past the paper is worth: judged without truth, and against it.
+"""What each step beyond the paper is worth, by cross-validation and against the truth.
 
 python -m benchmarks.quality.ablation
 """
@@ -24,7 +24,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "local graph": {"n_neighbors": 30},
     "gives way to evidence": {"anchor_weight": "answers", "lam": 5.0},
     "filled in below": {"fill_strength": 0.3},
-    "kin as one voice": {"source_weights": "learned"},
+    "dependent sources share a weight": {"source_weights": "learned"},
 }
 """Each on top of the one before."""
 
@@ -36,33 +36,37 @@ def main() -> None:
     for name, data in sets():
         panel = mhpc.encode(data.votes, data.taxonomy, unknown="drop")
         truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
-        judged = {each.name: each for each in cross_validate(panel, variants())}
-        print(f"\n{name}\n\n| | judged, closed | specific | true, closed | specific |")
+        cross_validated = {
+            candidate.name: candidate for candidate in cross_validate(panel, variants())
+        }
+        print(f"\n{name}\n\n| | cross-validation, closed | specific | truth, closed | specific |")
         print("|---|---:|---:|---:|---:|")
         for step, method in variants().items():
-            found = method.consolidate(panel)
+            consolidation = method.consolidate(panel)
             true = [
-                ranking_loss(truth.closed, found.score[truth.rows]),
-                ranking_loss(truth.specific, found.specific[truth.rows]),
+                ranking_loss(truth.closed, consolidation.score[truth.rows]),
+                ranking_loss(truth.specific, consolidation.specific[truth.rows]),
             ]
-            told = [judged[step].loss("closed"), judged[step].loss("specific")]
-            rows.append({"set": name, "step": step, "judged": told, "ranking_loss": true})
-            print(f"| {step} | {' | '.join(f'{value:.4f}' for value in (*told, *true))} |")
+            losses = [cross_validated[step].loss("closed"), cross_validated[step].loss("specific")]
+            rows.append(
+                {"set": name, "step": step, "cross_validation": losses, "ranking_loss": true}
+            )
+            print(f"| {step} | {' | '.join(f'{value:.4f}' for value in (*losses, *true))} |")
     write_result("quality_ablation", {"rows": rows})
 
 
 def variants() -> dict[str, Method]:
     """Return mhpc with more and more of what goes past the paper."""
-    given: dict[str, Any] = dict(BASE)
-    found: dict[str, Method] = {}
+    parameters: dict[str, Any] = dict(BASE)
+    methods: dict[str, Method] = {}
     for step, change in STEPS.items():
-        given |= change
-        found[step] = mhpc.MHPC(**given)
-    return found
+        parameters |= change
+        methods[step] = mhpc.MHPC(**parameters)
+    return methods
 
 
 def sets() -> Iterator[tuple[str, Dataset]]:
-    """Yield the bundled example, and where the data are at hand, generated and real votes."""
+    """Yield the bundled example, and, where the data are available, generated and real votes."""
     yield "garden", mhpc.load_garden()
     folder = data_folder()
     if folder is None:

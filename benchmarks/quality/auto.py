@@ -1,4 +1,4 @@
-"""What comes out when nothing is chosen by hand: `auto` against truth it never saw.
+"""The default method `auto` against the truth, which it never sees.
 
 python -m benchmarks.quality.auto [SET ...]
 """
@@ -27,13 +27,13 @@ from mhpc.numerics.arrays import BoolArray, dense
 from mhpc.result import Result
 
 SEEDS = {1: 5, 4: 5, 10: 2, 20: 2, 50: 1}
-"""How often sources are generated anew on cellcycle, by their number; once on the other sets."""
+"""Seeds per number of sources on cellcycle; the other sets have one."""
 
 MODELS = ("cellcycle_models", "gasch1_models")
 
 
 def main(wanted: list[str]) -> None:
-    """Consolidate every set as it comes, print what the truth says, and write it."""
+    """Consolidate every set with the defaults, print and write the figures."""
     warnings.simplefilter("ignore", mhpc.MhpcWarning)
     folder = data_folder()
     if folder is None:
@@ -41,16 +41,14 @@ def main(wanted: list[str]) -> None:
         return
     rows = []
     for name, measure in cases(folder):
-        if wanted and not any(name.startswith(each) for each in wanted):
+        if wanted and not any(name.startswith(prefix) for prefix in wanted):
             continue
         began = time.perf_counter()
         row = {"set": name, **measure(), "seconds": time.perf_counter() - began}
         rows.append(row)
         print(_line(row), flush=True)
     means = summary(rows)
-    print(
-        "\nMeans over seeds; cost: all the time taken, over that of the last consolidation alone\n"
-    )
+    print("\nMeans over seeds; cost: total time divided by that of the final consolidation alone\n")
     for row in means:
         print(_line(row))
     write_result("quality_auto", {"rows": rows, "means": means})
@@ -79,7 +77,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def cases(folder: Path) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """Give names and what to measure."""
+    """Yield the name of every case, and what to measure."""
     for sources, seeds in SEEDS.items():
         for set_ in YEAST:
             if set_ != "cellcycle" and sources != 4:
@@ -102,8 +100,8 @@ def _yeast(folder: Path, name: str, sources: int, seed: int) -> dict[str, Any]:
     result = mhpc.consolidate(votes, known.taxonomy)
     truth = encode_truth(known.truth, result.panel.taxonomy, result.panel.instances)
     plain = dense(mhpc.SA().consolidate(result.panel).specific)
-    found = _ranking(result, truth, "specific")
-    return {**found, "averaging": ranking_loss(truth.specific, plain[truth.rows])}
+    figures = _ranking(result, truth, "specific")
+    return {**figures, "averaging": ranking_loss(truth.specific, plain[truth.rows])}
 
 
 def _models(folder: Path, votes: str) -> dict[str, Any]:
@@ -150,10 +148,12 @@ def _ranking(result: Result, truth: EncodedTruth, view: Any) -> dict[str, Any]:
 
 
 def _chosen(result: Result) -> dict[str, Any]:
-    choice = result.consolidation.selection
+    selection = result.consolidation.selection
     return {
-        "chosen": {"specific": choice.specific, "closed": choice.closed} if choice else None,
-        "choosing": choice.seconds if choice else None,
+        "chosen": {"specific": selection.specific, "closed": selection.closed}
+        if selection
+        else None,
+        "choosing": selection.seconds if selection else None,
     }
 
 

@@ -1,7 +1,7 @@
-"""Label sets as they are decided unless told otherwise, against truth that nobody saw.
+"""Label sets of the default, compared with the truth and with other rules.
 
-`auto` with its default rule, beside majority and iNaturalist's rule, which decide by their own
-levels, and `auto` decided by a fixed 0.5 and by the expected F of each instance by itself.
+`auto` with its default rule, beside majority and iNaturalist's rule with their own thresholds, and
+`auto` with a fixed threshold of 0.5 and with the expected F of each instance by itself.
 
 python -m benchmarks.quality.decisions [SET ...]
 """
@@ -34,7 +34,7 @@ SHOWN = ("hierarchical_f", "micro_f", "instance_f", "exact_match", "deepest_accu
 
 
 def main(wanted: list[str]) -> None:
-    """Decide every set in five ways, print what the truth says, and write it."""
+    """Decide every set in five ways, print and write the figures."""
     warnings.simplefilter("ignore", mhpc.MhpcWarning)
     folder = data_folder()
     if folder is None:
@@ -42,21 +42,21 @@ def main(wanted: list[str]) -> None:
         return
     rows = []
     for name, read in cases(folder):
-        if wanted and not any(name.startswith(each) for each in wanted):
+        if wanted and not any(name.startswith(prefix) for prefix in wanted):
             continue
-        found = decided(read(), everywhere=name.startswith("chexpert"))
-        rows += [{"set": name, **row} for row in found]
-        print(f"\n{name}\n" + "\n".join(map(_line, found)), flush=True)
+        set_rows = decide_all_ways(read(), all_instances=name.startswith("chexpert"))
+        rows += [{"set": name, **row} for row in set_rows]
+        print(f"\n{name}\n" + "\n".join(map(_line, set_rows)), flush=True)
     print(f"\nHierarchical F\n\n{table(rows)}")
-    parallel_map = [
+    not_behind = [
         f"{row['set']} ({row['way']})" for row in rows if row["way"] != "auto" and row["ahead"]
     ]
-    print(f"\nnot behind the default in hierarchical F: {'; '.join(parallel_map) or 'none'}")
+    print(f"\nnot behind the default in hierarchical F: {'; '.join(not_behind) or 'none'}")
     write_result("quality_decisions", {"rows": rows})
 
 
 def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Dataset]]]:
-    """Give names, and how to read them."""
+    """Yield the name of every set, and how to read it."""
     for set_ in ("cellcycle_models", "gasch1_models"):
         yield f"{set_}, votes", partial(read_set, folder / set_)
         yield f"{set_}, scores", partial(_with_scores, folder / set_)
@@ -66,12 +66,12 @@ def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Dataset]]]:
     yield "cellcycle, 4 generated sources", partial(_generated, folder)
 
 
-def decided(data: Dataset, *, everywhere: bool) -> list[dict[str, Any]]:
-    """Return a row a way of deciding; `everywhere`: who is not in the truth has no label."""
+def decide_all_ways(data: Dataset, *, all_instances: bool) -> list[dict[str, Any]]:
+    """Return one row per way; with `all_instances`, instances without truth have no label."""
     auto = mhpc.consolidate(data.votes, data.taxonomy)
     panel = auto.panel
     known = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
-    if everywhere:
+    if all_instances:
         known = _completed(known, panel)
     size = panel.labels_per_answer
     rules = {
@@ -89,7 +89,7 @@ def decided(data: Dataset, *, everywhere: bool) -> list[dict[str, Any]]:
             for method in (Majority(), INat())
         },
     }
-    figures = {way: _figures(replace(auto, decision=each), known) for way, each in ways.items()}
+    figures = {way: _figures(replace(auto, decision=prefix), known) for way, prefix in ways.items()}
     best = figures["auto"]["hierarchical_f"]
     return [
         {
@@ -104,7 +104,7 @@ def decided(data: Dataset, *, everywhere: bool) -> list[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]], figure: str = "hierarchical_f") -> str:
-    """Return markdown: a row a set, a column a way of deciding."""
+    """Return Markdown: one row per set, one column per way of deciding."""
     ways = list(dict.fromkeys(row["way"] for row in rows))
     cells = {(row["set"], row["way"]): f"{row[figure]:.3f}" for row in rows}
     lines = [
@@ -120,7 +120,7 @@ def _figures(result: Result, known: EncodedTruth) -> dict[str, float]:
 
 
 def _completed(known: EncodedTruth, panel: Panel) -> EncodedTruth:
-    """Return a truth that knows all instances."""
+    """Return a truth with all instances."""
     N = len(panel.instances)
     rows = sparse.csr_array(
         (np.ones(len(known.rows)), (known.rows, np.arange(len(known.rows)))),

@@ -46,7 +46,9 @@ def kept_at_the_top(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generato
     return _noisy(_hopped(label, np.minimum(p_V, VAGUE), taxonomy, rng), taxonomy, rng)
 
 
-def anew_for_every_hop(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
+def redrawn_for_every_hop(
+    label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator
+) -> IntArray:
     """Draw p_V again after every hop."""
     said, moving = label.copy(), np.arange(len(label))
     while len(moving):
@@ -79,7 +81,7 @@ def as_the_text_says(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generat
 READINGS: dict[str, Generator] = {
     "as printed (`mhpc.simulate`)": as_printed,
     "past the top: stays there": kept_at_the_top,
-    "p_V drawn anew for every hop": anew_for_every_hop,
+    "p_V drawn again for every hop": redrawn_for_every_hop,
     "never its own sibling": never_itself,
     "as the text says": as_the_text_says,
 }
@@ -95,8 +97,8 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     cases = [(reading, data, generator) for reading, generator in READINGS.items()]
     cases.append(("as printed, ancestors true too", with_ancestors(data), as_printed))
-    for reading, given, generator in cases:
-        runs = [measured(given, generator, seed) for seed in SEEDS]
+    for reading, true_labels, generator in cases:
+        runs = [measured(true_labels, generator, seed) for seed in SEEDS]
         row = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
         rows.append({"reading": reading, **row})
         shares = " | ".join(f"{row[name]:.3f}" for name in ("exact", "vaguer", "lost"))
@@ -129,17 +131,17 @@ def measured(data: Dataset, generator: Generator, seed: int) -> dict[str, float]
     )  # fmt: skip
     panel = mhpc.encode(votes, data.taxonomy)
     known = encode_truth(truth, panel.taxonomy, panel.instances)
-    # As the truth was given: encoded, it has a row with ancestors and one without.
-    given = known.closed if len(truth) == known.closed.nnz else known.specific
+    # The truth with or without ancestors, as it was passed in.
+    true_labels = known.closed if len(truth) == known.closed.nnz else known.specific
     scores = dense(mhpc.MHPC(max_iter=0).consolidate(panel).specific[:])[known.rows]
     depth = np.append(data.taxonomy.depth, 0)
     return {
         "exact": float((said == true).mean()),
         "vaguer": float(((said != ABOVE) & (depth[said] < depth[true])).mean()),
         "lost": float((said == ABOVE).mean()),
-        "ranking_loss": ranking_loss(given, scores),
-        "micro_auc": micro_auc(given, scores),
-        "coverage_error": coverage_error(given, scores),
+        "ranking_loss": ranking_loss(true_labels, scores),
+        "micro_auc": micro_auc(true_labels, scores),
+        "coverage_error": coverage_error(true_labels, scores),
     }
 
 

@@ -32,7 +32,7 @@ SHOWN = tuple(
     metric for metric in METRICS if metric.name in ("ranking_loss", "micro_auc", "coverage_error")
 )
 PATIENCE = 90.0
-"""Seconds after which a method is given up on a set."""
+"""Seconds after which a method is stopped on a set."""
 
 
 class OutOfPatienceError(Exception):
@@ -51,8 +51,8 @@ def main(wanted: list[str]) -> None:
     ]
     rows = summarise(runs)
     for view in VIEWS:
-        print(f"\nSurprise at hidden answers, {view} view: judged without truth\n")
-        print_table([row for row in rows if row["view"] == view], list(chosen), "surprise")
+        print(f"\nLog-rank loss of held-out answers, {view} view: cross-validation without truth\n")
+        print_table([row for row in rows if row["view"] == view], list(chosen), "log_rank_loss")
         print(f"\nRanking loss, {view} view (mean ± sd where votes are simulated)\n")
         print_table([row for row in rows if row["view"] == view], list(chosen))
     print("\nSeconds\n")
@@ -62,13 +62,13 @@ def main(wanted: list[str]) -> None:
 
 
 def methods() -> dict[str, Method]:
-    """Return the registered methods as they come, and averaging of votes with their ancestors."""
+    """Return the registered methods with their defaults, and averaging of augmented votes."""
     chosen: dict[str, Method] = {name: make_method(name) for name in METHODS}
     return chosen | {"sa augmented": mhpc.SA(votes="augmented")}
 
 
 def sets() -> Iterator[tuple[str, Dataset]]:
-    """Yield the bundled example, and where the data are at hand, generated and real votes."""
+    """Yield the bundled example, and, where the data are available, generated and real votes."""
     yield "garden", mhpc.load_garden()
     folder = data_folder()
     if folder is None:
@@ -87,22 +87,22 @@ def measure(name: str, data: Dataset, chosen: Mapping[str, Method]) -> Iterator[
     truth = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
     for label, method in chosen.items():
         try:
-            log_rank_loss = judged(method, panel)
+            losses = cross_validation_loss(method, panel)
             yield from (
                 {
                     "set": name,
                     "method": label,
-                    "surprise": log_rank_loss.get(found["view"]),
-                    **found,
+                    "log_rank_loss": losses.get(result["view"]),
+                    **result,
                 }
-                for found in outcome(method, panel, truth)
+                for result in outcome(method, panel, truth)
             )
         except (OutOfPatienceError, TooLargeError) as error:
             print(f"Left out: {label} on {name}: {error}")
 
 
-def judged(method: Method, panel: Panel) -> dict[str, float]:
-    """Return the judge's loss in both views; auto is judged by its candidates, not itself."""
+def cross_validation_loss(method: Method, panel: Panel) -> dict[str, float]:
+    """Return the cross-validation loss in both views; auto has none of its own."""
     if method.name == "auto":
         return {}
     began = time.perf_counter()
@@ -111,8 +111,8 @@ def judged(method: Method, panel: Panel) -> dict[str, float]:
         if time.perf_counter() - began > PATIENCE:
             raise OutOfPatienceError(f"over {PATIENCE:g} s, at {stage} {done} of {most}")
 
-    found = cross_validate(panel, {method.name: method}, progress=watch)
-    return {view: found[0].loss(view) for view in VIEWS} if found else {}
+    result = cross_validate(panel, {method.name: method}, progress=watch)
+    return {view: result[0].loss(view) for view in VIEWS} if result else {}
 
 
 def outcome(method: Method, panel: Panel, truth: EncodedTruth) -> Iterator[dict[str, Any]]:
@@ -123,10 +123,10 @@ def outcome(method: Method, panel: Panel, truth: EncodedTruth) -> Iterator[dict[
         if time.perf_counter() - began > PATIENCE:
             raise OutOfPatienceError(f"over {PATIENCE:g} s, at {stage} {done} of {most}")
 
-    found = method.consolidate(panel, progress=watch)
+    result = method.consolidate(panel, progress=watch)
     seconds = time.perf_counter() - began
     for view in VIEWS:
-        card = score(found, truth, view=view, metrics=SHOWN)
+        card = score(result, truth, view=view, metrics=SHOWN)
         yield {"view": view, "seconds": seconds, **{each.metric: each.value for each in card}}
 
 
@@ -152,7 +152,7 @@ def print_table(
     *,
     digits: int = 4,
 ) -> None:
-    """Print markdown: a row a set, a column a method."""
+    """Print Markdown: one row per set, one column per method."""
     cells = {(row["set"], row["method"]): row[figure] for row in rows}
     print(f"| set | {' | '.join(columns)} |")
     print(f"|---|{'---:|' * len(columns)}")
@@ -162,11 +162,11 @@ def print_table(
 
 
 def _figures() -> list[str]:
-    return ["seconds", "surprise", *(metric.name for metric in SHOWN)]
+    return ["seconds", "log_rank_loss", *(metric.name for metric in SHOWN)]
 
 
-def _mean_and_sd(given: list[float | None]) -> dict[str, float | None]:
-    values = [value for value in given if value is not None]
+def _mean_and_sd(runs: list[float | None]) -> dict[str, float | None]:
+    values = [value for value in runs if value is not None]
     if not values:
         return {"mean": None, "sd": None}
     sd = statistics.stdev(values) if len(values) > 1 else None

@@ -1,6 +1,7 @@
 """The paper's equations read one way and another: what each choice is worth.
 
-Each line changes one thing of `mhpc` as it comes. What the package has as a parameter is run by it;
+Each line changes one thing in `mhpc` with its defaults. What is a parameter of the package is run
+by it;
 the rest is written out here, as the text reads.
 
 python -m benchmarks.quality.readings [SET ...]
@@ -47,7 +48,7 @@ class TrialsAreInstances(mhpc.MHPC):
 
 
 class OccurrencesAreInstances(mhpc.MHPC):
-    """Equation 8 counting an instance once, whoever says the label of it; N trials."""
+    """Equation 8 counting an instance once per label, however many sources give it; N trials."""
 
     def weights(self, parts: PanelPartitions) -> FloatArray:
         """Return the support."""
@@ -78,8 +79,8 @@ def by(method: mhpc.MHPC | mhpc.MPCU) -> Callable[[Panel], Scores]:
     """Return a reading that the package runs."""
 
     def run(panel: Panel) -> Scores:
-        found = method.consolidate(panel)
-        return dense(found.specific[:]), len(found.trace)
+        figures = method.consolidate(panel)
+        return dense(figures.specific[:]), len(figures.trace)
 
     return run
 
@@ -118,9 +119,9 @@ def _mean_and_graph(
     Y_bar = dense(panel.mean("raw", "answers"))[rows]
     S = support_in(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
 
-    def over_all(found: FloatArray) -> FloatArray:
-        scores = np.zeros((len(panel.instances), found.shape[1]))
-        scores[rows] = found
+    def over_all(figures: FloatArray) -> FloatArray:
+        scores = np.zeros((len(panel.instances), figures.shape[1]))
+        scores[rows] = figures
         return scores
 
     return Y_bar, np.exp(-cdist(Y_bar, Y_bar, "euclidean", w=S) / SIGMA), over_all
@@ -136,7 +137,7 @@ def _solved(L: FloatArray, B: FloatArray) -> FloatArray:
 
 
 READINGS: dict[str, Callable[[Panel], Scores]] = {
-    "`mhpc` as it comes": by(mhpc.MHPC()),
+    "`mhpc` with its defaults": by(mhpc.MHPC()),
     "eq. 1: the cost as printed": printed_cost,
     "eq. 3: W_ii = 0": without_itself,
     "eq. 6: solved once": by(mhpc.MHPC(max_iter=0)),
@@ -152,7 +153,7 @@ READINGS: dict[str, Callable[[Panel], Scores]] = {
     "eq. 10: 1 for every label (`mpc-u`)": by(mhpc.MPCU()),
     "eq. 13: a second solve, from the first": by(mhpc.MHPC(anchor="previous", max_iter=1)),
     "eq. 13: the same over the first L": lagging,
-    "eq. 13: until it settles": by(mhpc.MHPC(anchor="previous")),
+    "eq. 13: until it converges": by(mhpc.MHPC(anchor="previous")),
     "`solver=graph`, as beyond 10,000": by(mhpc.MHPC(solver="graph")),
 }
 
@@ -172,15 +173,15 @@ def main(wanted: list[str]) -> None:
         )
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
         for reading, run in READINGS.items():
-            found = measured(panel, *run(panel), truth)
-            rows.append({"set": name, "reading": reading, **found})
-            print(_line(reading, found), flush=True)
+            figures = measured(panel, *run(panel), truth)
+            rows.append({"set": name, "reading": reading, **figures})
+            print(_line(reading, figures), flush=True)
         rows += ties(name, panel, truth)
     write_result("quality_readings", {"rows": rows})
 
 
 def sets() -> Iterator[tuple[str, Dataset]]:
-    """Yield the bundled example, and where the data are at hand, generated and real votes."""
+    """Yield the bundled example, and, where the data are available, generated and real votes."""
     yield "garden", mhpc.load_garden()
     folder = data_folder()
     if folder is None:
@@ -212,14 +213,16 @@ def measured(
 
     `silent` is the ranking loss on instances that nobody answered, None where there are none.
     """
-    seen, told = scores[truth.rows], panel.answers_per_instance[truth.rows] > 0
-    true, closed, ranked = truth.specific[told], truth.closed[told], seen[told]
+    seen, answered = scores[truth.rows], panel.answers_per_instance[truth.rows] > 0
+    true, closed, ranked = truth.specific[answered], truth.closed[answered], seen[answered]
     return {
         "ranking_loss": ranking_loss(true, ranked),
         "micro_auc": micro_auc(true, ranked),
         "coverage_error": coverage_error(true, ranked),
         "closed": ranking_loss(closed, ranked),
-        "silent": None if told.all() else ranking_loss(truth.specific[~told], seen[~told]),
+        "silent": None
+        if answered.all()
+        else ranking_loss(truth.specific[~answered], seen[~answered]),
         "solves": solves,
         "largest": float(scores.max()),
     }
@@ -245,9 +248,9 @@ def ties(name: str, panel: Panel, truth: EncodedTruth) -> list[dict[str, Any]]:
     return rows
 
 
-def _line(reading: str, found: dict[str, float | None]) -> str:
+def _line(reading: str, figures: dict[str, float | None]) -> str:
     cells = [
-        "-" if found[column] is None else f"{found[column]:.{digits}f}"
+        "-" if figures[column] is None else f"{figures[column]:.{digits}f}"
         for column, digits in COLUMNS.items()
     ]
     return f"| {reading} | {' | '.join(cells)} |"

@@ -27,23 +27,23 @@ def main() -> None:
     warnings.simplefilter("ignore", mhpc.MhpcWarning)
     curves = [curve(name, data) for name, data in sets()]
     print("| set | error against truth | with 50 gold |\n|---|---:|---:|")
-    for each in curves:
-        gold = "-" if each["gold"] is None else f"{each['gold']:.3f}"
-        print(f"| {each['set']} | {each['error']:.3f} | {gold} |")
+    for curve in curves:
+        gold = "-" if curve["gold"] is None else f"{curve['gold']:.3f}"
+        print(f"| {curve['set']} | {curve['error']:.3f} | {gold} |")
     write_result("quality_reliability", {"curves": curves})
     FIGURE.write_text(diagram(curves), encoding="utf-8")
     print(f"Written: {FIGURE.relative_to(Path.cwd())}")
 
 
 def sets() -> list[tuple[str, Dataset]]:
-    """Return the bundled example, and where the data are at hand, generated and real votes."""
-    found = [("garden", mhpc.load_garden())]
+    """Return the bundled example, and, where the data are available, generated and real votes."""
+    sets_read = [("garden", mhpc.load_garden())]
     folder = data_folder()
     if folder is None:
         print(f"Left out, since {NO_DATA}: cellcycle, {', '.join(SETS)}")
-        return found
-    found.append(("cellcycle, M = 4", cellcycle(4, seed=0)[0]))
-    return found + [(name, read_set(folder / name)) for name in SETS]
+        return sets_read
+    sets_read.append(("cellcycle, M = 4", cellcycle(4, seed=0)[0]))
+    return sets_read + [(name, read_set(folder / name)) for name in SETS]
 
 
 def curve(name: str, data: Dataset) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def _cells(result: Any, data: Dataset, *, leave_out: int) -> tuple[FloatArray, F
     kept = np.array([panel.instances[row] not in first for row in known.rows])
     score = dense(result.consolidation.score[known.rows[kept]])
     true = dense(known.closed[kept])
-    told = score > 0
-    return score[told], true[told]
+    answered = score > 0
+    return score[answered], true[answered]
 
 
 def _binned(score: FloatArray, true: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -100,11 +100,11 @@ def diagram(curves: list[dict[str, Any]]) -> str:
         (axes,) = figure.axes
         axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, label="as it should be")
         middle = (BINS[1:] + BINS[:-1]) / 2
-        for mark, dash, each in zip("osD^v", ("-", "--", "-.", ":", "-"), curves, strict=False):
-            share = np.array(each["share"])
-            told = share >= 0
+        for mark, dash, curve in zip("osD^v", ("-", "--", "-.", ":", "-"), curves, strict=False):
+            share = np.array(curve["share"])
+            answered = share >= 0
             axes.plot(
-                middle[told], share[told], marker=mark, linestyle=dash, label=each["set"],
+                middle[answered], share[answered], marker=mark, linestyle=dash, label=curve["set"],
                 color=("#00204c", "#7a1f3d", "#2a6f4e", "#b0521b", "#3f6fb5")["osD^v".index(mark)],
             )  # fmt: skip
         axes.set_xlabel("score")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed import LocalCluster
 
-from benchmarks.environment import interleave, ratio, summarize, write_result
+from benchmarks.environment import interleave, met_or_missed, ratio, write_result
 from benchmarks.speed.generate import generate
 from mhpc.run import run
 from mhpc.settings import RunSettings
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=INSTANCES)
     parser.add_argument("--repeats", type=int, default=REPEATS)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="mhpc-") as name,
         LocalCluster(
@@ -39,7 +39,7 @@ def main() -> None:
         ) as cluster,
     ):
         folder = Path(name)
-        generate(folder, instances=given.instances)
+        generate(folder, instances=options.instances)
         stages: dict[str, dict[str, float]] = {}
         seconds = interleave(
             {
@@ -47,22 +47,22 @@ def main() -> None:
                 RUNNING: timed(folder, f"dask={cluster.scheduler_address}", stages),
                 STARTED: timed(folder, "dask", stages),
             },
-            repeats=given.repeats,
+            repeats=options.repeats,
         )
     ratios = {name: ratio(seconds[name], seconds[LOCAL]) for name in (RUNNING, STARTED)}
-    print(f"{METHOD}, {given.instances:,} instances, {WORKERS} workers\n")
+    print(f"{METHOD}, {options.instances:,} instances, {WORKERS} workers\n")
     for engine, each in seconds.items():
         print(f"{engine:28} {statistics.median(each):7.1f} s ({min(each):.1f} .. {max(each):.1f})")
     for engine, found in ratios.items():
         print(f"{engine} / {LOCAL}: {found}")
     met = ratios[RUNNING].median <= TIMES_LOCAL
-    print(f"at most {TIMES_LOCAL} times, start left out: {summarize(met)}")
+    print(f"at most {TIMES_LOCAL} times, start left out: {met_or_missed(met)}")
     for engine, each_stage in stages.items():
         print(engine, {stage: round(value, 2) for stage, value in each_stage.items()})
     write_result(
         "speed_cluster",
         {
-            "instances": given.instances,
+            "instances": options.instances,
             "workers": WORKERS,
             "method": METHOD,
             "seconds": seconds,

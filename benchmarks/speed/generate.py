@@ -223,8 +223,8 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=20)
     parser.add_argument("--order", choices=("instance", "random"), default="instance")
     parser.add_argument("--seed", type=int, default=0)
-    given = vars(parser.parse_args())
-    generate(given.pop("folder"), **given)
+    options = vars(parser.parse_args())
+    generate(options.pop("folder"), **options)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from sklearn import metrics as sklearn_metrics
 
 import mhpc
 from benchmarks.data import cellcycle
-from benchmarks.environment import interleave, ratio, summarize, write_result
+from benchmarks.environment import interleave, met_or_missed, ratio, write_result
 from mhpc.encoding.gold import encode_truth
 from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
 from mhpc.numerics.arrays import Matrix, Sparse, dense
@@ -95,7 +95,7 @@ def compare(case: Case, pair: Pair) -> dict[str, Any]:
     print(
         f"{case.name:38} {pair.name:14} {middle['ours']:8.4f} {middle['sklearn']:8.4f} "
         f"{faster!s:>22} {difference:10.1e}  "
-        f"{summarize(faster.median >= 1 and difference <= AGREEMENT)}"
+        f"{met_or_missed(faster.median >= 1 and difference <= AGREEMENT)}"
     )
     return {
         "scores": case.name,

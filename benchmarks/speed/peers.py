@@ -20,7 +20,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 import mhpc
 from benchmarks.data import cellcycle
-from benchmarks.environment import interleave, ratio, summarize, write_result
+from benchmarks.environment import interleave, met_or_missed, ratio, write_result
 from mhpc.methods.mhpc.algorithm import closed_form_matrix, similarity
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
@@ -82,7 +82,7 @@ def beside_crowd_kit() -> list[dict[str, Any]]:
 
 
 def answers() -> tuple[pd.DataFrame, pd.DataFrame, mhpc.Taxonomy]:
-    """Draw answers of one to four flat labels, a row a vote and, for crowd-kit, a row an answer."""
+    """Draw answers of one to four flat labels: one row per vote, and one per answer."""
     rng = np.random.default_rng(0)
     names = np.array([f"label{k}" for k in range(LABELS)])
     truth = [rng.choice(LABELS, size=rng.integers(1, 5), replace=False) for _ in range(INSTANCES)]
@@ -113,7 +113,7 @@ def beside_scikit_learn() -> dict[str, Any]:
 
     LabelSpreading repeats F = alpha S F + (1 - alpha) Y, with S = D^-1/2 W D^-1/2 of a graph
     without loops, whose limit solves (I + lambda L) F = Y for lambda = alpha / (1 - alpha). It
-    takes one label an instance, so both are given that, and returns shares, so ours are made
+    takes one label per instance, so both are given that, and returns shares, so ours are made
     into shares too.
     """
     X, label, Y, origin = labelled()
@@ -139,7 +139,7 @@ def beside_scikit_learn() -> dict[str, Any]:
     difference = float(np.abs(ours() - theirs()).max())
     print(f"\nscikit-learn {version('scikit-learn')}, LabelSpreading: {X.shape}, {origin}")
     row = timed("dense solve", {OURS: ours, PEER: theirs}, repeats=5, target=NOT_SLOWER)
-    met = summarize(difference <= AGREEMENT)
+    met = met_or_missed(difference <= AGREEMENT)
     print(f"  {'largest difference of shares':26} {difference:.1e}  <= {AGREEMENT:g} {met}")
     return {**row, "data": origin, "difference": difference, "agreement": AGREEMENT}
 
@@ -157,7 +157,7 @@ def labelled() -> tuple[FloatArray, np.ndarray[Any, Any], FloatArray, str]:
 def timed(
     name: str, runs: Mapping[str, Callable[[], object]], *, repeats: int, target: float
 ) -> dict[str, Any]:
-    """Measure runs in turn, print a line each, and return what was found."""
+    """Time runs in turn, print one line per run, and return the figures."""
     seconds = interleave(runs, repeats=repeats)
     ratios = {each: ratio(seconds[PEER], times) for each, times in seconds.items() if each != PEER}
     print(f"{name}: seconds, median of {repeats} (least .. most); peer / ours")
@@ -165,7 +165,7 @@ def timed(
         spread = f"({min(times):.4f} .. {max(times):.4f})"
         beside = f"{ratios[each]!s:>28}" if each in ratios else ""
         print(f"  {each:24} {statistics.median(times):9.4f} {spread:24} {beside}")
-    print(f"  peer / ours >= {target:g}: {summarize(ratios[OURS].median >= target)}")
+    print(f"  peer / ours >= {target:g}: {met_or_missed(ratios[OURS].median >= target)}")
     return {
         "name": name,
         "seconds": seconds,

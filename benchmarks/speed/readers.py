@@ -25,7 +25,7 @@ import polars
 import pyarrow
 
 import mhpc
-from benchmarks.environment import interleave, ratio, summarize, write_result
+from benchmarks.environment import interleave, met_or_missed, ratio, write_result
 
 WANTED = 1 / 3
 SOURCES = 10
@@ -63,7 +63,7 @@ def main() -> None:
         print(
             f"{name:18s} {count:9,} rows: bare {min(seconds['bare']):6.2f} s, ours "
             f"{min(seconds['ours']):6.2f} s, speed {speed} of bare: "
-            f"{summarize(speed.median >= WANTED)}",
+            f"{met_or_missed(speed.median >= WANTED)}",
             flush=True,
         )
         rows.append({"format": name, "rows": count, **seconds})
@@ -129,7 +129,7 @@ def relation(folder: Path, rows: int) -> duckdb.DuckDBPyRelation:
 
 
 def wide(folder: Path, rows: int) -> Path:
-    """Write a row an answer, a column for each of 28 labels."""
+    """Write one row per answer, with one column for each of 28 labels."""
     names = [f"label {k}" for k in range(28)]
     cells = {k: ",".join(str(int(n == k)) for n in range(28)) for k in range(28)}
     return written(
@@ -344,16 +344,16 @@ def in_table(query: str) -> Callable[[Any], None]:
     return bare
 
 
-def frame_in_table(given: Any) -> None:
+def frame_in_table(frame: Any) -> None:
     """Let DuckDB take a frame into a table."""
     with duckdb.connect() as connection:
-        connection.register("given", given)
-        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        connection.register("frame", frame)
+        connection.execute("CREATE TABLE t AS SELECT * FROM frame")
 
 
-def relation_in_table(given: duckdb.DuckDBPyRelation) -> None:
+def relation_in_table(frame: duckdb.DuckDBPyRelation) -> None:
     """Let DuckDB give a relation as arrays."""
-    given.fetchnumpy()
+    frame.fetchnumpy()
 
 
 def unzipped_in_tables(path: Path) -> None:

@@ -50,13 +50,13 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--data", type=Path, help="keep generated votes here")
     parser.add_argument("--add", action="store_true", help="keep what was measured before")
-    given = parser.parse_args()
-    kept = earlier() if given.add else {}
+    options = parser.parse_args()
+    kept = earlier() if options.add else {}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.data or Path(temporary)
-        for size in given.sizes:
+        folder = options.data or Path(temporary)
+        for size in options.sizes:
             data = generated(folder, size)
-            for method in given.methods:
+            for method in options.methods:
                 row = measured(data, size, method, Path(temporary))
                 kept[method, size] = row
                 rows = sorted(kept.values(), key=lambda row: row["instances"])

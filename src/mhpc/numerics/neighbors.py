@@ -168,7 +168,7 @@ _SIZE = 128
 
 _SEARCHED = 1 / 8
 """The share of the leaves that is searched: nearly all of the nearest landmarks are there, and what
-is found in place of the others is hardly farther; benchmarks/speed/neighbours has its price."""
+is found in place of the others is hardly farther; benchmarks.speed.neighbors has its price."""
 
 _GROUP = 16
 """Landmarks of which only the nearest is looked at first."""

@@ -1,6 +1,6 @@
 """Neighbours that are searched in leaves, and fewer landmarks, against all neighbours, exactly.
 
-python -m benchmarks.speed.neighbours [--instances 50000] [--landmarks 20000]
+python -m benchmarks.speed.neighbors [--instances 50000] [--landmarks 20000]
 
 Ranking loss of mpc-u over a local graph, against the truth: all instances as landmarks and searched
 everywhere, which is exact; searched in leaves, as it is done with so many; and fewer landmarks. On
@@ -18,7 +18,7 @@ import numpy as np
 
 import mhpc
 from benchmarks.data import NO_DATA, data_folder
-from benchmarks.environment import summarize, write_result
+from benchmarks.environment import met_or_missed, write_result
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel
 from mhpc.data.votes import Truth, Votes
@@ -28,8 +28,8 @@ from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics import neighbors as landmarks
 
 LOCAL: dict[str, Any] = {
-    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
-    "max_iter": 0, "solver": "graph", "lam": 5.0,
+    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None,
+    "fill_strength": 0.3, "max_iter": 0, "solver": "graph", "lam": 5.0,
 }  # fmt: skip
 LEFT_OUT = 0.2
 LIMIT = 1.01
@@ -40,45 +40,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=50_000)
     parser.add_argument("--landmarks", type=int, nargs="+", default=[20_000])
-    given = parser.parse_args()
+    options = parser.parse_args()
     folder = data_folder()
     if folder is None:
         print(f"Nothing to do: {NO_DATA}")
         return
     rows = []
     for name, votes, taxonomy, truth in (
-        ("yeast", *yeast(folder, given.instances)),
-        ("models", *models(folder / "cellcycle_models", given.instances)),
+        ("yeast", *yeast(folder, options.instances)),
+        ("models", *models(folder / "cellcycle_models", options.instances)),
     ):
         panel = mhpc.encode(votes, taxonomy)
-        with mock.patch.object(landmarks, "EVERYWHERE", given.instances):
-            exact, seconds = measured(panel, truth, given.instances)
+        with mock.patch.object(landmarks, "EVERYWHERE", options.instances):
+            exact, seconds = measured(panel, truth, options.instances)
         print(
-            f"{name}, {given.instances:,} instances: ranking loss {exact:.5f}, all neighbours, "
+            f"{name}, {options.instances:,} instances: ranking loss {exact:.5f}, all neighbours, "
             f"{seconds:.0f} s of processors"
         )
-        for count in (given.instances, *given.landmarks):
+        for count in (options.instances, *options.landmarks):
             loss, seconds = measured(panel, truth, count)
             rows.append(
                 {"votes": name, "landmarks": count, "loss": loss, "exact": exact,
                  "processor_seconds": seconds}
             )  # fmt: skip
-            wanted = f"; at most {LIMIT} is wanted: {summarize(loss <= LIMIT * exact)}"
+            wanted = f"; at most {LIMIT} is wanted: {met_or_missed(loss <= LIMIT * exact)}"
             print(
                 f"  {count:,} landmarks: {loss:.5f}, {loss / exact:.4f} times, "
-                f"{seconds:.0f} s{wanted if count == given.instances else ''}",
+                f"{seconds:.0f} s{wanted if count == options.instances else ''}",
                 flush=True,
             )
-    write_result("speed_neighbours", {"instances": given.instances, "rows": rows})
+    write_result("speed_neighbours", {"instances": options.instances, "rows": rows})
 
 
 def measured(panel: Panel, truth: Truth, count: int) -> tuple[float, float]:
     """Return the ranking loss, closed truth, and seconds of processors."""
     began = time.process_time()
-    found = mhpc.MPCU(**LOCAL, landmarks=count).consolidate(panel)
+    consolidation = mhpc.MPCU(**LOCAL, landmarks=count).consolidate(panel)
     seconds = time.process_time() - began
     known = encode_truth(truth, panel.taxonomy, panel.instances, unknown="drop")
-    return ranking_loss(known.closed, found.score[known.rows]), seconds
+    return ranking_loss(known.closed, consolidation.score[known.rows]), seconds
 
 
 def yeast(folder: Path, instances: int) -> tuple[Votes, mhpc.Taxonomy, Truth]:
@@ -90,7 +90,7 @@ def yeast(folder: Path, instances: int) -> tuple[Votes, mhpc.Taxonomy, Truth]:
 
 
 def models(folder: Path, instances: int) -> tuple[Votes, mhpc.Taxonomy, Truth]:
-    """Return what models said, repeated, a fifth of the labels left out anew each time."""
+    """Return the votes of models, repeated, each time without another fifth of the labels."""
     votes, taxonomy = (
         mhpc.read_votes(folder / "votes.csv"),
         mhpc.read_taxonomy(folder / "taxonomy.csv"),

@@ -1,6 +1,6 @@
 """Large hierarchies: a million votes for codes of ICD-10-CM, and for terms of a DAG as large as GO.
 
-python -m benchmarks.speed.hierarchies
+python -m benchmarks.speed.taxonomies
 
 Encoding and augmenting (labels to positions, ancestors added) against what DuckDB takes to read
 the same votes and group them by instance and label. ICD-10-CM comes with the package
@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 import mhpc
-from benchmarks.environment import interleave, ratio, summarize, write_result
+from benchmarks.environment import interleave, met_or_missed, ratio, write_result
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 
 VOTES = 1_000_000
@@ -41,7 +41,7 @@ def main() -> None:
             print(
                 f"{name}, {len(taxonomy):,} labels in {int(taxonomy.depth.max())} levels: "
                 f"{min(seconds['encode']):.2f} s, {times} times DuckDB, at most {LIMIT:g}: "
-                f"{summarize(times.median <= LIMIT)}"
+                f"{met_or_missed(times.median <= LIMIT)}"
             )
             rows.append({"hierarchy": name, "labels": len(taxonomy), **seconds})
     write_result("speed_hierarchies", {"rows": rows})
