@@ -1,177 +1,328 @@
-"""Frozen data to and from .npz by registered type names (not module paths).
+"""Write frozen data to an ``.npz`` file and read them back, without running any code of the file.
 
-Nothing in it is code: dataclasses are named, and only those of this package are made again.
+A file holds arrays and one JSON description. The description names types by the names under which
+they are registered, never by module, so that code can move and saved files stay readable:
+
+    @registered("channel.fitted")
+    @dataclass(frozen=True)
+    class FittedChannel: ...
+
+What stands before the dot is the name of a method or a rule, whose module is imported when a file
+needs it. Names without a dot belong to data that every reader has imported already.
 """
 
 import json
-import sys
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ForwardRef,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.summary import Model
 from mhpc.errors import UnreadableError
-from mhpc.parameters import Parameters
-from mhpc.read.files import check_unpacked_size
+from mhpc.parameters import Parameters, class_by_name
 
-FORMAT = 1
-_DAMAGE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    ImportError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    OverflowError,
-    OSError,
-    RecursionError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What comes of a file that is not what it should be."""
-
-
-def read_model(folder: Path) -> Model:
-    """Read ``model.npz`` of a run's folder.
-
-    Only frozen data of this package are made of what it names, and no code of the file is run.
-    """
-    path = folder / "model.npz"
-    if not path.is_file():
-        raise UnreadableError(
-            f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote, "
-            "by a method that learns; one that needs all instances at once, as one-truth, has none"
-        )
-    model = read_frozen(path)
-    if not isinstance(model, Model):
-        raise UnreadableError(f"{path} holds no model")
-    return model
-
-
-def read_frozen(path: Path) -> Any:
-    """Read frozen data of this package, whatever they are, as `write_frozen` wrote them."""
-    try:
-        check_unpacked_size(path, "zip", str(path))
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            described = json.loads(arrays["description"].tobytes())
-            if described["format"] != FORMAT:
-                raise UnreadableError(
-                    f"{path} has format {described['format']!r}, and this version reads {FORMAT}; "
-                    "consolidate once more with this version"
-                )
-            return _made(described["model"], arrays)
-    except _DAMAGE as error:
-        if isinstance(error, UnreadableError):
-            raise
-        raise UnreadableError(f"{path} is damaged: {error}") from None
-
-
-def _made(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    if "sparse" in value:
-        data, indices, indptr = (arrays[name] for name in value["sparse"])
-        found = sparse.csr_array((data, indices, indptr), shape=tuple(value["shape"]))
-        found.check_format(full_check=True)
-        return found
-    if "list" in value:
-        return [_made(each, arrays) for each in value["list"]]
-    if "tuple" in value:
-        return tuple(_made(each, arrays) for each in value["tuple"])
-    if "mapping" in value:
-        return {key: _made(each, arrays) for key, each in value["mapping"]}
-    own = {name: _made(each, arrays) for name, each in value["of"].items()}
-    return _kind(value["made"])(**own)
-
-
-def _kind(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    if module.split(".")[0] != "mhpc" or "." in attribute:
-        raise ValueError(f"{name} is not of this package")
-    import_module(module)
-    kind = getattr(sys.modules[module], attribute)
-    if not (isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Parameters))):
-        raise ValueError(f"{name} is no data")
-    return kind
-
+FORMAT = 2
+"""The version of the files that are written, and the only one that is read."""
 
 DESCRIPTION = "description"
+"""The array that holds the JSON description."""
+
+MAX_UNPACKED = 1 << 30
+"""Bytes that any file may unpack to."""
+
+MAX_RATIO = 200
+"""How many times its size a file may unpack to beyond that; honest arrays stay far below."""
 
 _TIME = "seconds"
-"""The field that tells how long something took: that is a fact of a run, which run.json keeps, and
-would make two models differ that learnt the same."""
+"""The field that says how long something took. It differs between equal runs, and run.json has it."""
+
+_DAMAGE = (
+    ArithmeticError, AttributeError, EOFError, ImportError, LookupError, MemoryError,
+    NotImplementedError, OSError, RecursionError, TypeError, ValueError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading raises when a file is not what it should be."""
+
+_TYPES: dict[str, type[Any]] = {}
+"""The types that may be saved, by name."""
+
+T = TypeVar("T")
 
 
-def write_model(path: Path, model: Model) -> None:
-    """Write a model; arrays as they are, packed."""
-    arrays, text = _laid_out(model, timed=False)
-    with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays, **{DESCRIPTION: text})
+def registered(name: str) -> Callable[[type[T]], type[T]]:
+    """Let instances of a dataclass be saved under a name, which must never change.
+
+    Parameters
+    ----------
+    name : str
+        ``METHOD.WHAT`` or ``RULE.WHAT`` for what belongs to one, such as ``"channel.fitted"``, so
+        that a reader finds the module; a single word for data that every reader imports.
+    """
+
+    def register(kind: type[T]) -> type[T]:
+        known = _TYPES.setdefault(name, kind)
+        if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+            raise ValueError(f"{name!r} names {known.__qualname__} already")
+        kind.__saved_name__ = name  # type: ignore[attr-defined]
+        _TYPES[name] = kind
+        return kind
+
+    return register
 
 
-def write_frozen(path: Path, value: Any) -> None:
-    """Write any frozen data of this package; arrays as they are, which is quick.
+def registered_types() -> dict[str, type[Any]]:
+    """Return the types that may be saved, of those modules that are imported."""
+    return dict(_TYPES)
+
+
+def write_frozen(path: Path, value: Any, *, compress: bool = False, timed: bool = True) -> None:
+    """Write arrays, texts, numbers, lists, mappings and registered dataclasses to a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, replaced if it is there.
+    value
+        What to write.
+    compress : bool
+        Whether to compress the arrays, which takes longer.
+    timed : bool
+        Whether to write how long things took; without it, equal data give equal files.
 
     Raises
     ------
     TypeError
-        When something in it is no data.
+        When the value contains something that cannot be saved.
     """
-    arrays, text = _laid_out(value, timed=True)
-    with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays, **{DESCRIPTION: text})
-
-
-def _laid_out(value: Any, *, timed: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
-    described = {"format": FORMAT, "model": _described(value, arrays, timed)}
-    return arrays, np.frombuffer(json.dumps(described).encode(), dtype=np.uint8)
+    description = {"format": FORMAT, "value": _describe(value, arrays, timed)}
+    text = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
+    save = np.savez_compressed if compress else np.savez
+    with path.open("wb") as file:
+        save(file, allow_pickle=False, **arrays, **{DESCRIPTION: text})
 
 
-def _described(value: Any, arrays: dict[str, np.ndarray], timed: bool) -> Any:
-    """Return what JSON can hold, arrays put aside under a number."""
+def _describe(value: Any, arrays: dict[str, np.ndarray], timed: bool) -> Any:
+    """Return a value as JSON can hold it; arrays are put aside and named."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
-        return {"array": _kept(value, arrays)}
+        return {"array": _put_aside(value, arrays)}
     if sparse.issparse(value):
         csr = value.tocsr()
-        parts = [_kept(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
+        parts = [_put_aside(part, arrays) for part in (csr.data, csr.indices, csr.indptr)]
         return {"sparse": parts, "shape": list(csr.shape)}
     if isinstance(value, list | tuple):
-        return {type(value).__name__: [_described(each, arrays, timed) for each in value]}
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_describe(item, arrays, timed) for item in value]}
     if isinstance(value, Mapping):
-        return {"mapping": [[key, _described(each, arrays, timed)] for key, each in value.items()]}
-    if is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: getattr(value, field.name) for field in fields(value)}
-        own |= {} if timed or _TIME not in own else {_TIME: 0.0}
-    elif isinstance(value, Parameters):
-        own = value.model_dump()
-    else:
-        raise TypeError(f"{type(value).__name__} cannot be kept in a model")
-    kind = f"{type(value).__module__}:{type(value).__qualname__}"
-    described = {name: _described(each, arrays, timed) for name, each in own.items()}
-    return {"made": kind, "of": described}
+        return {"mapping": [[key, _describe(item, arrays, timed)] for key, item in value.items()]}
+    name, own = _describe_fields(value)
+    if not timed and _TIME in own:
+        own[_TIME] = 0.0
+    return {"type": name, "fields": {key: _describe(own[key], arrays, timed) for key in own}}
 
 
-def _kept(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+def _describe_fields(value: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(value, Parameters):
+        # Methods and rules are found by the names under which users know them.
+        return type(value).name, value.model_dump()  # type: ignore[attr-defined]
+    name = vars(type(value)).get("__saved_name__")
+    if name is None or not is_dataclass(value):
+        raise TypeError(f"{type(value).__name__} cannot be saved: it is not registered")
+    return name, {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _put_aside(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    """Return the name of an array in the file; one that several fields share is written once."""
     for name, known in arrays.items():
         if known is array:
             return name
     name = f"a{len(arrays)}"
     arrays[name] = array
     return name
+
+
+def read_frozen(
+    path: Path, homes: Mapping[str, str], *, max_unpacked: int = MAX_UNPACKED
+) -> Any:
+    """Read what `write_frozen` wrote.
+
+    Only registered dataclasses, and the parameters of registered methods and rules, are made;
+    every field must have the type that its class declares.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    homes : mapping of str to str
+        Methods and rules: name to ``module:class``.
+    max_unpacked : int
+        Bytes that any file may unpack to, however small it is.
+
+    Raises
+    ------
+    UnreadableError
+        When the file was written by another version, is damaged or was edited.
+    """
+    try:
+        _check_unpacked_size(path, max_unpacked)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            description = json.loads(arrays[DESCRIPTION].tobytes())
+            if description["format"] != FORMAT:
+                raise _other_version(path, f"format {str(description['format'])[:20]}")
+            return _Reader(path, arrays, homes).read(description["value"])
+    except _DAMAGE as error:
+        if isinstance(error, UnreadableError):
+            raise
+        raise UnreadableError(
+            f"{path} is damaged: {_first_line(error)}; consolidate again"
+        ) from None
+
+
+def _check_unpacked_size(path: Path, max_unpacked: int) -> None:
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > max(max_unpacked, path.stat().st_size * MAX_RATIO):
+        raise UnreadableError(
+            f"{path} unpacks to more than {MAX_RATIO} times its size, and more than "
+            f"{max_unpacked >> 20:,} MiB; consolidate again"
+        )
+
+
+class _Reader:
+    """Makes the value that a description describes."""
+
+    def __init__(
+        self, path: Path, arrays: Mapping[str, np.ndarray], homes: Mapping[str, str]
+    ) -> None:
+        self.path, self.arrays, self.homes = path, arrays, homes
+
+    def read(self, description: Any) -> Any:
+        if isinstance(description, list):
+            raise ValueError("a list stands where a value should")
+        if not isinstance(description, dict):
+            return description
+        if "array" in description:
+            return self.arrays[description["array"]]
+        if "sparse" in description:
+            return self._read_sparse(description)
+        if "list" in description:
+            return [self.read(item) for item in description["list"]]
+        if "tuple" in description:
+            return tuple(self.read(item) for item in description["tuple"])
+        if "mapping" in description:
+            return {key: self.read(item) for key, item in description["mapping"]}
+        # The type comes first: its module registers the types of its fields.
+        kind = self._find_type(description["type"])
+        own = {name: self.read(item) for name, item in description["fields"].items()}
+        if is_dataclass(kind):
+            for name, value in own.items():
+                check_type(value, _field_types(kind)[name], f"{description['type']}: {name}")
+        return kind(**own)
+
+    def _read_sparse(self, description: Mapping[str, Any]) -> sparse.csr_array:
+        data, indices, indptr = (self.arrays[name] for name in description["sparse"])
+        rows, columns = description["shape"]
+        matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _find_type(self, name: str) -> type[Any]:
+        if name in self.homes:
+            kind = class_by_name(name, self.homes, what="type")
+            if issubclass(kind, Parameters):
+                return kind
+        prefix = name.partition(".")[0]
+        if name not in _TYPES and prefix in self.homes:
+            import_module(self.homes[prefix].partition(":")[0])
+        if name not in _TYPES:
+            raise _other_version(self.path, f"it contains {name[:40]!r}")
+        return _TYPES[name]
+
+
+@cache
+def _field_types(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def check_type(value: Any, expected: Any, what: str) -> None:
+    """Raise a TypeError unless a value has the type that an annotation names, items included.
+
+    Arrays are checked for the kind of number they hold: what is annotated as integers may index
+    something. Annotations that say nothing that can be checked here allow anything.
+    """
+    if not _has_type(value, expected):
+        raise TypeError(f"{what} is {type(value).__name__}, which is not what it should be")
+
+
+def _has_type(value: Any, expected: Any) -> bool:
+    if expected is Any or isinstance(expected, TypeVar | ForwardRef | str):
+        return True
+    if expected is None or expected is NoneType:
+        return value is None
+    origin, arguments = get_origin(expected), get_args(expected)
+    if origin in (Union, UnionType):
+        return any(_has_type(value, choice) for choice in arguments)
+    if origin is Literal:
+        return value in arguments
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and _holds(value, arguments[-1])
+    if origin is tuple:
+        return isinstance(value, tuple) and _are_items(value, arguments)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(
+            _has_type(key, arguments[0]) and _has_type(item, arguments[1])
+            for key, item in value.items()
+        )
+    if origin is not None:
+        return not isinstance(origin, type) or isinstance(value, origin)
+    if expected is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if expected is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if not isinstance(expected, type) or getattr(expected, "_is_protocol", False):
+        return True
+    return isinstance(value, expected)
+
+
+def _are_items(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> bool:
+    if kinds[-1:] == (Ellipsis,):
+        return all(_has_type(item, kinds[0]) for item in values)
+    return len(values) == len(kinds) and all(map(_has_type, values, kinds))
+
+
+def _holds(array: np.ndarray, dtype: Any) -> bool:
+    """Tell whether an array holds numbers of an annotated kind: ``numpy.dtype[numpy.float64]``."""
+    for scalar in get_args(dtype):
+        if isinstance(scalar, type) and issubclass(scalar, np.generic):
+            allowed = {"f": "fiub", "i": "iub", "u": "iub", "b": "b"}
+            kind = np.dtype(scalar).kind if scalar not in (np.floating, np.integer) else "f"
+            return array.dtype.kind in allowed.get(kind, array.dtype.kind)
+    return True
+
+
+def _other_version(path: Path, how: str) -> UnreadableError:
+    return UnreadableError(f"{path} was written by another version ({how}); consolidate again")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,54 @@
+"""``model.npz``: what a run fitted, saved for ``--apply``, for ``explain`` and for Dask workers."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from mhpc.data.summary import Model
+from mhpc.errors import MhpcError, UnreadableError
+from mhpc.methods.registry import METHODS
+from mhpc.rules.registry import RULES
+from mhpc.system.serialization import read_frozen, write_frozen
+
+HOMES: Mapping[str, str] = MappingProxyType({**METHODS, **RULES})
+"""Where the types that a saved file may contain are defined: name to ``module:class``."""
+
+_FILE = "model.npz"
+
+
+def write_model(folder: Path, model: Model) -> None:
+    """Write the model of a run; equal models give equal files."""
+    write_frozen(folder / _FILE, model, compress=True, timed=False)
+
+
+def read_model(folder: Path) -> Model:
+    """Read the model of a run; nothing in the file is executed."""
+    path = folder / _FILE
+    if not path.is_file():
+        raise UnreadableError(
+            f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote, "
+            "by a method that learns; one that needs all instances at once, as one-truth, has none"
+        )
+    model = read_frozen(path, HOMES)
+    if not isinstance(model, Model):
+        raise UnreadableError(f"{path} holds no model; consolidate again")
+    return model
+
+
+@contextmanager
+def model_errors(folder: Path) -> Iterator[None]:
+    """Report what goes wrong while a saved model is used as damage of its file.
+
+    Types are checked when the file is read. Whether arrays fit each other only shows when
+    something is computed from them.
+    """
+    try:
+        yield
+    except (MhpcError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise UnreadableError(
+            f"{folder / _FILE} is damaged: {reason}; consolidate again"
+        ) from error
