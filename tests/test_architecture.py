@@ -22,7 +22,7 @@ LAYERS = (
     ("data",),
     STAGES,
     ("selection", "datasets", "settings"),
-    ("explanation",),
+    ("explanation", "model"),
     ("engines", "result", "report"),
     ("api",),
     ("run",),
@@ -32,7 +32,7 @@ LAYERS = (
 """Every package and module, from the bottom to the top: each may import what is below it."""
 
 EXCEPTIONS = {
-    ("system", "read"), ("system", "data"), ("explanation", "result"), ("report", "result"),
+    ("explanation", "result"), ("report", "result"),
 }  # fmt: skip
 """Imports that the layers do not allow."""
 

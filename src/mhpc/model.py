@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from mhpc.data.summary import Model
 from mhpc.errors import MhpcError, UnreadableError
+from mhpc.methods.base import FittedMethod
 from mhpc.methods.registry import METHODS
 from mhpc.rules.registry import RULES
 from mhpc.system.serialization import read_frozen, write_frozen
@@ -31,8 +32,12 @@ def read_model(folder: Path) -> Model:
             "by a method that learns; one that needs all instances at once, as one-truth, has none"
         )
     model = read_frozen(path, HOMES)
-    if not isinstance(model, Model):
-        raise UnreadableError(f"{path} holds no model; consolidate again")
+    if not (
+        isinstance(model, Model)
+        and (model.fitted is None or isinstance(model.fitted, FittedMethod))
+        and hasattr(model.rule, "decide")
+    ):
+        raise UnreadableError(f"{path} is damaged: it holds no model; consolidate again")
     return model
 
 

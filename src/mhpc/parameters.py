@@ -1,8 +1,8 @@
-"""Parameters base class; registry lookup of classes by name."""
+"""What methods, rules and settings derive from, and classes that are found by a name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -104,3 +104,34 @@ def class_by_name(
     module, _, attribute = homes[name].partition(":")
     found: type[Any] = getattr(import_module(module), attribute)
     return found
+
+
+_SAVED: dict[str, type[Any]] = {}
+T = TypeVar("T")
+
+
+def registered(name: str) -> Callable[[type[T]], type[T]]:
+    """Let instances of a dataclass be saved in ``model.npz`` and in checkpoints.
+
+    Parameters
+    ----------
+    name : str
+        What files call the class, for good. ``METHOD.WHAT`` or ``RULE.WHAT`` for what belongs to
+        one, such as ``"channel.fitted"``, by which a reader finds its module; a single word for
+        data that every reader imports.
+    """
+
+    def register(kind: type[T]) -> type[T]:
+        known = _SAVED.setdefault(name, kind)
+        if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+            raise ValueError(f"{name!r} is the name of {known.__qualname__} already")
+        _SAVED[name] = kind
+        kind.saved_name = name  # type: ignore[attr-defined]
+        return kind
+
+    return register
+
+
+def registered_types() -> Mapping[str, type[Any]]:
+    """Return the classes that can be saved, by name, of those modules that are imported."""
+    return _SAVED

@@ -7,7 +7,7 @@ import logging
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
 from mhpc.explanation.queries import effective_scope, find_disagreements
 from mhpc.explanation.sources import profile_sources
 from mhpc.methods.registry import make_method
+from mhpc.model import HOMES, model_errors, read_model, write_model
 from mhpc.read.run_folder import read_decision, read_run, read_run_document
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
@@ -45,7 +46,6 @@ from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
-from mhpc.system.serialization import read_model, write_model
 from mhpc.write.tables import write_sources, write_taxonomy
 
 State: TypeAlias = tuple[tuple[str, int, int], ...]
@@ -290,13 +290,14 @@ def run(
     """
     check_output(output, force=force)
     inputs = fingerprint_inputs({name: getattr(settings, name) for name in _FILES})
-    stages = CheckpointStore(checkpoint_folder(output), _key(settings, inputs))
+    stages = CheckpointStore(checkpoint_folder(output), _key(settings, inputs), HOMES)
     with (
         use_memory_budget(parse_size(settings.memory)),
         single_threaded_blas(),
         checkpoint_run(stages),
     ):
-        return _run(settings, inputs, stages, output, force, resume, progress)
+        with model_errors(Path(settings.apply)) if settings.apply else nullcontext():
+            return _run(settings, inputs, stages, output, force, resume, progress)
 
 
 def _run(
@@ -350,7 +351,7 @@ def _run(
         with _stage("writing", seconds, progress):
             write_taxonomy(folder / "taxonomy.csv", held.template.taxonomy)
             if model.fitted is not None:
-                write_model(folder / "model.npz", model)
+                write_model(folder, model)
             scope = effective_scope(held.partitions, held.template)
             counts = held.write_results(
                 folder, found, model.rule, top=settings.top, scope=scope, progress=progress

@@ -16,11 +16,11 @@ from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ParameterError
+from mhpc.model import read_model, write_model
 from mhpc.numerics.arrays import BoolArray, FloatArray, dense
 from mhpc.rules.base import Rule
 from mhpc.rules.paths import FittedPaths
 from mhpc.rules.registry import RULES, make_rule, rule_class
-from mhpc.system.serialization import read_model, write_model
 from tests.fixtures.build import DAG, GARDEN
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -211,7 +211,7 @@ def test_what_was_settled_can_be_kept(
 ) -> None:
     scores = np.random.default_rng(0).random((5, len(GARDEN)))
     settled = fit(name, parameters, scored(scores, scores, GARDEN), depth_bias=0.5)
-    write_model(tmp_path / "model.npz", Model("sa", {}, None, settled, Index(("ann",)), None))
+    write_model(tmp_path, Model("sa", {}, None, settled, Index(("ann",)), None))
     assert read_model(tmp_path).rule == settled
     assert settled.rule == name
     assert settled.parameters["depth_bias"] == 0.5

@@ -3,7 +3,6 @@
 import gzip
 from pathlib import Path
 
-import numpy as np
 import pyarrow
 import pytest
 
@@ -12,7 +11,6 @@ from mhpc.read import files as bombs
 from mhpc.read.files import most_unpacked
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.system.serialization import read_model
 
 HEADER = b"instance,source,label\n"
 
@@ -69,12 +67,3 @@ def test_zstd_never_unpacks_to_more_than_its_blocks_allow(
     most = most_unpacked(path)
     assert most is not None
     assert least <= most <= least + (1 << 17)
-
-
-def test_a_model_that_unpacks_to_far_more_than_its_size_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bombs, "MAX_UNPACKED", 1 << 20)
-    np.savez_compressed(tmp_path / "model.npz", a=np.zeros(1 << 20))
-    with pytest.raises(UnreadableError, match=r"model.npz unpacks to more than 200 times"):
-        read_model(tmp_path)

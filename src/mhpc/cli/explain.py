@@ -23,10 +23,13 @@ def explain(
     was made of are read again.
     """
     from mhpc.explanation.queries import explain as why
+    from mhpc.model import model_errors
     from mhpc.report.terminal import render_explanation
     from mhpc.run import load_run
 
-    found = why(load_run(folder, votes=votes).result, instance, label)
+    result = load_run(folder, votes=votes).result
+    with model_errors(folder):
+        found = why(result, instance, label)
     show(found, render_explanation, as_json=as_json)
 
 

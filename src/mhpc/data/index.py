@@ -9,11 +9,13 @@ import numpy as np
 
 from mhpc.errors import DataError
 from mhpc.numerics.arrays import IntArray
+from mhpc.parameters import registered
 
 UNKNOWN = -1
 """The position of an id that an index does not hold."""
 
 
+@registered("index")
 @dataclass(frozen=True, eq=False)
 class Index:
     """Unique ids of instances, sources or labels; a position stands for an id everywhere inside.

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.parameters import registered
 
 Copy: TypeAlias = Literal["copy", "near-copy"]
 
@@ -75,6 +76,7 @@ class SourceProfile:
     weaknesses: tuple[Weakness, ...] = ()
 
 
+@registered("source-dependence")
 @dataclass(frozen=True, eq=False)
 class SourceDependence:
     """How skilled sources are and how far they are the same voice.

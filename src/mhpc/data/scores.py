@@ -21,6 +21,7 @@ from mhpc.numerics.arrays import (
     selected,
 )
 from mhpc.numerics.sparse import canonical, cell_numbers, lookup_cells, run_starts
+from mhpc.parameters import registered
 from mhpc.system.display import MOST_ROWS, short_table
 
 Top: TypeAlias = int | Literal["all"]
@@ -33,6 +34,7 @@ BLOCK_ENTRIES = BLOCK_CELLS // 8
 """Stored cells of a block of sparse scores, which take more memory each than dense ones."""
 
 
+@registered("step")
 @dataclass(frozen=True)
 class Step:
     """One iteration of a method.

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mhpc.data.scorecard import Scorecard, View
+from mhpc.parameters import registered
 
 
+@registered("candidate-score")
 @dataclass(frozen=True)
 class CandidateScore:
     """A method and how surprising hidden answers are to it: less is better.
@@ -61,6 +63,7 @@ class Comparison:
     seconds: float
 
 
+@registered("gold-calibration")
 @dataclass(frozen=True)
 class GoldCalibration:
     """What knowing some instances was worth: how far scores are off, before and after.
@@ -74,6 +77,7 @@ class GoldCalibration:
     after: float
 
 
+@registered("selection")
 @dataclass(frozen=True)
 class Selection:
     """What was chosen for each view, and from what.

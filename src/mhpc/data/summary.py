@@ -12,6 +12,7 @@ from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
 from mhpc.data.selection import Selection
 from mhpc.numerics.arrays import FloatArray, Sparse
+from mhpc.parameters import registered
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ class Inspection:
     unknown_labels: tuple[UnknownLabel, ...]
 
 
+@registered("model")
 @dataclass(frozen=True, eq=False)
 class Model:
     """A method's parameters and what it learnt, the rule it decides by, and whom it knows.

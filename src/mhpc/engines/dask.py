@@ -36,6 +36,7 @@ from mhpc.engines.partitions import (
 from mhpc.errors import UnreadableError, UnwritableError, WorkerError
 from mhpc.methods.base import BaseMethod, FittedMethod, predict_scores
 from mhpc.methods.registry import make_method
+from mhpc.model import read_model
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, survey_votes
 from mhpc.read.votes import DroppedVotes, warn_dropped
@@ -43,7 +44,6 @@ from mhpc.system.database import database, literal, some_files, writing
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget, use_memory_budget
 from mhpc.system.parallel import limit_threads, single_threaded_blas
-from mhpc.system.serialization import read_model
 
 
 @dataclass(frozen=True, eq=False)

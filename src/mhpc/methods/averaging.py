@@ -11,6 +11,7 @@ from mhpc.data.scores import Scores
 from mhpc.methods.base import PAPER, BaseMethod, FittedMethod
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.numerics.arrays import FloatArray
+from mhpc.parameters import registered
 
 
 class SA(BaseMethod):
@@ -36,6 +37,7 @@ class SA(BaseMethod):
         return FittedSA(votes=self.votes, average=self.average)
 
 
+@registered("sa.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedSA(FittedMethod):
     """The mean needs nothing from other instances."""
@@ -76,6 +78,7 @@ class WA(BaseMethod):
         return FittedWA(votes=self.votes, average=self.average, support=support)
 
 
+@registered("wa.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedWA(FittedMethod):
     """The support of every label, estimated from all answers."""

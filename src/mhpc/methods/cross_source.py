@@ -19,12 +19,14 @@ from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.parameters import registered
 from mhpc.system.memory import format_size, memory_budget
 
 _NOBODY = 1e-9
 """Weight of the other answers below which there are none: what rounding leaves."""
 
 
+@registered("cross-source.predictor")
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """y = mean_y + (x - mean_x) B."""
@@ -323,6 +325,7 @@ class CrossSource(BaseMethod):
         return from_sums(Sums(*sums), self.penalty)
 
 
+@registered("cross-source.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedCrossSource(FittedMethod):
     """What a further answer would hold, by the labels of those that there are."""

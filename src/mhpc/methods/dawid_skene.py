@@ -19,6 +19,7 @@ from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import CHANCES, Pairs, affirmed_pairs, answer_weights, pieces, rows_of
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
+from mhpc.parameters import registered
 
 SENSITIVITY = (1e-3, 1 - 1e-3)
 """No source is trusted, or distrusted, without limit."""
@@ -27,6 +28,7 @@ FALSE_ALARM = (1e-9, 0.99)
 """A label among thousands is rarely said by mistake, but it is."""
 
 
+@registered("dawid-skene.skills")
 @dataclass(frozen=True, eq=False)
 class Skills:
     """Two numbers for every source and level, (M, levels).
@@ -307,6 +309,7 @@ class DawidSkene(BaseMethod):
         )  # fmt: skip
 
 
+@registered("dawid-skene.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedDawidSkene(FittedMethod):
     """What is believed of pairs, given the skills of who affirmed them and of who did not.

@@ -28,6 +28,7 @@ from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import rows_of
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.parameters import registered
 from mhpc.system.memory import format_size, memory_budget
 
 
@@ -333,6 +334,7 @@ class MLCM(BaseMethod):
         return q, tuple(trace)
 
 
+@registered("mlcm.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedMLCM(FittedMethod):
     """What each source means by each label.

@@ -14,6 +14,7 @@ from scipy import sparse
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.profiles import SourceDependence, independent_sources
 from mhpc.numerics.arrays import FloatArray, Sparse
+from mhpc.parameters import registered
 
 _LEAST, _MOST = 0.01, 0.99
 """Skills are kept off 0 and 1, where correlations say nothing."""
@@ -100,6 +101,7 @@ chance is then about a hundredth."""
 _CELLS = 1 << 22
 
 
+@registered("source-weights")
 @dataclass(frozen=True, eq=False)
 class SourceWeights:
     """How much every source's answers count; None: all alike.

@@ -16,6 +16,7 @@ from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import Pairs, affirmed_pairs, answer_weights, pieces
 from mhpc.methods.source_weights import Sources, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, Sparse
+from mhpc.parameters import registered
 
 
 class INat(BaseMethod):
@@ -56,6 +57,7 @@ class INat(BaseMethod):
         )
 
 
+@registered("inat.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedINat(FittedMethod):
     least: int
@@ -111,6 +113,7 @@ MORE_THAN_HALF = float(np.nextafter(0.5, 1))
 """The least score that is more than a half."""
 
 
+@registered("majority.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedVote(FittedMethod):
     """How much the answers of every source count; None: all alike."""
@@ -182,6 +185,7 @@ class Wawa(BaseMethod):
         return FittedVote(heard=FittedWawa(skill), threshold=MORE_THAN_HALF)
 
 
+@registered("wawa.weights")
 @dataclass(frozen=True, eq=False)
 class FittedWawa:
     """Answers that count by the skill of their sources, (M,)."""

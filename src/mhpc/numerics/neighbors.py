@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.parameters import registered
 
 Single: TypeAlias = npt.NDArray[np.float32]
 
@@ -377,6 +378,7 @@ _SPARE = 8
 """How many more than asked for are measured again."""
 
 
+@registered("landmarks")
 @dataclass(frozen=True, eq=False)
 class Landmarks:
     """Rows that others are compared with.

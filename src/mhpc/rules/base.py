@@ -12,7 +12,7 @@ from mhpc.data.decision import Decision, FittedRule
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, Sparse
-from mhpc.parameters import Parameters
+from mhpc.parameters import Parameters, registered
 
 MOST = 20.0
 """A bias beyond this decides all by itself."""
@@ -103,6 +103,7 @@ def close_under_ancestors(own: Sparse, taxonomy: Taxonomy) -> Sparse:
     return reason
 
 
+@registered("threshold.fitted")
 @dataclass(frozen=True)
 class FittedThreshold:
     """The level, and how it came about.

@@ -20,6 +20,7 @@ from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
+from mhpc.parameters import registered
 from mhpc.rules.base import FittedThreshold, Rule, close_under_ancestors, cost_of_missing
 
 _LEFT_OUT = 40
@@ -33,6 +34,7 @@ _LEAST, _MOST = 1 / 32, 32.0
 """Powers beyond these leave nothing but 0 and 1."""
 
 
+@registered("expected-f.scale")
 @dataclass(frozen=True)
 class ProbabilityScale:
     """``p = (score / largest) ** power``, at most 1."""
@@ -199,6 +201,7 @@ def _best_level(counted: Counted, scale: ProbabilityScale, cost: float) -> tuple
     return float(counted.score[best]) * (1 - ROUNDING), float(f[best])
 
 
+@registered("expected-f.fitted")
 @dataclass(frozen=True)
 class FittedExpectedF:
     """The best set of each instance by itself."""

@@ -12,12 +12,14 @@ from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import canonical, cell_numbers, run_starts, values_at
+from mhpc.parameters import registered
 from mhpc.rules.base import Rule, close_under_ancestors
 
 _TABLE_CELLS = 1 << 22
 """Pairs of labels up to which all are written down; beyond, they are looked up."""
 
 
+@registered("one-path.fitted")
 @dataclass(frozen=True)
 class FittedPaths:
     """So many best paths of each instance.

@@ -17,6 +17,7 @@ from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.mhpc import MAX_EXACT
 from mhpc.methods.source_weights import infer_scope
 from mhpc.numerics.arrays import FloatArray, Matrix, Sparse
+from mhpc.parameters import registered
 from mhpc.selection.calibration import Calibration, calibrated
 from mhpc.selection.candidates import candidates_for, candidates_in, one_truth_in, unjudged
 from mhpc.selection.cross_validation import (
@@ -155,6 +156,7 @@ class Auto(BaseMethod):
         return _Selection(chosen, choice, calibration, scope, one_truth, notes)
 
 
+@registered("auto.selection")
 @dataclass(frozen=True, eq=False)
 class _Selection:
     """What the judge found: whom to take, how scores are to be read, who can speak of what."""
@@ -174,6 +176,7 @@ class _Selection:
         return score if self.calibration is None else self.calibration(score)
 
 
+@registered("auto.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedAuto(FittedMethod):
     """The mean of what the chosen ones conclude."""

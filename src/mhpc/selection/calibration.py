@@ -9,6 +9,7 @@ from scipy.optimize import isotonic_regression
 
 from mhpc.data.selection import GoldCalibration
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, Matrix, Sparse, by_rows, dense
+from mhpc.parameters import registered
 from mhpc.selection.cross_validation import CrossValidation, FoldScore, mean_scores
 
 _BINS = 200
@@ -18,6 +19,7 @@ _SLOPE = 1e-6
 _BLOCK = 1 << 20
 
 
+@registered("auto.calibration")
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A rising map from scores to shares, by straight lines between knots; 0 stays 0."""

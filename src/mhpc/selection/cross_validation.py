@@ -28,6 +28,7 @@ from mhpc.numerics.arrays import (
     by_rows,
     dense,
 )
+from mhpc.parameters import registered
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.parallel import process_map
@@ -186,6 +187,7 @@ class CrossValidation:
         return float(np.average(values[told], weights=self.weight[at][told])) if told.any() else 0.0
 
 
+@registered("auto.fold-score")
 @dataclass(frozen=True, eq=False)
 class FoldScore:
     """What a candidate made of one fold: what it foretells, and what it holds true."""

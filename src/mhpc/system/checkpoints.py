@@ -129,6 +129,8 @@ class CheckpointStore:
     key : mapping or None
         What they depend on, in parts that have names; None where that cannot be told, so that
         nothing is kept.
+    homes : mapping of str to str
+        Methods and rules by name, as ``module:class``: where the types of saved stages are defined.
     taken : list of str
         The stages that were not worked on, since they were there.
     began : float
@@ -139,6 +141,7 @@ class CheckpointStore:
 
     folder: Path
     key: Mapping[str, Any] | None
+    homes: Mapping[str, str] = field(default_factory=dict)
     taken: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     begun: bool = False
@@ -147,7 +150,7 @@ class CheckpointStore:
         """Return what a stage gave; None if it is not there, or not whole."""
         path = self._path(stage)
         try:
-            outcome = _read(path) if path.exists() else None
+            outcome = _read(path, self.homes) if path.exists() else None
         except UnreadableError:
             return None
         if outcome is not None:
@@ -245,11 +248,11 @@ def can_resume() -> bool:
     return any(stages.any for stages in _OPEN)
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, homes: Mapping[str, str]) -> Any:
     # Imported where it is used, so that a command which resumes nothing does not load NumPy.
     from mhpc.system.serialization import read_frozen
 
-    return read_frozen(path)
+    return read_frozen(path, homes)
 
 
 def _write(path: Path, outcome: Any) -> None:

@@ -14,9 +14,8 @@ needs it. Names without a dot belong to data that every reader has imported alre
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
@@ -35,7 +34,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.errors import UnreadableError
-from mhpc.parameters import Parameters, class_by_name
+from mhpc.parameters import Parameters, class_by_name, registered_types
 
 FORMAT = 2
 """The version of the files that are written, and the only one that is read."""
@@ -58,37 +57,6 @@ _DAMAGE = (
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What reading raises when a file is not what it should be."""
-
-_TYPES: dict[str, type[Any]] = {}
-"""The types that may be saved, by name."""
-
-T = TypeVar("T")
-
-
-def registered(name: str) -> Callable[[type[T]], type[T]]:
-    """Let instances of a dataclass be saved under a name, which must never change.
-
-    Parameters
-    ----------
-    name : str
-        ``METHOD.WHAT`` or ``RULE.WHAT`` for what belongs to one, such as ``"channel.fitted"``, so
-        that a reader finds the module; a single word for data that every reader imports.
-    """
-
-    def register(kind: type[T]) -> type[T]:
-        known = _TYPES.setdefault(name, kind)
-        if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
-            raise ValueError(f"{name!r} names {known.__qualname__} already")
-        kind.__saved_name__ = name  # type: ignore[attr-defined]
-        _TYPES[name] = kind
-        return kind
-
-    return register
-
-
-def registered_types() -> dict[str, type[Any]]:
-    """Return the types that may be saved, of those modules that are imported."""
-    return dict(_TYPES)
 
 
 def write_frozen(path: Path, value: Any, *, compress: bool = False, timed: bool = True) -> None:
@@ -145,7 +113,7 @@ def _describe_fields(value: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(value, Parameters):
         # Methods and rules are found by the names under which users know them.
         return type(value).name, value.model_dump()  # type: ignore[attr-defined]
-    name = vars(type(value)).get("__saved_name__")
+    name = vars(type(value)).get("saved_name")
     if name is None or not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} cannot be saved: it is not registered")
     return name, {field.name: getattr(value, field.name) for field in fields(value)}
@@ -161,9 +129,7 @@ def _put_aside(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
     return name
 
 
-def read_frozen(
-    path: Path, homes: Mapping[str, str], *, max_unpacked: int = MAX_UNPACKED
-) -> Any:
+def read_frozen(path: Path, homes: Mapping[str, str], *, max_unpacked: int = MAX_UNPACKED) -> Any:
     """Read what `write_frozen` wrote.
 
     Only registered dataclasses, and the parameters of registered methods and rules, are made;
@@ -235,8 +201,9 @@ class _Reader:
         kind = self._find_type(description["type"])
         own = {name: self.read(item) for name, item in description["fields"].items()}
         if is_dataclass(kind):
+            types = field_types(kind)
             for name, value in own.items():
-                check_type(value, _field_types(kind)[name], f"{description['type']}: {name}")
+                check_type(value, types[name], f"{description['type']}: {name}")
         return kind(**own)
 
     def _read_sparse(self, description: Mapping[str, Any]) -> sparse.csr_array:
@@ -252,15 +219,15 @@ class _Reader:
             if issubclass(kind, Parameters):
                 return kind
         prefix = name.partition(".")[0]
-        if name not in _TYPES and prefix in self.homes:
+        if name not in registered_types() and prefix in self.homes:
             import_module(self.homes[prefix].partition(":")[0])
-        if name not in _TYPES:
+        if name not in registered_types():
             raise _other_version(self.path, f"it contains {name[:40]!r}")
-        return _TYPES[name]
+        return registered_types()[name]
 
 
-@cache
-def _field_types(kind: type[Any]) -> dict[str, Any]:
+def field_types(kind: type[Any]) -> dict[str, Any]:
+    """Return the annotations of a dataclass, evaluated."""
     return get_type_hints(kind)
 
 
@@ -283,7 +250,7 @@ def _has_type(value: Any, expected: Any) -> bool:
     if origin in (Union, UnionType):
         return any(_has_type(value, choice) for choice in arguments)
     if origin is Literal:
-        return value in arguments
+        return isinstance(value, str | int) and value in arguments
     if origin is np.ndarray:
         return isinstance(value, np.ndarray) and _holds(value, arguments[-1])
     if origin is tuple:

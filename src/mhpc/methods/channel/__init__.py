@@ -31,6 +31,7 @@ from mhpc.methods.channel.em import (
 from mhpc.methods.source_weights import Sources, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
+from mhpc.parameters import registered
 from mhpc.system.memory import memory_budget
 
 _BYTES = 120
@@ -122,6 +123,7 @@ class Channel(BaseMethod):
         return dict(zip(panel.sources, found, strict=True))
 
 
+@registered("channel.inverse")
 @dataclass(frozen=True, eq=False)
 class _Inverse:
     """C, how often labels are true, and how much that counts."""
@@ -150,6 +152,7 @@ class _Inverse:
         return back
 
 
+@registered("channel.surroundings")
 @dataclass(frozen=True, eq=False)
 class _Surroundings:
     """Landmarks: what they are compared by, and x of each before every step.
@@ -204,6 +207,7 @@ def _surroundings(
     return _Surroundings(ids, landmarks, tuple(x), neighbours, sigma)
 
 
+@registered("channel.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedChannel(FittedMethod):
     """The learnt channel, and what is likely of landmarks."""

@@ -20,6 +20,7 @@ from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
 from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
+from mhpc.parameters import registered
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class VoteCounts:
         return VoteCounts(rest, np.maximum(self.answers - other.answers, 0.0))
 
 
+@registered("channel.answer-reader")
 @dataclass(frozen=True, eq=False)
 class AnswerReader:
     """How answers are read, the same in every part: who is heard, and whether they are sets.

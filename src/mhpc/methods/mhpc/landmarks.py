@@ -25,6 +25,7 @@ from mhpc.methods.source_weights import SourceWeights, apply_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.numerics.sparse import distinct_digests, row_digests
+from mhpc.parameters import registered
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ class GraphRows:
         return row_digests(sparse.hstack(told_by, format="csr"))
 
 
+@registered("mhpc.landmark-extension")
 @dataclass(frozen=True, eq=False)
 class LandmarkExtension:
     """A solution on vertices, and what it takes to extend it to any instance.
@@ -184,6 +186,7 @@ UNREACHED = 1e-7
 """What a label's share of the answers counts: enough to rank labels that no path reaches."""
 
 
+@registered("mhpc.answer-view")
 @dataclass(frozen=True, eq=False)
 class AnswerView:
     """How answers become what is smoothed and compared.
@@ -244,6 +247,7 @@ class AnswerView:
         )
 
 
+@registered("mhpc.landmarks")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedLandmarks(FittedMethod):
     """What was solved on landmarks, for any instance to be joined to.
