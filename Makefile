@@ -1,13 +1,13 @@
-# make demo   the main job on the bundled example
-# make test   the tests
-# make lint   style and types
-# make docs   the docs as pages, docs/_build/index.html; what does not resolve fails
-# make page   the report page, from web/ into src/mhpc/report/page.html (needs node)
-# make stress   killed runs, dead workers, full disks, damaged files, odd tables; ten minutes, figures at the end
-# make mutate small faults put into the numerics: do the tests notice?
-# make wheel  the package built, installed bare, every command run from it
-# make lowest the tests with the lowest versions of all requirements that are stated
-# make bench  speed and quality, peers in the same run; results as JSON in benchmarks/results/
+# make demo     run the main job on the bundled example
+# make test     run the tests
+# make lint     check style, types and known vulnerabilities
+# make docs     build the docs, docs/_build/index.html; broken references fail
+# make page     build the report page from web/ into src/mhpc/report/page.html (needs node)
+# make stress   kill runs and workers, fill disks, damage files, fuzz; ten minutes, figures at the end
+# make mutate   put small faults into the numerics: do the tests notice?
+# make wheel    build the package, install it alone, run every command
+# make lowest   run the tests with the lowest stated versions of all requirements
+# make bench    measure speed and quality beside peers; JSON in benchmarks/results/
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,7 +26,7 @@ lint: $(VENV)/installed-dev audit
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Known holes in what is required. Where the registry has no advisories to ask for, it says so.
+# Known vulnerabilities of the requirements; says so where the registry has no advisories.
 audit: $(VENV)/installed-dev
 	$(BIN)/pip check
 	$(BIN)/python -m tools.audit
@@ -40,7 +40,7 @@ page: web/dist/index.html
 
 page-check: web/dist/index.html
 	cd web && npm run --silent check
-	cmp $< src/mhpc/report/page.html || { echo "page.html is not what web/ builds; run make page"; exit 1; }
+	cmp $< src/mhpc/report/page.html || { echo "page.html differs from what web/ builds; run make page"; exit 1; }
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.speed.solve

@@ -31,9 +31,8 @@ def main() -> None:
     for package in vulnerable:
         for vulnerability in package["vulns"]:
             fixed_in = ", ".join(vulnerability["fix_versions"]) or "no version yet"
-            print(
-                f"{package['name']} {package['version']}: {vulnerability['id']}, fixed in {fixed_in}"
-            )
+            pinned = f"{package['name']} {package['version']}"
+            print(f"{pinned}: {vulnerability['id']}, fixed in {fixed_in}")
     print(
         f"{len(packages)} packages: {len(vulnerable)} with known vulnerabilities, "
         f"{len(unknown)} unknown to the registry"
