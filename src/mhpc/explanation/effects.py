@@ -16,7 +16,7 @@ from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, dense
 from mhpc.numerics.sparse import values_at
 from mhpc.result import Result
-from mhpc.selection.candidates import candidates_for
+from mhpc.selection.candidates import make_candidates
 from mhpc.selection.cross_validation import mean_scores
 
 MOST = 60
@@ -140,7 +140,10 @@ def _members(consolidation: Consolidation) -> list[Method]:
     choice = consolidation.selection
     if choice is None:
         return [make_method(consolidation.method, dict(consolidation.parameters))]
-    made: dict[str, Method] = {**candidates_for(False), **candidates_for(True)}
+    made: dict[str, Method] = {
+        **make_candidates(one_truth=False),
+        **make_candidates(one_truth=True),
+    }
     # A run of another version may have tried others.
     for each in choice.candidates:
         made[each.name] = make_method(each.method, dict(each.parameters))

@@ -1,1 +1,1 @@
-"""Choosing a method without truth."""
+"""Selecting and calibrating methods without truth, by cross-validation over sources."""

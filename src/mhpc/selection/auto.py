@@ -1,4 +1,4 @@
-"""Auto: the method, its parameters and a blend, chosen by foretelling hidden answers."""
+"""Auto: selects, combines and calibrates methods by cross-validation over sources."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,248 +16,286 @@ from mhpc.data.selection import CandidateScore, Selection
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.mhpc import MAX_EXACT
 from mhpc.methods.source_weights import infer_scope
-from mhpc.numerics.arrays import FloatArray, Matrix, Sparse
+from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
-from mhpc.selection.calibration import Calibration, calibrated
-from mhpc.selection.candidates import candidates_for, candidates_in, one_truth_in, unjudged
+from mhpc.selection.calibration import Calibration, calibrate_on_folds
+from mhpc.selection.candidates import (
+    default_candidate,
+    has_one_truth,
+    make_candidates,
+    usable_candidates,
+)
 from mhpc.selection.cross_validation import (
     MAX_CELLS,
-    VIEWS,
-    CrossValidation,
+    Fold,
     FoldScore,
+    candidate_score,
     make_folds,
     mean_scores,
     successive_halving,
-    summarize,
 )
 from mhpc.system.checkpoints import checkpointed_steps
 from mhpc.system.display import Progress, silent
 
-_TRIALS = 45
-"""Matrices of so many numbers as are judged, which trials keep meanwhile."""
+_MATRICES = 45
+"""Score matrices of the sampled instances that cross-validation keeps at a time, about."""
 
 
 class Auto(BaseMethod):
-    """What foretells hidden answers best, on its own or blended with others.
+    """The method, or the mean of several, that predicts held-out sources best.
 
-    Sources are hidden in turn, with their kin; every candidate consolidates the rest, and is
-    judged by how surprising the hidden answers are to what it foretells. After the first fold the
-    better half goes on. For each view the candidate is taken that is not worse than the
-    best by more than a standard error of their difference, the preferred one if there are
-    several; others are added to its mean as long as each makes hidden answers less surprising by
-    two. `score` is calibrated: the share of fresh, competent sources that would affirm the label,
-    or, where enough instances are known, the share of instances that have it. With one source
-    nothing can be hidden, and nothing is judged or calibrated. What does not fit is not tried.
+    1. **Select.** Sources are held out in turn, together with near-duplicates. Every candidate is
+       fitted to the other answers, and its loss is how low it ranks the held-out labels
+       (`log_rank_loss`). The better half after the first fold is scored on the others. For each
+       view the preferred candidate is selected among those that are not worse than the best by
+       more than one standard error of the paired difference; others are added to the mean as long
+       as each lowers the loss by more than two standard errors.
+    2. **Fit** the selected candidates to all answers.
+    3. **Predict** by their mean. `score` is calibrated: it is the probability that a new, competent
+       source would give the label or, with enough gold labels, that the label applies.
 
-    Sources that never say a label which others keep saying are not held to deny it. Costs every
-    candidate once, and those in reach of the best once a fold.
+    With one source nothing can be held out: a default method is used, and scores are not
+    calibrated. Candidates that do not fit in memory are left out. A source that never uses a label
+    that others use often does not count as denying it.
+
+    The cost is one fit of every candidate, and one more per fold for those close to the best.
     """
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "chosen and blended by how well hidden answers are foretold"
+    summary: ClassVar[str] = "selects and combines the methods that best predict held-out sources"
     reference: ClassVar[str] = "this package: docs/methods/auto.md"
 
     folds: Annotated[int, Field(ge=2)] = 4
-    """How many times a part of the answers is hidden, at most."""
+    """The number of folds of the cross-validation, at most."""
 
     blend: Annotated[int, Field(ge=1)] = 3
-    """How many candidates a blend may have."""
+    """The number of candidates whose mean is taken, at most."""
 
     seed: Annotated[int, Field(ge=0)] = 0
-    """Which answers are hidden together."""
-
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the mean of what was chosen."""
-        summarize = self._judge(SinglePartition(panel, progress))
-        panel = panel if summarize.scope is None else replace(panel, scope=summarize.scope)
-        found = {
-            name: method.consolidate(panel, progress=progress)
-            for name, method in summarize.chosen.items()
-        }
-        choice = summarize.choice
-        return self.make_consolidation(
-            panel,
-            summarize.calibrated(mean_scores([found[name].score for name in choice.closed])),
-            mean_scores([found[name].specific for name in choice.specific]),
-            fitted=partial(self._learnt, summarize, found),
-            **_facts(summarize, found),
-        )
+    """Seed of the random split into folds."""
 
     def estimate_memory(self, size: Size) -> int:
-        """Return what trials on a sample take together, and what the largest candidate takes."""
-        largest = max(
-            method.estimate_memory(size) for method in candidates_for(one_truth=False).values()
-        )
-        return (
-            8 * _TRIALS * min(size.cells, MAX_CELLS)
-            + largest
-            + min(2 * 8 * size.cells, DENSE_SCORE_BYTES)
-        )
+        """Return the bytes of cross-validation on a sample and of the largest candidate."""
+        candidates = make_candidates(one_truth=False).values()
+        largest = max(method.estimate_memory(size) for method in candidates)
+        sampled = 8 * _MATRICES * min(size.cells, MAX_CELLS)
+        return sampled + largest + min(2 * 8 * size.cells, DENSE_SCORE_BYTES)
 
     def needs_all(self, instances: int) -> bool:
-        """Tell whether candidates could do better with all instances at once: if they are few."""
+        """Tell whether there are few enough instances for candidates that need all at once."""
         return instances <= MAX_EXACT
 
-    def fit(self, parts: PanelPartitions) -> FittedMethod:
-        """Choose among those that learn, and let what was chosen do so."""
-        summarize = self._judge(parts, that_learn=True)
-        parts = parts if summarize.scope is None else WithScope(parts, summarize.scope)
-        return self._blended(
-            summarize,
-            {name: method.fit_checkpointed(parts) for name, method in summarize.chosen.items()},
+    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+        """Return the calibrated mean scores of the selected candidates."""
+        parts = SinglePartition(panel, progress)
+        selected = checkpointed_steps("selection", partial(self._select, parts, partitioned=False))
+        if selected.scope is not None:
+            panel = replace(panel, scope=selected.scope)
+        results = {
+            name: method.consolidate(panel, progress=progress)
+            for name, method in selected.methods.items()
+        }
+        selection, calibration = selected.selection, selected.calibration
+        score = mean_scores([results[name].score for name in selection.closed])
+        return self.make_consolidation(
+            panel,
+            score if calibration is None else calibration(score),
+            mean_scores([results[name].specific for name in selection.specific]),
+            fitted=partial(_fitted_members, selected, results),
+            **_facts(selected, results),
         )
 
-    def fit_checkpointed(self, parts: PanelPartitions) -> FittedMethod:
-        """Return what `fit` learns, whose own stages are kept one by one."""
+    def fit(self, parts: PanelPartitions) -> "FittedAuto":
+        """Select among the candidates, and fit the selected ones to all answers."""
+        selected = checkpointed_steps("selection", partial(self._select, parts, partitioned=True))
+        if selected.scope is not None:
+            parts = WithScope(parts, selected.scope)
+        members = {
+            name: method.fit_checkpointed(parts) for name, method in selected.methods.items()
+        }
+        return _fitted_auto(selected, members)
+
+    def fit_checkpointed(self, parts: PanelPartitions) -> "FittedAuto":
+        """Fit without a checkpoint of its own: selection and members have theirs."""
         return self.fit(parts)
 
-    def _learnt(
-        self, summarize: "_Selection", found: Mapping[str, Consolidation]
-    ) -> FittedMethod | None:
-        members = {name: each.fitted() for name, each in found.items() if each.fitted is not None}
-        return self._blended(summarize, members) if len(members) == len(found) else None
-
-    def _blended(
-        self, summarize: "_Selection", members: Mapping[str, FittedMethod]
-    ) -> FittedMethod:
-        return FittedAuto(summarize=summarize, members=members, **_facts(summarize, members))
-
-    def _judge(self, parts: PanelPartitions, *, that_learn: bool = False) -> "_Selection":
-        judging = partial(self._judged, parts, that_learn)
-        return checkpointed_steps("judging", judging)
-
-    def _judged(self, parts: PanelPartitions, that_learn: bool) -> "_Selection":
-        began = time.perf_counter()
-        one_truth, scope = one_truth_in(parts), infer_scope(parts)
-        candidates, notes = candidates_in(parts.taxonomy, one_truth, that_learn=that_learn)
-        court = make_folds(
-            parts if scope is None else WithScope(parts, scope), count=self.folds, seed=self.seed
+    def _select(self, parts: PanelPartitions, *, partitioned: bool) -> "_Selected":
+        """Cross-validate the candidates, select, and calibrate the selected ones."""
+        start = time.perf_counter()
+        one_truth, scope = has_one_truth(parts), infer_scope(parts)
+        candidates, notes = usable_candidates(parts, one_truth=one_truth, partitioned=partitioned)
+        scoped = parts if scope is None else WithScope(parts, scope)
+        folds = make_folds(scoped, n_folds=self.folds, seed=self.seed)
+        if folds:
+            scores = successive_halving(candidates, folds, progress=parts.progress)
+            closed, specific = (
+                _select_members(scores, folds, view, max_members=self.blend)
+                for view in ("closed", "specific")
+            )
+            fold_means = [
+                mean_scores([scores[name][number].score for name in closed])
+                for number in range(len(folds))
+            ]
+            calibration, gold = calibrate_on_folds(folds, fold_means)
+        else:
+            scores, calibration, gold = {}, None, None
+            closed = specific = (default_candidate(candidates, one_truth=one_truth),)
+        selection = Selection(
+            candidates=_rank_candidates(candidates, scores),
+            specific=specific,
+            closed=closed,
+            folds=len(folds),
+            reason=_explain_selection(len(scores), folds),
+            seconds=time.perf_counter() - start,
+            gold=gold,
         )
-        if not court.folds:
-            name = unjudged(one_truth, candidates)
-            reason = "no answer can be hidden and foretold from another, so that nothing was judged"
-            choice = Selection((), (name,), (name,), 0, reason, time.perf_counter() - began)
-            return _Selection({name: candidates[name]}, choice, None, scope, one_truth, notes)
-        trials = successive_halving(candidates, court, parts.progress)
-        taken = {view: _blend(trials, court, view, self.blend) for view in VIEWS}
-        calibration, gain = calibrated(court, [trials[name] for name in taken["closed"]])
-        choice = Selection(
-            candidates=_ranked(candidates, trials),
-            specific=taken["specific"],
-            closed=taken["closed"],
-            folds=len(court.folds),
-            reason="as little surprised by hidden answers as any, within chance, in "
-            f"{len(court.folds)} folds",
-            seconds=time.perf_counter() - began,
-            gold=gain,
-        )
-        names = dict.fromkeys((*taken["specific"], *taken["closed"]))
-        chosen = {name: candidates[name] for name in names}
-        return _Selection(chosen, choice, calibration, scope, one_truth, notes)
+        methods = {name: candidates[name] for name in dict.fromkeys((*specific, *closed))}
+        return _Selected(methods, selection, calibration, scope, one_truth, notes)
 
 
 @registered("auto.selection")
 @dataclass(frozen=True, eq=False)
-class _Selection:
-    """What the judge found: whom to take, how scores are to be read, who can speak of what."""
+class _Selected:
+    """The outcome of the selection, which a resumed run does not repeat."""
 
-    chosen: Mapping[str, BaseMethod]
-    choice: Selection
+    methods: Mapping[str, BaseMethod]
+    selection: Selection
     calibration: Calibration | None
     scope: Sparse | None
     one_truth: bool
-    notes: tuple[str, ...] = ()
-
-    @property
-    def level(self) -> float:
-        return 0.5 if self.calibration is None else self.calibration.at(0.5)
-
-    def calibrated(self, score: Matrix) -> Matrix:
-        return score if self.calibration is None else self.calibration(score)
+    notes: tuple[str, ...]
 
 
 @registered("auto.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedAuto(FittedMethod):
-    """The mean of what the chosen ones conclude."""
+    """The calibrated mean of the selected methods.
 
-    summarize: _Selection
+    Attributes
+    ----------
+    members : mapping of str to FittedMethod
+        The selected methods.
+    calibration : Calibration or None
+        The map from mean scores to probabilities.
+    scope : csr_array, (M, K), or None
+        The labels that each source can give, as inferred from the answers.
+    selection : Selection
+        Which members are averaged in which view, and why.
+    """
+
     members: Mapping[str, FittedMethod]
+    calibration: Calibration | None
+    scope: Sparse | None
+    selection: Selection
 
     def predict(self, panel: Panel) -> Scores:
-        scope, choice = self.summarize.scope, self.summarize.choice
-        panel = panel if scope is None else replace(panel, scope=scope)
-        found = {name: member.predict(panel) for name, member in self.members.items()}
-        score = mean_scores([found[name].score for name in choice.closed])
-        return Scores(
-            self.summarize.calibrated(score),
-            mean_scores([found[name].specific for name in choice.specific]),
-        )
+        """Return the calibrated mean scores of the members."""
+        if self.scope is not None:
+            panel = replace(panel, scope=self.scope)
+        scores = {name: member.predict(panel) for name, member in self.members.items()}
+        score = mean_scores([scores[name].score for name in self.selection.closed])
+        specific = mean_scores([scores[name].specific for name in self.selection.specific])
+        return Scores(score if self.calibration is None else self.calibration(score), specific)
+
+
+def _fitted_members(selected: _Selected, results: Mapping[str, Consolidation]) -> FittedAuto | None:
+    members = {
+        name: result.fitted() for name, result in results.items() if result.fitted is not None
+    }
+    return _fitted_auto(selected, members) if len(members) == len(results) else None
+
+
+def _fitted_auto(selected: _Selected, members: Mapping[str, FittedMethod]) -> FittedAuto:
+    return FittedAuto(
+        members=members,
+        calibration=selected.calibration,
+        scope=selected.scope,
+        **_facts(selected, members),
+    )
 
 
 def _facts(
-    summarize: _Selection, members: Mapping[str, FittedMethod] | Mapping[str, Consolidation]
+    selected: _Selected, members: Mapping[str, FittedMethod] | Mapping[str, Consolidation]
 ) -> dict[str, Any]:
-    """Return what there is to tell of a blend, be it learnt or concluded."""
-    told = [*summarize.notes, *(note for each in members.values() for note in each.notes)]
+    calibration, selection = selected.calibration, selected.selection
+    notes = [*selected.notes, *(note for member in members.values() for note in member.notes)]
     return {
-        "trace": members[summarize.choice.closed[0]].trace,
-        "converged": all(each.converged for each in members.values()),
-        "threshold": summarize.level,
-        "is_probability": summarize.calibration is not None
-        or all(members[name].is_probability for name in summarize.choice.closed),
-        "one_truth": summarize.one_truth,
-        "selection": summarize.choice,
-        "notes": tuple(dict.fromkeys(told)),
+        "selection": selection,
+        "trace": members[selection.closed[0]].trace,
+        "converged": all(member.converged for member in members.values()),
+        "threshold": 0.5 if calibration is None else calibration.at(0.5),
+        "is_probability": calibration is not None
+        or all(members[name].is_probability for name in selection.closed),
+        "one_truth": selected.one_truth,
+        "notes": tuple(dict.fromkeys(notes)),
     }
 
 
-def _blend(
-    trials: Mapping[str, Sequence[FoldScore]], court: CrossValidation, view: View, most: int
+def _select_members(
+    scores: Mapping[str, Sequence[FoldScore]],
+    folds: Sequence[Fold],
+    view: View,
+    *,
+    max_members: int,
 ) -> tuple[str, ...]:
-    """Return the best candidate, and those that make it better in the mean."""
-    folds = range(len(court.folds))
-    finalists = [name for name, found in trials.items() if len(found) == len(folds)]
+    """Return the selected candidate, and those whose addition to the mean lowers the loss."""
 
-    def losses(names: Sequence[str]) -> FloatArray:
+    def mean_losses(*names: str) -> FloatArray:
+        """Return the loss of the mean prediction on every fold."""
         return np.array(
             [
-                court.loss(
-                    at, view, mean_scores([trials[name][at].predictions[view] for name in names])
-                )
-                for at in folds
+                fold.loss(view, mean_scores([scores[name][n].predictions[view] for name in names]))
+                for n, fold in enumerate(folds)
             ]
         )
 
-    alone = {name: losses((name,)) for name in finalists}
-    best = min(alone, key=lambda name: float(alone[name].sum()))
-    # Candidates are listed in the order of preference: of those that are as good, the first.
-    first = next(name for name in alone if not _less(alone[best], alone[name], errors=1.0))
-    chosen: tuple[str, ...] = (first,)
-    before = alone[first]
-    while len(chosen) < most:
-        more = {name: losses((*chosen, name)) for name in finalists if name not in chosen}
-        if not more:
+    finalists = [name for name, on_folds in scores.items() if len(on_folds) == len(folds)]
+    losses = {name: mean_losses(name) for name in finalists}
+    best = min(losses, key=lambda name: float(losses[name].sum()))
+    # Candidates are in order of preference: of those as good as the best, take the first.
+    first = next(name for name in losses if not _is_lower(losses[best], losses[name], errors=1.0))
+    members: tuple[str, ...] = (first,)
+    lowest = losses[first]
+    while len(members) < max_members and len(members) < len(finalists):
+        extended = {name: mean_losses(*members, name) for name in finalists if name not in members}
+        best = min(extended, key=lambda name: float(extended[name].sum()))
+        if not _is_lower(extended[best], lowest, errors=2.0):
             break
-        best = min(more, key=lambda name: float(more[name].sum()))
-        if not _less(more[best], before, errors=2.0):
-            break
-        chosen, before = (*chosen, best), more[best]
-    return chosen
+        members, lowest = (*members, best), extended[best]
+    return members
 
 
-def _less(losses: FloatArray, before: FloatArray, *, errors: float) -> bool:
-    """Tell whether losses fell by more than so many standard errors of the paired difference.
+def _is_lower(losses: FloatArray, than: FloatArray, *, errors: float) -> bool:
+    """Tell whether losses are lower by more than so many standard errors of the difference.
 
-    Folds differ by far more than candidates do, so that only pairs can be compared.
+    Folds differ by far more than candidates do, so that only paired differences are meaningful.
     """
-    gain = before - losses
-    spread = float(gain.std(ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
-    return float(gain.mean()) > errors * spread
+    gain = than - losses
+    error = float(gain.std(ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
+    return float(gain.mean()) > errors * error
 
 
-def _ranked(
-    candidates: Mapping[str, BaseMethod], trials: Mapping[str, Sequence[FoldScore]]
+def _rank_candidates(
+    candidates: Mapping[str, BaseMethod], scores: Mapping[str, Sequence[FoldScore]]
 ) -> tuple[CandidateScore, ...]:
-    judged = [summarize(name, candidates[name], found) for name, found in trials.items()]
-    return tuple(sorted(judged, key=lambda each: (-len(each.closed), each.loss("closed"))))
+    """Return the candidates, those scored on all folds first, then by their loss."""
+    ranked = [
+        candidate_score(
+            name,
+            candidates[name],
+            [score.losses for score in on_folds],
+            sum(score.seconds for score in on_folds),
+        )
+        for name, on_folds in scores.items()
+    ]
+    return tuple(sorted(ranked, key=lambda scored: (-len(scored.closed), scored.loss("closed"))))
+
+
+def _explain_selection(n_candidates: int, folds: Sequence[Fold]) -> str:
+    if not folds:
+        return "no answer could be predicted from other sources, so candidates were not compared"
+    by_source = all(fold.holds_out_sources for fold in folds)
+    return (
+        f"the best of {n_candidates} at predicting held-out {'sources' if by_source else 'answers'}"
+        f" ({len(folds)}-fold cross-validation)"
+    )

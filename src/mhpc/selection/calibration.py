@@ -1,6 +1,6 @@
-"""Isotonic calibration on held-out answers or gold."""
+"""Calibration: from scores to probabilities, by isotonic regression on held-out answers or gold."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,166 +8,217 @@ from scipy import sparse
 from scipy.optimize import isotonic_regression
 
 from mhpc.data.selection import GoldCalibration
-from mhpc.numerics.arrays import Block, BoolArray, FloatArray, Matrix, Sparse, by_rows, dense
+from mhpc.numerics.arrays import (
+    Block,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    Sparse,
+    by_rows,
+    dense,
+)
+from mhpc.numerics.sparse import row_blocks
 from mhpc.parameters import registered
-from mhpc.selection.cross_validation import CrossValidation, FoldScore, mean_scores
+from mhpc.selection.cross_validation import BLOCK_CELLS, Fold
 
-_BINS = 200
+MIN_GOLD = 20
+"""Instances with gold labels from which on scores are calibrated on gold, not on answers."""
+
+N_BINS = 200
+"""Bins of scores that the regression is fitted to."""
+
+ERROR_BINS = 10
+"""Bins of scores over which the calibration error is averaged."""
+
 _SLOPE = 1e-6
-"""A little of the score itself, so that no two that differ become equal."""
+"""The part of the score itself that is kept, so that different scores stay different."""
 
-_BLOCK = 1 << 20
+_MAX_SAMPLED = 100_000
+"""Scores of a block that the borders of the bins are computed from, about."""
 
 
 @registered("auto.calibration")
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A rising map from scores to shares, by straight lines between knots; 0 stays 0."""
+    """An increasing, piecewise linear map from scores to probabilities, with 0 mapped to 0.
+
+    Attributes
+    ----------
+    score, probability : float arrays, (knots,)
+        The knots of the map.
+    """
 
     score: FloatArray
-    share: FloatArray
+    probability: FloatArray
 
     def __call__(self, scores: Matrix) -> Matrix:
-        """Return the shares; nothing changes places."""
-        return by_rows(self._shares, scores)
-
-    def _shares(self, scores: Block) -> Block:
-        if not sparse.issparse(scores):
-            return self._mapped(np.asarray(scores))
-        shares: Sparse = scores.copy()
-        shares.data = self._mapped(shares.data)
-        return shares
+        """Return the probabilities of scores; their order stays the same."""
+        return by_rows(self._map_block, scores)
 
     def at(self, score: float) -> float:
-        """Return the share that a score means."""
-        return float(self._mapped(np.array([score]))[0])
+        """Return the probability of one score."""
+        return float(self._interpolate(np.array([score]))[0])
 
-    def _mapped(self, scores: FloatArray) -> FloatArray:
-        share = np.interp(scores, self.score, self.share)
-        return np.asarray((1 - _SLOPE) * share + _SLOPE * scores)
+    def _map_block(self, scores: Block) -> Block:
+        if not sparse.issparse(scores):
+            return self._interpolate(np.asarray(scores))
+        probabilities: Sparse = scores.copy()
+        probabilities.data = self._interpolate(probabilities.data)
+        return probabilities
+
+    def _interpolate(self, scores: FloatArray) -> FloatArray:
+        probability = np.interp(scores, self.score, self.probability)
+        return np.asarray((1 - _SLOPE) * probability + _SLOPE * scores)
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSample:
-    """Scores of instances, and what hidden answers to them say."""
+    """Scores of instances, and held-out answers about them.
+
+    Attributes
+    ----------
+    scores : matrix, (N, K)
+        The scores.
+    instance : int array, (A,)
+        The instance of each answer.
+    answers : csr_array, (A, K)
+        The labels of each answer.
+    weight : float array, (A,)
+        How much each answer counts.
+    scope : csr_array, (A, K), or None
+        Ones at the labels that an answer could contain; None: at all labels.
+    """
 
     scores: Matrix
-    instance: np.ndarray
-    said: Sparse
+    instance: IntArray
+    answers: Sparse
     weight: FloatArray
-    scope: Sparse | None
+    scope: Sparse | None = None
+
+    def select(self, answers: BoolArray) -> "CalibrationSample":
+        """Return the sample with some of its answers."""
+        return replace(
+            self,
+            instance=self.instance[answers],
+            answers=self.answers[answers],
+            weight=self.weight[answers],
+            scope=None if self.scope is None else self.scope[answers],
+        )
 
 
-def calibrate(parts: Iterable[CalibrationSample]) -> Calibration:
-    """Return the map under which scores are the mean of what was said at them.
-
-    Cells are binned by score, means made to rise (isotonic regression), an answer counting by its
-    weight.
-    """
-    parts = list(parts)
-    edges = _edges(parts)
-    weight, said, score = np.zeros((3, len(edges) + 1))
-    for part in parts:
-        for values, truth, worth in _blocks(part):
-            bin_ = np.searchsorted(edges, values, side="right")
-            weight += np.bincount(bin_, worth, minlength=len(weight))
-            said += np.bincount(bin_, worth * truth, minlength=len(weight))
-            score += np.bincount(bin_, worth * values, minlength=len(weight))
-    full = weight > 0
-    mean, share = score[full] / weight[full], said[full] / weight[full]
-    rising = isotonic_regression(share, weights=weight[full]).x
-    return Calibration(np.append(0.0, mean), np.append(0.0, rising))
-
-
-def _edges(parts: list[CalibrationSample]) -> FloatArray:
-    """Return borders between bins that hold about equally much of all scores."""
-    sample = np.concatenate(
-        [values[values > 0][:: max(1, len(values) // 100_000)] for values, _, _ in _all(parts)]
-        or [np.zeros(0)]
-    )
-    if not len(sample):
-        return np.zeros(0)
-    ordered = np.sort(sample)
-    mass = np.cumsum(ordered)
-    at = np.searchsorted(mass, np.linspace(0, mass[-1], _BINS + 1)[1:-1])
-    return np.unique(ordered[at])
-
-
-def _all(parts: list[CalibrationSample]) -> Iterable[tuple[FloatArray, FloatArray, FloatArray]]:
-    return (block for part in parts for block in _blocks(part))
-
-
-def _blocks(part: CalibrationSample) -> Iterable[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Give scores, what was said, and weights of the cells, some answers at a time."""
-    K = part.said.shape[1]
-    step = max(1, _BLOCK // K)
-    for start in range(0, len(part.instance), step):
-        rows = slice(start, start + step)
-        values, said = dense(part.scores[part.instance[rows]]), dense(part.said[rows])
-        worth = np.broadcast_to(part.weight[rows, None], values.shape)
-        allowed = values > 0
-        if part.scope is not None:
-            allowed = allowed & (dense(part.scope[rows]) > 0)
-        yield values[allowed], said[allowed], worth[allowed]
-
-
-ENOUGH = 20
-"""So many known instances tell more of the truth than any number of answers."""
-
-_CALIBRATION_BINS = 10
-
-
-def calibrated(
-    court: CrossValidation, members: Sequence[Sequence[FoldScore]]
+def calibrate_on_folds(
+    folds: Sequence[Fold], scores: Sequence[Matrix], *, min_gold: int = MIN_GOLD
 ) -> tuple[Calibration, GoldCalibration | None]:
-    """Return how scores are to be read, and what gold was worth in that, if there is enough."""
-    parts = [_heard(court, members, at) for at in range(len(court.folds))]
-    answers = [part for at, part in enumerate(parts) if at != court.gold] or parts
-    told = calibrate(answers)
-    if court.gold is None or len(parts[court.gold].instance) < ENOUGH:
-        return told, None
-    known = parts[court.gold]
-    return calibrate([known]), GoldCalibration(
-        len(known.instance), _error(told, known), _crossed(known)
+    """Fit the calibration of scores that were computed without the held-out answers of each fold.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        The held-out answers; one fold may hold gold labels.
+    scores : sequence of matrix, (N, K)
+        The scores on each fold.
+    min_gold : int
+        Instances with gold labels from which on gold alone is used.
+
+    Returns
+    -------
+    Calibration, GoldCalibration or None
+        The map; and how much gold improved the calibration, if there was enough of it.
+    """
+    pairs = list(zip(folds, scores, strict=True))
+    gold = [_sample(fold, score) for fold, score in pairs if fold.is_gold]
+    answers = [_sample(fold, score) for fold, score in pairs if not fold.is_gold] or gold
+    by_answers = fit_calibration(answers)
+    if not gold or len(gold[0].instance) < min_gold:
+        return by_answers, None
+    improvement = GoldCalibration(
+        instances=len(gold[0].instance),
+        before=calibration_error(by_answers, gold[0]),
+        after=_cross_validated_error(gold[0]),
     )
+    return fit_calibration(gold), improvement
 
 
-def _heard(
-    court: CrossValidation, members: Sequence[Sequence[FoldScore]], at: int
-) -> CalibrationSample:
-    hidden = court.folds[at].test
-    scope = None if hidden.scope is None else hidden.scope[hidden.source]
-    scores = mean_scores([successive_halving[at].score for successive_halving in members])
-    weight = np.ones(len(hidden.source)) if at == court.gold else court.weight[at]
-    return CalibrationSample(scores, hidden.instance, hidden.augmented, weight, scope)
+def _sample(fold: Fold, scores: Matrix) -> CalibrationSample:
+    weight = np.ones(len(fold.test.source)) if fold.is_gold else fold.weight
+    return CalibrationSample(scores, fold.test.instance, fold.test.augmented, weight, fold.scope)
 
 
-def _crossed(known: CalibrationSample) -> float:
-    """Return the error on either half of what is known, calibrated on the other."""
-    first = np.arange(len(known.instance)) % 2 == 0
-    halves = (_some(known, first), _some(known, ~first))
-    errors = [_error(calibrate([other]), half) for half, other in (halves, halves[::-1])]
-    return float(np.mean(errors))
+def fit_calibration(
+    samples: Iterable[CalibrationSample], *, n_bins: int = N_BINS, block_cells: int = BLOCK_CELLS
+) -> Calibration:
+    """Fit the map from a score to the weighted share of answers that contain the label.
+
+    Cells with a score above 0 are binned by score; isotonic regression then makes the share of
+    every bin at least that of the bin below.
+    """
+    samples = list(samples)
+    borders = _bin_borders(_blocks(samples, block_cells), n_bins)
+    weight, affirmed, score = np.zeros((3, len(borders) + 1))
+    for values, labels, weights in _blocks(samples, block_cells):
+        bins = np.searchsorted(borders, values, side="right")
+        weight += np.bincount(bins, weights, minlength=len(weight))
+        affirmed += np.bincount(bins, weights * labels, minlength=len(weight))
+        score += np.bincount(bins, weights * values, minlength=len(weight))
+    filled = weight > 0
+    mean_score, share = score[filled] / weight[filled], affirmed[filled] / weight[filled]
+    increasing = isotonic_regression(share, weights=weight[filled]).x
+    return Calibration(np.append(0.0, mean_score), np.append(0.0, increasing))
 
 
-def _some(known: CalibrationSample, rows: BoolArray) -> CalibrationSample:
-    return replace(
-        known,
-        instance=known.instance[rows],
-        said=known.said[rows],
-        weight=known.weight[rows],
-        scope=None if known.scope is None else known.scope[rows],
-    )
+def _bin_borders(
+    blocks: Iterable[tuple[FloatArray, FloatArray, FloatArray]], n_bins: int
+) -> FloatArray:
+    """Return borders between bins of about equal total score."""
+    sampled = [values[:: max(1, len(values) // _MAX_SAMPLED)] for values, _, _ in blocks]
+    ordered = np.sort(np.concatenate(sampled or [np.zeros(0)]))
+    if not len(ordered):
+        return ordered
+    total = np.cumsum(ordered)
+    position = np.searchsorted(total, np.linspace(0, total[-1], n_bins + 1)[1:-1])
+    return np.unique(ordered[position])
 
 
-def _error(calibration: Calibration, known: CalibrationSample) -> float:
-    """Return the mean distance between score and share of true labels, over bins of scores."""
-    scores = dense(calibration(known.scores)[known.instance])
-    true = dense(known.said)
-    told = scores > 0
-    if not told.any():
+def _blocks(
+    samples: Iterable[CalibrationSample], block_cells: int
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Give score, label (1 or 0) and weight of the cells in scope with a score, in blocks."""
+    for sample in samples:
+        for rows in row_blocks(len(sample.instance), sample.answers.shape[1], block_cells):
+            values, labels = (
+                dense(sample.scores[sample.instance[rows]]),
+                dense(sample.answers[rows]),
+            )
+            weights = np.broadcast_to(sample.weight[rows, None], values.shape)
+            counted = values > 0
+            if sample.scope is not None:
+                counted = counted & (dense(sample.scope[rows]) > 0)
+            yield values[counted], labels[counted], weights[counted]
+
+
+def calibration_error(
+    calibration: Calibration, sample: CalibrationSample, *, n_bins: int = ERROR_BINS
+) -> float:
+    """Return the mean distance between score and share of true labels, over bins of scores.
+
+    This is the expected calibration error of the calibrated scores above 0.
+    """
+    scores = dense(calibration(sample.scores)[sample.instance])
+    scored = scores > 0
+    if not scored.any():
         return 0.0
-    bin_ = np.minimum((scores[told] * _CALIBRATION_BINS).astype(int), _CALIBRATION_BINS - 1)
-    count = np.bincount(bin_, minlength=_CALIBRATION_BINS)
-    gap = np.bincount(bin_, scores[told] - true[told], minlength=_CALIBRATION_BINS)
-    return float(np.abs(gap).sum() / count.sum())
+    values, labels = scores[scored], dense(sample.answers)[scored]
+    bins = np.minimum((values * n_bins).astype(int), n_bins - 1)
+    gap = np.bincount(bins, values - labels, minlength=n_bins)
+    return float(np.abs(gap).sum() / len(values))
+
+
+def _cross_validated_error(gold: CalibrationSample) -> float:
+    """Return the mean error on each half of the gold labels, calibrated on the other half."""
+    is_first = np.arange(len(gold.instance)) % 2 == 0
+    halves = gold.select(is_first), gold.select(~is_first)
+    errors = [
+        calibration_error(fit_calibration([other]), half) for half, other in (halves, halves[::-1])
+    ]
+    return float(np.mean(errors))

@@ -1,81 +1,93 @@
-"""What there is to choose from."""
+"""The candidates that `auto` selects from."""
 
 from collections.abc import Mapping
 
 from mhpc.data.panel import Panel, PanelPartitions
-from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TooLargeError
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.one_truth import fits
 from mhpc.methods.registry import make_method
 
 _LOCAL = {
-    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
-    "max_iter": 0, "source_weights": "learned",
+    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None,
+    "fill_strength": 0.3, "max_iter": 0, "source_weights": "learned",
 }  # fmt: skip
-"""mpc-u past the paper: a local graph with the reach of the data, smoothing that gives way to
-evidence, what sources left open filled in by popularity, kin heard as one voice."""
+"""mpc-u beyond the paper: a nearest-neighbour graph whose sigma is estimated, less smoothing where
+there are more answers, unanswered labels filled in by popularity, and learned source weights."""
 
-_INDEPENDENT = {"source_weights": "learned"}
+_WEIGHTED = {"source_weights": "learned"}
 
-# Both are in the order of preference among equals: simple ones first, but where no answer holds two
-# labels first the one that knows it.
-_SETS: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    "majority": ("majority", _INDEPENDENT),
+# Both are in order of preference: of candidates that do equally well, the first is selected.
+# Simple methods come first, but with one true label per instance the method that assumes it does.
+_LABEL_SETS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "majority": ("majority", _WEIGHTED),
     "dawid-skene": ("dawid-skene", {}),
     "mpc-u, local, lam=5": ("mpc-u", {**_LOCAL, "lam": 5.0}),
     "mpc-u, local, lam=50": ("mpc-u", {**_LOCAL, "lam": 50.0}),
-    "cross-source, penalty=0.1": ("cross-source", {**_INDEPENDENT, "penalty": 0.1}),
-    "cross-source, penalty=1": ("cross-source", {**_INDEPENDENT, "penalty": 1.0}),
-    "channel": ("channel", _INDEPENDENT),
+    "cross-source, penalty=0.1": ("cross-source", {**_WEIGHTED, "penalty": 0.1}),
+    "cross-source, penalty=1": ("cross-source", {**_WEIGHTED, "penalty": 1.0}),
+    "channel": ("channel", _WEIGHTED),
 }
 
-_ONE: Mapping[str, tuple[str, Mapping[str, object]]] = {
+_ONE_TRUTH: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "one-truth": ("one-truth", {}),
     "dawid-skene": ("dawid-skene", {}),
-    "majority": ("majority", _INDEPENDENT),
+    "majority": ("majority", _WEIGHTED),
 }
 
-UNJUDGED = {"sets": ("channel", "majority"), "one": ("one-truth", "dawid-skene")}
-"""What is taken where nothing can be judged: the first there is of those that say most from one
-answer."""
+_DEFAULTS = {False: ("channel", "majority"), True: ("one-truth", "dawid-skene")}
+"""What to use if candidates cannot be compared: methods that make the most of a single answer."""
 
 
-def candidates_for(one_truth: bool, *, that_learn: bool = False) -> Mapping[str, BaseMethod]:
-    """Return methods by name; where no answer holds two labels, those that know one truth.
+def make_candidates(*, one_truth: bool) -> dict[str, BaseMethod]:
+    """Return all candidates by name, in order of preference.
 
-    With `that_learn`, those only that can conclude on instances they did not learn from.
+    Parameters
+    ----------
+    one_truth : bool
+        Whether every instance has one true label, with its ancestors.
     """
-    listed = _ONE if one_truth else _SETS
-    made = {name: make_method(method, given) for name, (method, given) in listed.items()}
-    return {name: method for name, method in made.items() if method.learns or not that_learn}
+    candidates = _ONE_TRUTH if one_truth else _LABEL_SETS
+    return {name: make_method(*candidate) for name, candidate in candidates.items()}
 
 
-def candidates_in(
-    taxonomy: Taxonomy, one_truth: bool, *, that_learn: bool = False
-) -> tuple[Mapping[str, BaseMethod], tuple[str, ...]]:
-    """Return the candidates that memory allows with these labels, and why others were left out."""
-    fitting, notes = dict[str, BaseMethod](), list[str]()
-    for name, method in candidates_for(one_truth, that_learn=that_learn).items():
+def usable_candidates(
+    parts: PanelPartitions, *, one_truth: bool, partitioned: bool
+) -> tuple[dict[str, BaseMethod], tuple[str, ...]]:
+    """Return the candidates that can be fitted here, and a note for each that was left out.
+
+    Parameters
+    ----------
+    parts : PanelPartitions
+        What they are to be fitted on.
+    one_truth : bool
+        Whether every instance has one true label, with its ancestors.
+    partitioned : bool
+        Whether instances are not all at hand, so that methods that need them all are left out.
+    """
+    usable, notes = dict[str, BaseMethod](), list[str]()
+    for name, method in make_candidates(one_truth=one_truth).items():
+        if partitioned and not method.learns:
+            continue
         try:
-            method.check_label_memory(taxonomy)
+            method.check_label_memory(parts.taxonomy)
         except TooLargeError as error:
-            notes.append(f"{name} was not tried: {error}")
+            notes.append(f"Candidate {name} was left out: {error}")
         else:
-            fitting[name] = method
-    return fitting, tuple(notes)
+            usable[name] = method
+    return usable, tuple(notes)
 
 
-def unjudged(one_truth: bool, candidates: Mapping[str, BaseMethod]) -> str:
-    """Return the name of the candidate to take where nothing can be judged."""
-    return next(name for name in UNJUDGED["one" if one_truth else "sets"] if name in candidates)
+def default_candidate(candidates: Mapping[str, BaseMethod], *, one_truth: bool) -> str:
+    """Return the name of the candidate to use if candidates cannot be compared."""
+    return next(name for name in _DEFAULTS[one_truth] if name in candidates)
 
 
-def one_truth_in(parts: PanelPartitions) -> bool:
-    """Tell whether no answer holds two labels of which neither implies the other."""
-    (several,) = parts.sum(_several)
+def has_one_truth(parts: PanelPartitions) -> bool:
+    """Tell whether no answer contains two labels of which neither implies the other."""
+    (several,) = parts.sum(_has_several_labels)
     return several == 0
 
 
-def _several(panel: Panel) -> tuple[int]:
+def _has_several_labels(panel: Panel) -> tuple[int]:
     return (0 if fits(panel) else 1,)

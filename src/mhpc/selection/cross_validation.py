@@ -1,11 +1,16 @@
-"""Folds over sources or answers, log-rank loss, successive halving."""
+"""Cross-validation over sources: how well methods predict answers that they were not given.
+
+From top to bottom: which answers are held out (`make_folds`), how a prediction of them is scored
+(`log_rank_loss`), how a candidate does on one fold (`score_fold`), and how several candidates
+compare, on all folds (`cross_validate`) or dropping the worse half early (`successive_halving`).
+"""
 
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,206 +33,281 @@ from mhpc.numerics.arrays import (
     by_rows,
     dense,
 )
+from mhpc.numerics.sparse import row_blocks, row_indices
 from mhpc.parameters import registered
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.parallel import process_map
 
+VIEWS: tuple[View, ...] = ("specific", "closed")
+
 FEW_SOURCES = 12
-"""Up to so many sources whole sources are hidden; of more, single answers."""
+"""Up to this many sources, whole sources are held out; of more sources, single answers."""
 
 DEPENDENT = 0.3
-"""From this kinship on a source is taken away together with a hidden one: a copy that stays would
-reward methods for repeating it."""
+"""Sources with a higher dependence on a held-out source are left out of the training answers."""
+
+MAX_CELLS = 4_000_000
+"""Instances x labels that candidates are compared on; larger panels are sampled."""
+
+BLOCK_CELLS = 1 << 20
+"""Answers x labels that are ranked at a time."""
+
+STAGE = "cross-validating"
+"""What progress reports call this work."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A panel without some answers, and the answers that were hidden from it."""
+    """One split of the answers.
+
+    Attributes
+    ----------
+    train : Panel
+        The answers that candidates are fitted on.
+    test : Panel
+        The held-out answers, on the same axes; they count by their weights.
+    is_gold : bool
+        Whether the held-out answers are the gold labels.
+    """
 
     train: Panel
     test: Panel
+    is_gold: bool = False
+
+    @cached_property
+    def targets(self) -> Mapping[View, Sparse]:
+        """The labels to be predicted in each view, (held-out answers, K)."""
+        return {"specific": read_answers(self.test), "closed": self.test.augmented}
+
+    @property
+    def scope(self) -> Sparse | None:
+        """Ones at the labels that each held-out answer could contain; None: at all labels."""
+        return None if self.test.scope is None else self.test.scope[self.test.source]
+
+    @property
+    def weight(self) -> FloatArray:
+        """How much each held-out answer counts."""
+        weight = self.test.weight
+        return np.ones(len(self.test.source)) if weight is None else weight
+
+    @property
+    def holds_out_sources(self) -> bool:
+        """Whether the held-out sources have no answer in the training panel."""
+        return not np.isin(self.test.source, self.train.source).any()
+
+    def loss(self, view: View, predictions: Matrix) -> float:
+        """Return the weighted mean of `log_rank_loss` over the held-out answers."""
+        losses = log_rank_loss(
+            predictions, self.test.instance, self.targets[view], scope=self.scope
+        )
+        has_labels = ~np.isnan(losses)
+        if not has_labels.any():
+            return 0.0
+        return float(np.average(losses[has_labels], weights=self.weight[has_labels]))
 
 
-def folds(panel: Panel, kin: SourceDependence, *, count: int, seed: int) -> list[Fold]:
-    """Return at most `count` ways to hide a part of the panel; none where nothing can be told.
+def make_folds(
+    parts: PanelPartitions, *, n_folds: int, seed: int, max_cells: int = MAX_CELLS
+) -> list[Fold]:
+    """Split the answers into training and held-out answers, in several ways.
 
-    That is so with one source: what it says of an instance is all there is to foretell it from.
-    """
-    sources = np.unique(panel.source[~panel.is_gold])
-    rng = np.random.default_rng(seed)
-    found: list[Fold] = []
-    if len(sources) > FEW_SOURCES:
-        hides = _by_answer(panel, count, rng)
-    else:
-        hides = _by_source(panel, kin, sources, count if len(sources) > 1 else 0, rng)
-    for hidden, away in hides:
-        found += _fold(panel, hidden, away)
-    return found
-
-
-def make_gold_fold(panel: Panel) -> list[Fold]:
-    """Return the fold in which what is known is hidden, if anything is known."""
-    return list(_fold(panel, panel.is_gold, panel.is_gold))
-
-
-def _by_answer(
-    panel: Panel, count: int, rng: np.random.Generator
-) -> Iterator[tuple[BoolArray, BoolArray]]:
-    part = np.where(panel.is_gold, -1, rng.integers(count, size=len(panel.source)))
-    for at in range(count):
-        yield part == at, part == at
-
-
-def _by_source(
-    panel: Panel, kin: SourceDependence, sources: np.ndarray, count: int, rng: np.random.Generator
-) -> Iterator[tuple[BoolArray, BoolArray]]:
-    """Give the answers to hide and those to take away with them."""
-    group = rng.permutation(len(sources)) % max(1, min(count, len(sources)))
-    for at in range(int(group.max()) + 1 if count else 0):
-        some = sources[group == at]
-        hidden = np.isin(panel.source, some)
-        family = np.asarray(kin.matrix[some].max(axis=0).toarray()).ravel() > DEPENDENT
-        away = hidden | family[panel.source]
-        # Where all are kin, nobody would be left to foretell from.
-        away &= ~panel.is_gold
-        yield hidden, away if not (away | panel.is_gold).all() else hidden
-
-
-def _fold(panel: Panel, hidden: BoolArray, away: BoolArray) -> Iterator[Fold]:
-    """Give the fold, if any hidden answer is to an instance that others answered."""
-    rest = panel.select_answers(~away)
-    useful = hidden & (rest.answers_per_instance[panel.instance] > 0)
-    if useful.any():
-        yield Fold(rest, panel.select_answers(useful))
-
-
-_CELLS = 1 << 20
-
-
-def log_rank_loss(
-    scores: Matrix, instance: IntArray, said: Sparse, scope: Sparse | None
-) -> FloatArray:
-    """Return how surprising each answer is, (A,): 0 where its labels stand first, 1 where last.
-
-    The mean, over the labels said, of log(1 + rank) / log(1 + K), rank 0 being the top: the step
-    from first to second counts more than that from 101st to 102nd, so that both who is on top
-    and how deep the rest lies tell. Equal scores share their ranks. An answer without labels has
-    no surprise (nan).
+    Held-out answers count by the reliability of their source, correlated sources sharing one
+    weight: the answers of a new, competent source are to be predicted.
 
     Parameters
     ----------
-    scores : (N, K)
-        What is foretold.
-    instance : int array, (A,)
-        Whose answer each is.
-    said : csr_array, (A, K)
-        Labels with scores, which weigh them.
-    scope : csr_array, (A, K), or None
-        Ones at the labels that an answer could have held; ranks count among these.
+    parts : PanelPartitions
+        All answers; of large panels a sample of the instances is used.
+    n_folds : int
+        The number of folds, at most; gold labels are one more fold.
+    seed : int
+        Seed of the random split.
+    max_cells : int
+        Instances x labels of the sample, at most.
+
+    Returns
+    -------
+    list of Fold
+        Empty if no answer can be predicted from the answers of other sources.
     """
-    K = said.shape[1]
-    found = np.full(said.shape[0], np.nan)
-    answered = np.flatnonzero(np.diff(said.indptr) > 0)
-    step = max(1, _CELLS // K)
-    for start in range(0, len(answered), step):
-        rows = answered[start : start + step]
-        foretold = dense(scores[instance[rows]])
-        allowed = None if scope is None else dense(scope[rows]) > 0
-        found[rows] = _surprise(foretold, said[rows].tocsr(), allowed)
-    return found
+    panel = parts.sample(max(100, max_cells // max(len(parts.taxonomy), 1)))
+    dependence = panel_dependence(panel)
+    weighted = weight_answers(panel, dependence)
+    folds = split_answers(weighted, dependence, n_folds=n_folds, seed=seed)
+    folds += hold_out_gold(weighted)
+    # Whether to weight the answers that it is fitted on is up to each candidate.
+    return [replace(fold, train=replace(fold.train, weight=None)) for fold in folds]
 
 
-def _surprise(foretold: FloatArray, said: Sparse, allowed: BoolArray | None) -> FloatArray:
-    rows, K = foretold.shape
-    owner = np.repeat(np.arange(rows), np.diff(said.indptr))
-    if allowed is not None:
-        # Below everything: what could not be said stands in nobody's way.
-        foretold = np.where(allowed, foretold, -np.inf)
-    order = np.sort(foretold, axis=1)
-    value = foretold[owner, said.indices]
-    above, level = np.empty(len(owner)), np.empty(len(owner))
-    for row in range(rows):
-        mine = slice(said.indptr[row], said.indptr[row + 1])
-        right = np.searchsorted(order[row], value[mine], side="right")
-        left = np.searchsorted(order[row], value[mine], side="left")
-        above[mine], level[mine] = K - right, right - left
-    rank = above + (level - 1) / 2
-    choices = np.full(rows, float(K)) if allowed is None else allowed.sum(axis=1).astype(float)
-    share = np.log1p(rank) / np.log1p(np.maximum(choices[owner], 1.0))
-    total = np.bincount(owner, said.data * np.minimum(share, 1.0), minlength=rows)
-    return np.asarray(total / np.bincount(owner, said.data, minlength=rows))
+def split_answers(
+    panel: Panel,
+    dependence: SourceDependence,
+    *,
+    n_folds: int,
+    seed: int,
+) -> list[Fold]:
+    """Hold out every answer once: by source if there are few sources, else one by one."""
+    sources = np.unique(panel.source[~panel.is_gold])
+    rng = np.random.default_rng(seed)
+    if len(sources) > FEW_SOURCES:
+        splits = _split_by_answer(panel, n_folds, rng)
+    else:
+        splits = _split_by_source(panel, dependence, sources, n_folds, rng)
+    return [
+        fold for held_out, removed in splits for fold in _fold(panel, held_out, removed=removed)
+    ]
 
 
-VIEWS: tuple[View, ...] = ("specific", "closed")
+def hold_out_gold(panel: Panel) -> list[Fold]:
+    """Return the fold whose held-out answers are the gold labels, if there are any."""
+    folds = _fold(panel, panel.is_gold, removed=panel.is_gold)
+    return [replace(fold, is_gold=True) for fold in folds]
 
-MAX_CELLS = 4_000_000
-"""Instances x labels that are judged on at most; more instances would tell little more."""
+
+def _split_by_answer(
+    panel: Panel, n_folds: int, rng: np.random.Generator
+) -> Iterator[tuple[BoolArray, BoolArray]]:
+    """Give masks of the answers to hold out and of those to remove from training."""
+    group = np.where(panel.is_gold, -1, rng.integers(n_folds, size=len(panel.source)))
+    for number in range(n_folds):
+        yield group == number, group == number
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """Folds of a panel, and what is to be foretold in each; `gold` is where what is known is."""
+def _split_by_source(
+    panel: Panel,
+    dependence: SourceDependence,
+    sources: IntArray,
+    n_folds: int,
+    rng: np.random.Generator,
+) -> Iterator[tuple[BoolArray, BoolArray]]:
+    """Give masks of the answers to hold out and of those to remove from training.
 
-    folds: Sequence[Fold]
-    targets: Sequence[Mapping[View, Sparse]]
-    weight: Sequence[FloatArray]
-    gold: int | None = None
+    Near-duplicates of a held-out source are removed as well: a copy in the training answers would
+    reward the method that repeats it.
+    """
+    if len(sources) < 2:
+        return
+    n_groups = min(n_folds, len(sources))
+    group = rng.permutation(len(sources)) % n_groups
+    for number in range(n_groups):
+        held_out_sources = sources[group == number]
+        held_out = np.isin(panel.source, held_out_sources)
+        nearest = np.asarray(dependence.matrix[held_out_sources].max(axis=0).toarray()).ravel()
+        removed = (held_out | (nearest > DEPENDENT)[panel.source]) & ~panel.is_gold
+        # If all sources depend on each other, nothing would be left to predict from.
+        nothing_left = (removed | panel.is_gold).all()
+        yield held_out, held_out if nothing_left else removed
 
-    def only(self, at: int) -> "CrossValidation":
-        """Return the court with one of its folds, which is what a worker needs."""
-        return CrossValidation([self.folds[at]], [self.targets[at]], [self.weight[at]])
 
-    def loss(self, at: int, view: View, foretold: Matrix) -> float:
-        """Return the mean surprise of a fold's hidden answers, each by its weight."""
-        hidden = self.folds[at].test
-        scope = None if hidden.scope is None else hidden.scope[hidden.source]
-        values = log_rank_loss(foretold, hidden.instance, self.targets[at][view], scope)
-        told = ~np.isnan(values)
-        return float(np.average(values[told], weights=self.weight[at][told])) if told.any() else 0.0
+def _fold(panel: Panel, held_out: BoolArray, *, removed: BoolArray) -> Iterator[Fold]:
+    """Give the fold, if any held-out answer is about an instance with training answers."""
+    train = panel.select_answers(~removed)
+    predictable = held_out & (train.answers_per_instance[panel.instance] > 0)
+    if predictable.any():
+        yield Fold(train, panel.select_answers(predictable))
+
+
+def log_rank_loss(
+    scores: Matrix,
+    instance: IntArray,
+    answers: Sparse,
+    *,
+    scope: Sparse | None = None,
+    block_cells: int = BLOCK_CELLS,
+) -> FloatArray:
+    """Return the loss of every answer, (A,): 0 if its labels rank first, 1 if they rank last.
+
+    The loss is the mean, over the labels of the answer, of ::
+
+        log(1 + rank) / log(1 + K),    rank 0 being the highest score.
+
+    The step from first to second place costs more than the step from 101st to 102nd, so that both
+    the top of the ranking and the place of unlikely labels matter. Equal scores share their mean
+    rank. The loss of an answer without labels is nan.
+
+    Parameters
+    ----------
+    scores : matrix, (N, K)
+        The prediction for every instance.
+    instance : int array, (A,)
+        The instance of each answer.
+    answers : csr_array, (A, K)
+        The labels of each answer, weighted by their scores.
+    scope : csr_array, (A, K), optional
+        Ones at the labels that an answer could contain; only these are ranked.
+    block_cells : int
+        Answers x labels that are ranked at a time.
+    """
+    losses = np.full(answers.shape[0], np.nan)
+    with_labels = np.flatnonzero(np.diff(answers.indptr))
+    for block in row_blocks(len(with_labels), answers.shape[1], block_cells):
+        rows = with_labels[block]
+        in_scope = None if scope is None else dense(scope[rows]) > 0
+        losses[rows] = _log_rank_loss(
+            dense(scores[instance[rows]]), answers[rows].tocsr(), in_scope
+        )
+    return losses
+
+
+def _log_rank_loss(
+    predictions: FloatArray, answers: Sparse, in_scope: BoolArray | None
+) -> FloatArray:
+    """Return the losses of a block of answers, each with at least one label."""
+    n_answers, K = predictions.shape
+    if in_scope is not None:
+        # Below every other label, where it does not change the rank of any.
+        predictions = np.where(in_scope, predictions, -np.inf)
+    answer = row_indices(answers)
+    value = predictions[answer, answers.indices]
+    ascending = np.sort(predictions, axis=1)
+    n_higher, n_equal = np.empty((2, len(answer)))
+    for row in range(n_answers):
+        labels = slice(answers.indptr[row], answers.indptr[row + 1])
+        right = np.searchsorted(ascending[row], value[labels], side="right")
+        left = np.searchsorted(ascending[row], value[labels], side="left")
+        n_higher[labels], n_equal[labels] = K - right, right - left
+    rank = n_higher + (n_equal - 1) / 2
+    n_labels = np.full(n_answers, float(K)) if in_scope is None else in_scope.sum(axis=1)
+    loss = np.log1p(rank) / np.log1p(np.maximum(n_labels[answer], 1.0))
+    total = np.bincount(answer, answers.data * np.minimum(loss, 1.0), minlength=n_answers)
+    return np.asarray(total / np.bincount(answer, answers.data, minlength=n_answers))
 
 
 @registered("auto.fold-score")
 @dataclass(frozen=True, eq=False)
 class FoldScore:
-    """What a candidate made of one fold: what it foretells, and what it holds true."""
+    """How a candidate did on one fold.
+
+    Attributes
+    ----------
+    predictions : mapping of view to matrix, (N, K)
+        The answers that it expects of a new source.
+    score : matrix, (N, K)
+        Its own scores, which are what gets calibrated.
+    losses : mapping of view to float
+        The mean loss of the held-out answers.
+    seconds : float
+        How long fitting and predicting took.
+    """
 
     predictions: Mapping[View, Matrix]
     score: Matrix
-    loss: tuple[float, float]
+    losses: Mapping[View, float]
     seconds: float
 
 
-def make_folds(parts: PanelPartitions, *, count: int, seed: int) -> CrossValidation:
-    """Return the folds to judge on; of many instances a sample."""
-    panel = parts.sample(max(100, MAX_CELLS // max(len(parts.taxonomy), 1)))
-    kin = panel_dependence(panel)
-    weighted = weight_answers(panel, kin)
-    found = folds(weighted, kin, count=count, seed=seed)
-    known = make_gold_fold(weighted)
-    found += known
-    return CrossValidation(
-        gold=len(found) - 1 if known else None,
-        folds=[Fold(_unweighted(fold.train), fold.test) for fold in found],
-        targets=[
-            {"specific": read_answers(fold.test), "closed": fold.test.augmented} for fold in found
-        ],
-        # A fresh competent source is to be foretold: by skill, and kin together as one.
-        weight=[np.asarray(fold.test.weight) for fold in found],
-    )
-
-
-def score_fold(method: Method, court: CrossValidation, at: int) -> FoldScore:
-    """Let a method foretell the hidden answers of one fold."""
-    began = time.perf_counter()
+def score_fold(method: Method, fold: Fold) -> FoldScore:
+    """Fit a method to the training answers and score its predictions of the held-out ones."""
+    start = time.perf_counter()
     with warnings.catch_warnings():
-        # Whether it settles is told when it is run for good.
+        # Non-convergence matters, and is reported, when the selected method is fitted.
         warnings.simplefilter("ignore", MhpcWarning)
-        found = method.consolidate(court.folds[at].train)
-    foretold = {view: found.predict_answers(view) for view in VIEWS}
-    seconds = time.perf_counter() - began
-    specific, closed = (court.loss(at, view, foretold[view]) for view in VIEWS)
-    return FoldScore(foretold, found.score, (specific, closed), seconds)
+        consolidation = method.consolidate(fold.train)
+    predictions = {view: consolidation.predict_answers(view) for view in VIEWS}
+    seconds = time.perf_counter() - start
+    losses = {view: fold.loss(view, predictions[view]) for view in VIEWS}
+    return FoldScore(predictions, consolidation.score, losses, seconds)
 
 
 def cross_validate(
@@ -239,115 +319,129 @@ def cross_validate(
     jobs: int = 1,
     progress: Progress = silent,
 ) -> tuple[CandidateScore, ...]:
-    """Return how well every candidate foretells hidden answers; nothing where none can be hidden.
+    """Score every candidate on every fold.
 
     Parameters
     ----------
     panel : Panel
-        What sources said.
+        The answers.
     candidates : mapping of str to method
-        Methods with any parameters, by the names they are to have.
+        Methods with their parameters, by name.
     n_folds : int
-        Folds at most.
+        The number of folds, at most.
     seed : int
-        Which answers are hidden together.
+        Seed of the random split.
     jobs : int
-        Processes; 1 works in this one.
+        The number of processes; with 1 all work is done in this one.
     progress : callable
-        Told after every trial.
+        Called after every candidate and fold.
+
+    Returns
+    -------
+    tuple of CandidateScore
+        In the order of the candidates; empty if no answer can be held out.
     """
-    court = make_folds(SinglePartition(panel), count=n_folds, seed=seed)
-    tasks = [
-        (method, court.only(at)) for method in candidates.values() for at in range(len(court.folds))
-    ]
-    found: dict[int, _Outcome] = {}
-    progress("judging", 0, len(tasks))
-    outcomes = process_map(_tried, tasks, jobs=jobs) if jobs > 1 else enumerate(map(_tried, tasks))
-    for at, outcome in outcomes:
-        found[at] = outcome
-        progress("judging", len(found), len(tasks))
-    folds_each = len(court.folds)
-    return tuple(
-        _summed(name, method, [found[n * folds_each + at] for at in range(folds_each)])
-        for n, (name, method) in enumerate(candidates.items())
-        if folds_each
+    folds = make_folds(SinglePartition(panel), n_folds=n_folds, seed=seed)
+    tasks = [(method, fold) for method in candidates.values() for fold in folds]
+    progress(STAGE, 0, len(tasks))
+    numbered = (
+        process_map(_losses_and_seconds, tasks, jobs=jobs)
+        if jobs > 1
+        else enumerate(map(_losses_and_seconds, tasks))
     )
+    results: dict[int, tuple[Mapping[View, float], float]] = {}
+    for number, result in numbered:
+        results[number] = result
+        progress(STAGE, len(results), len(tasks))
+    if not folds:
+        return ()
+    scores = []
+    for first, (name, method) in zip(
+        range(0, len(tasks), len(folds)), candidates.items(), strict=True
+    ):
+        losses, seconds = zip(
+            *(results[number] for number in range(first, first + len(folds))), strict=True
+        )
+        scores.append(candidate_score(name, method, losses, sum(seconds)))
+    return tuple(scores)
 
 
-_Outcome: TypeAlias = tuple[tuple[float, float], float]
-"""Surprise in both views, and seconds."""
+def _losses_and_seconds(task: tuple[Method, Fold]) -> tuple[Mapping[View, float], float]:
+    """Return the part of a fold's score that is small enough to be sent between processes."""
+    score = score_fold(*task)
+    return score.losses, score.seconds
 
 
-def _tried(task: tuple[Method, CrossValidation]) -> _Outcome:
-    trial = score_fold(task[0], task[1], 0)
-    return trial.loss, trial.seconds
-
-
-def _summed(name: str, method: Method, outcomes: Sequence[_Outcome]) -> CandidateScore:
-    specific, closed = zip(*(log_rank_loss for log_rank_loss, _ in outcomes), strict=True)
+def candidate_score(
+    name: str, method: Method, losses: Sequence[Mapping[View, float]], seconds: float
+) -> CandidateScore:
+    """Return the score of a candidate from its losses on several folds."""
     parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
-    seconds = sum(seconds for _, seconds in outcomes)
+    specific, closed = (tuple(loss[view] for loss in losses) for view in VIEWS)
     return CandidateScore(name, method.name, parameters, specific, closed, seconds)
 
 
-def summarize(name: str, method: Method, trials: Sequence[FoldScore]) -> CandidateScore:
-    """Sum up the trials of a candidate."""
-    return _summed(name, method, [(trial.loss, trial.seconds) for trial in trials])
+def successive_halving(
+    candidates: Mapping[str, BaseMethod],
+    folds: Sequence[Fold],
+    *,
+    progress: Progress = silent,
+    min_kept: int = 3,
+    max_ratio: float = 1.1,
+) -> dict[str, list[FoldScore]]:
+    """Score all candidates on the first fold, and the better half of them on the other folds.
+
+    In all this costs about two and a half fits of every candidate.
+
+    Parameters
+    ----------
+    candidates : mapping of str to method
+        Methods with their parameters, by name.
+    folds : sequence of Fold
+        At least one.
+    progress : callable
+        Called before every candidate and fold.
+    min_kept : int
+        Candidates that are kept after the first fold even if they are more than half of all.
+    max_ratio : float
+        Candidates whose loss is higher than this many times the lowest are dropped in any case.
+    """
+    total = len(candidates) * len(folds)
+    scores: dict[str, list[FoldScore]] = {}
+    for name, method in candidates.items():
+        progress(STAGE, len(scores), total)
+        scores[name] = [_checkpointed_score(name, method, 0, folds[0])]
+    ratio = _ratios_to_best({name: first.losses for name, (first,) in scores.items()})
+    better_half = sorted(scores, key=ratio.__getitem__)[: max(min_kept, (len(scores) + 1) // 2)]
+    kept = [name for name in scores if name in better_half and ratio[name] <= max_ratio]
+    done = len(candidates)
+    for number, fold in enumerate(folds[1:], start=1):
+        for name in kept:
+            progress(STAGE, done, total)
+            scores[name].append(_checkpointed_score(name, candidates[name], number, fold))
+            done += 1
+    return scores
+
+
+def _checkpointed_score(name: str, method: BaseMethod, number: int, fold: Fold) -> FoldScore:
+    return checkpointed(f"{name} on fold {number}", partial(score_fold, method, fold))
+
+
+def _ratios_to_best(losses: Mapping[str, Mapping[View, float]]) -> dict[str, float]:
+    """Return every candidate's loss relative to the lowest, in the view where that is smaller."""
+    lowest = {view: max(min(loss[view] for loss in losses.values()), 1e-12) for view in VIEWS}
+    return {name: min(loss[view] / lowest[view] for view in VIEWS) for name, loss in losses.items()}
 
 
 def mean_scores(matrices: Sequence[Matrix]) -> Matrix:
-    """Return the mean of scores, sparse where all are."""
+    """Return the mean of several score matrices, sparse if all of them are."""
     return by_rows(_mean, *matrices)
 
 
 def _mean(*matrices: Block) -> Block:
     total = matrices[0]
-    for other in matrices[1:]:
-        total = total + other
+    for matrix in matrices[1:]:
+        total = total + matrix
         if not sparse.issparse(total):
             total = np.asarray(total)
     return total / len(matrices)
-
-
-def _unweighted(panel: Panel) -> Panel:
-    """Leave it to each method whether it weighs answers."""
-    return replace(panel, weight=None)
-
-
-_REACH = 1.1
-"""How much worse than the best a candidate may be in the first fold and still be tried on."""
-
-
-def successive_halving(
-    candidates: Mapping[str, BaseMethod], court: CrossValidation, progress: Progress
-) -> dict[str, list[FoldScore]]:
-    """Try all on the first fold, and on the others the better half, if it is in reach of the best.
-
-    So all that is tried costs about as much as every candidate twice and a half.
-    """
-    trials: dict[str, list[FoldScore]] = {}
-    most = len(candidates) * len(court.folds)
-    for name, method in candidates.items():
-        progress("judging", len(trials), most)
-        trials[name] = [_trial(name, method, court, 0)]
-    behind = {name: _behind(trials, name) for name in trials}
-    better = sorted(trials, key=behind.__getitem__)[: max(3, (len(trials) + 1) // 2)]
-    kept = [name for name in trials if name in better and behind[name] <= _REACH]
-    for at in range(1, len(court.folds)):
-        for done, name in enumerate(kept):
-            progress("judging", len(candidates) + (at - 1) * len(kept) + done, most)
-            trials[name].append(_trial(name, candidates[name], court, at))
-    return trials
-
-
-def _trial(name: str, method: BaseMethod, court: CrossValidation, at: int) -> FoldScore:
-    return checkpointed(f"{name} tried on fold {at}", partial(score_fold, method, court, at))
-
-
-def _behind(trials: Mapping[str, Sequence[FoldScore]], name: str) -> float:
-    """Return how many times the best's a first trial's surprise was, in the better of its views."""
-    return min(
-        trials[name][0].loss[view]
-        / max(min(other[0].loss[view] for other in trials.values()), 1e-12)
-        for view in (0, 1)
-    )
