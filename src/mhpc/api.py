@@ -132,7 +132,7 @@ def inspect(votes: Votes, taxonomy: Taxonomy) -> Inspection:
 def _consolidate_panel(
     panel: Panel, method: Method, rule: Rule | None, progress: Progress
 ) -> Result:
-    check_memory(method, panel)
+    check_memory(method, SinglePartition(panel))
     consolidation = clamp_gold(method.consolidate(panel, progress=progress), panel.gold)
     decision = decided_by(fit_rule(consolidation, panel, rule), consolidation)
     facts = profile_sources(

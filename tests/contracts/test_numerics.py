@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import mhpc
+from mhpc.data.panel import SinglePartition
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
 from mhpc.methods.base import BaseMethod, Method
+from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import dense
 from mhpc.result import Result
@@ -325,14 +327,15 @@ def test_channel_refuses_as_many_siblings_as_would_all_be_taken_for_each_other(
     sources: str,
 ) -> None:
     with pytest.raises(TooLargeError, match="10,000,100,002 ways in which 100,001 labels"):
-        make_method("channel", {"sources": sources}).consolidate(panel_of(_of_siblings(), _wide()))
+        method = make_method("channel", {"source_weights": sources})
+        check_memory(method, SinglePartition(panel_of(_of_siblings(), _wide())))
 
 
 @pytest.mark.parametrize("sources", [1, 2])
 def test_auto_does_without_what_does_not_fit(sources: int) -> None:
     found = make_method("auto").consolidate(panel_of(_of_siblings(sources), _wide()))
     assert np.isfinite(dense(found.score)).all()
-    assert any(note.startswith("channel was not tried: ") for note in found.notes)
+    assert any(note.startswith("Candidate channel was left out: ") for note in found.notes)
     assert found.selection is not None
     assert "channel" not in (*found.selection.specific, *found.selection.closed)
 

@@ -30,6 +30,7 @@ from mhpc.methods.channel.em import (
     popular,
     read_answers,
 )
+from mhpc.methods.memory import check_memory
 from mhpc.methods.source_weights import weight_answers
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import FloatArray, dense
@@ -486,7 +487,7 @@ def test_more_siblings_than_fit_are_refused_before_anything_is_made() -> None:
         use_memory_budget(10_000_000),
         pytest.raises(TooLargeError, match="1,000,000 ways in which 1,000 labels.*--memory"),
     ):
-        mhpc.Channel().consolidate(panel)
+        check_memory(mhpc.Channel(), SinglePartition(panel))
 
 
 def test_among_hundreds_of_siblings_products_are_dense_and_the_same(

@@ -6,10 +6,9 @@ import pytest
 import mhpc
 from mhpc.data import panel as parts
 from mhpc.data.panel import Panel, SinglePartition
-from mhpc.errors import ConvergenceWarning, TooLargeError
+from mhpc.errors import ConvergenceWarning
 from mhpc.methods import mlcm as consensus
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -133,11 +132,6 @@ def test_a_label_that_its_source_never_said_before_means_itself() -> None:
     monarda = fitted.predict(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
     expected = (dense(monarda)[0] + np.eye(len(GARDEN))[GARDEN.labels.positions["finch"]]) / 2
     np.testing.assert_allclose(found[last], expected, atol=1e-12)
-
-
-def test_groups_that_do_not_fit_are_refused() -> None:
-    with use_memory_budget(1000), pytest.raises(TooLargeError, match="--memory, or use --method"):
-        mhpc.MLCM().consolidate(panel_of(ROWS))
 
 
 @pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-12])

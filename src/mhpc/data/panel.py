@@ -13,7 +13,7 @@ from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import row_blocks
+from mhpc.numerics.sparse import incidence, row_blocks, row_indices
 from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 
@@ -393,26 +393,36 @@ def _said_of_asked(panel: Panel) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is to work on.
+    """How large a panel is, for estimates of memory.
 
     Attributes
     ----------
-    instances, labels, answers : int
-        How many.
+    taxonomy : Taxonomy
+        All K labels.
+    used_labels : int
+        Labels that some source gave, ancestors included.
+    instances, answers : int
+        How many there are.
     implied : int
-        Labels that were said of instances, with their ancestors, all instances together.
+        Pairs of an instance and a label that some source gave to it, ancestors included.
     groups : int
-        Pairs of a source and a label that it said.
+        Pairs of a source and a label that it gave to some instance.
     pairs : int
-        Labels that were said beside all that were said of the same instance, or implied.
+        Pairs of a vote and a label that some source gave to its instance, ancestors included.
     """
 
+    taxonomy: Taxonomy
+    used_labels: int
     instances: int
-    labels: int
     answers: int
     implied: int
     groups: int
     pairs: int
+
+    @property
+    def labels(self) -> int:
+        """K, the number of labels."""
+        return len(self.taxonomy)
 
     @property
     def cells(self) -> int:
@@ -420,19 +430,26 @@ class Size:
         return self.instances * self.labels
 
 
-def measure_size(panel: Panel) -> Size:
-    """Return how much a panel holds."""
-    K = np.int64(len(panel.taxonomy))
-    source = np.repeat(panel.source, np.diff(panel.raw.indptr))
-    instance = np.repeat(panel.instance, np.diff(panel.augmented.indptr))
-    possible = np.unique(instance * K + panel.augmented.indices) // K
-    N = len(panel.instances)
-    said = np.bincount(panel.instance, np.diff(panel.raw.indptr), minlength=N)
+def measure_size(partitions: PanelPartitions) -> Size:
+    """Return the size of all partitions together, in one pass over the votes."""
+    answers, implied, pairs, used, votes = partitions.sum(_size_sums)
     return Size(
-        instances=N,
-        labels=int(K),
-        answers=len(panel.instance),
-        implied=len(possible),
-        groups=len(np.unique(source * K + panel.raw.indices)),
-        pairs=int(said @ np.bincount(possible, minlength=N)),
+        taxonomy=partitions.taxonomy,
+        used_labels=int(np.count_nonzero(used)),
+        instances=partitions.instances,
+        answers=answers,
+        implied=implied,
+        groups=votes.nnz,
+        pairs=pairs,
     )
+
+
+def _size_sums(panel: Panel) -> tuple[int, int, int, FloatArray, Sparse]:
+    N, K = len(panel.instances), np.int64(len(panel.taxonomy))
+    instance = panel.instance[row_indices(panel.augmented)]
+    affirmed = np.unique(instance * K + panel.augmented.indices) // K
+    votes_per_instance = np.bincount(panel.instance, np.diff(panel.raw.indptr), minlength=N)
+    pairs = int(votes_per_instance @ np.bincount(affirmed, minlength=N))
+    by_source = incidence(panel.source, shape=(len(panel.sources), len(panel.source)))
+    votes = (by_source @ panel.raw).tocsr()
+    return len(panel.instance), len(affirmed), pairs, panel.occurrences, votes

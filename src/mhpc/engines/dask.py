@@ -35,6 +35,7 @@ from mhpc.engines.partitions import (
 )
 from mhpc.errors import UnreadableError, UnwritableError, WorkerError
 from mhpc.methods.base import BaseMethod, FittedMethod, predict_scores
+from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
 from mhpc.model import read_model
 from mhpc.numerics.arrays import IntArray, Sparse
@@ -284,6 +285,7 @@ class DaskVotes:
 
     def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
+        check_memory(method, self.partitions, scores_elsewhere=True)
         fitted = method.fit_checkpointed(replace(self.partitions, progress=progress))
         return self._of_sample(method, fitted, most=RULE_SAMPLE)
 

@@ -165,7 +165,7 @@ class LocalVotes:
 
     def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Return what the method concludes of all instances, if it fits."""
-        check_memory(method, self.template)
+        check_memory(method, self.partitions)
         return clamp_gold(method.consolidate(self.template, progress=progress), self.template.gold)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:

@@ -1,8 +1,20 @@
-"""Method, BaseMethod, FittedMethod, predict()."""
+"""What a method is: parameters, `fit` on all answers, and `predict` for any instances.
+
+A method is one class and what it fits is another:
+
+>>> class Mean(BaseMethod):
+...     name = "mean"
+...     def fit(self, partitions):
+...         return FittedMean()
+>>> class FittedMean(FittedMethod):
+...     def predict(self, panel):
+...         mean = panel.mean("augmented", "answers")
+...         return Scores(mean, mean)
+"""
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
@@ -10,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.panel import (
+    MAX_BLOCK_INSTANCES,
     Panel,
     PanelPartitions,
     SinglePartition,
@@ -19,7 +32,6 @@ from mhpc.data.panel import (
 )
 from mhpc.data.scores import Consolidation, Scores, Step
 from mhpc.data.selection import Selection
-from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import FloatArray, IntArray, Matrix, Rows
 from mhpc.parameters import Parameters
 from mhpc.system.checkpoints import checkpointed
@@ -27,129 +39,21 @@ from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
 
 DENSE_SCORE_BYTES = 1 << 29
-"""Bytes of dense scores up to which they are all made at once, if memory allows."""
+"""Dense scores of up to so many bytes are computed at once, if memory allows."""
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FittedMethod:
-    """What a method learnt from all answers: enough to conclude on any instances from their own.
-
-    Attributes
-    ----------
-    trace, converged, threshold, probable, one_truth, selection, notes
-        As in `Consolidation`.
-    """
-
-    trace: tuple[Step, ...] = ()
-    converged: bool = True
-    threshold: float | None = None
-    is_probability: bool = False
-    one_truth: bool = False
-    selection: Selection | None = None
-    notes: tuple[str, ...] = ()
-
-    def predict(self, panel: Panel) -> Scores:
-        """Return what is concluded of the panel's instances; 0 where nobody answered."""
-        raise NotImplementedError
-
-
-def predict_scores(
-    method: "BaseMethod", fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
-) -> Consolidation:
-    """Return the consolidation of a panel: at hand where it fits, else made when asked for."""
-    shape = (len(panel.instances), len(panel.taxonomy))
-    facts: dict[str, Any] = {
-        name: getattr(fitted, name)
-        for name in (
-            "trace",
-            "converged",
-            "threshold",
-            "is_probability",
-            "one_truth",
-            "selection",
-            "notes",
-        )
-    }
-    facts["fitted"] = partial(_itself, fitted)
-    parts = list(dense_blocks(*shape)) or [slice(0, 0)]
-    first = fitted.predict(panel_block(panel, parts[0]))
-    if len(parts) == 1:
-        return method.make_consolidation(
-            panel, first.score, first.specific, expected_answers=first.expected_answers, **facts
-        )
-    made = _walked(fitted, panel, parts, first, progress)
-    if sparse.issparse(first.score):
-        score, specific = (
-            sparse.vstack(blocks, format="csr")
-            for blocks in zip(*((each.score, each.specific) for each in made), strict=True)
-        )
-        return method.make_consolidation(panel, score, specific, **facts)
-    if 2 * 8 * shape[0] * shape[1] <= min(memory_budget() / 4, DENSE_SCORE_BYTES):
-        return method.make_consolidation(panel, *_filled(made, shape), **facts)
-    latest = _Latest(fitted, panel)
-    score, specific = (Rows(shape, partial(latest, view)) for view in ("score", "specific"))
-    return method.make_consolidation(panel, score, specific, **facts)
-
-
-def _itself(fitted: FittedMethod) -> FittedMethod:
-    """Return what was learnt; unlike a lambda, this can be pickled."""
-    return fitted
-
-
-def _walked(
-    fitted: FittedMethod, panel: Panel, parts: list[slice], first: Scores, progress: Progress
-) -> Iterator[Scores]:
-    yield first
-    for span in parts[1:]:
-        progress("scoring", span.start, len(panel.instances))
-        yield fitted.predict(panel_block(panel, span))
-
-
-def _filled(made: Iterator[Scores], shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-    score, specific = np.empty(shape), np.empty(shape)
-    start = 0
-    for views in made:
-        stop = start + views.score.shape[0]
-        score[start:stop], specific[start:stop] = views.score, views.specific
-        start = stop
-    return score, specific
-
-
-@dataclass(frozen=True, eq=False)
-class _Latest:
-    """Makes views of some instances, and remembers the last ones: both numbers are asked for.
-
-    Every thread remembers its own.
-    """
-
-    fitted: FittedMethod
-    panel: Panel
-    kept: threading.local = field(default_factory=threading.local)
-
-    def __call__(self, view: str, instances: IntArray) -> FloatArray:
-        at, views = getattr(self.kept, "latest", (instances[:0], None))
-        if views is None or not np.array_equal(at, instances):
-            views = self._made(instances)
-            self.kept.latest = (instances, views)
-        found: FloatArray = getattr(views, view)
-        return found
-
-    def _made(self, instances: IntArray) -> Scores:
-        rising, back = np.unique(instances, return_inverse=True)
-        views = self.fitted.predict(self.panel.select_instances(rising))
-        if np.array_equal(rising, instances):
-            return views
-        return Scores(views.score[back], views.specific[back])
+PAPER = (
+    "Zhang, Xie, Li, Gao, Fan, Yu: Multi-source Hierarchical Prediction Consolidation, CIKM 2016"
+)
 
 
 class Method(Protocol):
     """Anything with a name, a summary, a reference and the verb `consolidate`.
 
-    Every method takes sets and scores, treats "not asked" as missing, works on DAGs, is
-    deterministic, says when it did not converge, and gives an instance that nobody answered 0
-    for every label. Where an instance has one answer, that is believed; where answers are tied,
-    so are scores, and the rule decides. Scores and what is told beside them are finite whatever
-    the answers are and wherever parameters are within their limits.
+    Every method accepts sets of labels and scores, treats "not asked" as missing, works on DAGs,
+    is deterministic, says when it did not converge, and gives an instance that nobody answered 0
+    for every label. An instance with a single answer gets the labels of that answer; where answers
+    are tied, so are the scores, and the rule decides. Scores are finite for all answers and for
+    all parameters within their limits.
     """
 
     name: ClassVar[str]
@@ -162,9 +66,10 @@ class Method(Protocol):
 
 
 class BaseMethod(Parameters):
-    """The parameters of a method; what the registered ones share.
+    """The base class of methods: a frozen set of parameters that can be fitted.
 
-    A method says what it learns (`fit`), and how that concludes on instances (`FittedMethod.predict`).
+    A method declares its parameters as fields, with their limits and a docstring each, and defines
+    `fit`. Everything else has a default.
     """
 
     name: ClassVar[str]
@@ -172,40 +77,48 @@ class BaseMethod(Parameters):
     reference: ClassVar[str]
 
     learns: ClassVar[bool] = True
-    """Whether what is learnt is enough to conclude on other instances."""
+    """Whether a fitted method can predict instances that it was not fitted on."""
 
     sparse: ClassVar[bool] = False
-    """Whether scores are as sparse as the votes."""
+    """Whether the scores are as sparse as the votes."""
 
-    def needs_all(self, instances: int) -> bool:
-        """Tell whether so many instances are to be consolidated at once, by `consolidate`."""
-        return not self.learns
+    def fit(self, partitions: PanelPartitions) -> "FittedMethod":
+        """Estimate from all answers what is needed to score any instance.
 
-    def estimate_memory(self, size: Size) -> int:
-        """Return the bytes that learning takes beyond the votes, at its highest."""
-        return 0
-
-    def check_label_memory(self, taxonomy: Taxonomy) -> None:
-        """Refuse a taxonomy whose labels alone need more memory than may be used."""
-
-    def fit(self, parts: PanelPartitions) -> FittedMethod:
-        """Learn from all answers what is needed to conclude on any instance."""
+        Parameters
+        ----------
+        partitions : PanelPartitions
+            All answers: sums over all instances (`partitions.sum`), or a sample of them
+            (`partitions.sample`). Methods that use only these run on one machine and on many.
+        """
         raise NotImplementedError
 
+    def estimate_memory(self, size: Size) -> int:
+        """Return the bytes that fitting needs at its peak, in addition to the votes."""
+        return 0
+
+    def describe_memory(self, size: Size) -> str:
+        """Return what needs the memory, for the error if there is not enough; may be empty."""
+        return ""
+
+    def needs_all(self, instances: int) -> bool:
+        """Return whether so many instances have to be in the memory of one machine."""
+        return not self.learns
+
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return a score for every instance and label of the panel."""
+        """Fit the method to a panel and return a score for every instance and label of it."""
         fitted = self.fit_checkpointed(SinglePartition(panel, progress))
         return predict_scores(self, fitted, panel, progress=progress)
 
-    def fit_checkpointed(self, parts: PanelPartitions) -> FittedMethod:
-        """Return what `fit` learns; a run that goes on from another takes it from there."""
-        stage = f"learnt by {self.name} with {self.model_dump_json()}"
-        return checkpointed(stage, lambda: self.fit(parts))
+    def fit_checkpointed(self, partitions: PanelPartitions) -> "FittedMethod":
+        """Return what `fit` returns, from a checkpoint if a resumed run has one."""
+        stage = f"fitting {self.name} with {self.model_dump_json()}"
+        return checkpointed(stage, lambda: self.fit(partitions))
 
     def make_consolidation(
-        self, panel: Panel, score: Matrix, specific: Matrix | None = None, **more: Any
+        self, panel: Panel, score: Matrix, specific: Matrix | None = None, **details: Any
     ) -> Consolidation:
-        """Return a consolidation; with one number only, it stands in both views, unaltered."""
+        """Return scores of a panel as a `Consolidation`; without `specific`, `score` is both."""
         return Consolidation(
             taxonomy=panel.taxonomy,
             instances=panel.instances,
@@ -213,10 +126,133 @@ class BaseMethod(Parameters):
             specific=score if specific is None else specific,
             method=self.name,
             parameters=self.model_dump(),
-            **more,
+            **details,
         )
 
 
-PAPER = (
-    "Zhang, Xie, Li, Gao, Fan, Yu: Multi-source Hierarchical Prediction Consolidation, CIKM 2016"
-)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedMethod:
+    """What a method estimated from all answers: enough to score any instances from their answers.
+
+    Attributes
+    ----------
+    trace, converged, threshold, is_probability, one_truth, selection, notes
+        As in `Consolidation`.
+    """
+
+    trace: tuple[Step, ...] = ()
+    converged: bool = True
+    threshold: float | None = None
+    is_probability: bool = False
+    one_truth: bool = False
+    selection: Selection | None = None
+    notes: tuple[str, ...] = ()
+
+    def predict(self, panel: Panel) -> Scores:
+        """Return the scores of the panel's instances; 0 for instances without an answer."""
+        raise NotImplementedError
+
+
+def predict_scores(
+    method: BaseMethod,
+    fitted: FittedMethod,
+    panel: Panel,
+    *,
+    progress: Progress = silent,
+    max_dense_bytes: int = DENSE_SCORE_BYTES,
+    max_instances: int = MAX_BLOCK_INSTANCES,
+) -> Consolidation:
+    """Score all instances of a panel with a fitted method, one block of instances at a time.
+
+    Sparse scores are computed at once. So are dense ones if they need at most `max_dense_bytes`
+    and a quarter of the memory; else the rows are computed whenever they are read.
+
+    Parameters
+    ----------
+    method : BaseMethod
+        The method, with its parameters.
+    fitted : FittedMethod
+        What it fitted.
+    panel : Panel
+        The instances and their answers.
+    progress : callable
+        Called after every block.
+    max_dense_bytes : int
+        The largest dense scores that are computed at once.
+    max_instances : int
+        The largest number of instances in a block.
+    """
+    shape = (len(panel.instances), len(panel.taxonomy))
+    details: dict[str, Any] = {
+        item.name: getattr(fitted, item.name) for item in fields(FittedMethod)
+    }
+    details["fitted"] = partial(_return_fitted, fitted)
+    blocks = list(dense_blocks(*shape, max_instances=max_instances)) or [slice(0, 0)]
+    first = fitted.predict(panel_block(panel, blocks[0]))
+    if len(blocks) == 1:
+        return method.make_consolidation(
+            panel, first.score, first.specific, expected_answers=first.expected_answers, **details
+        )
+    if not sparse.issparse(first.score):
+        needed = 2 * 8 * shape[0] * shape[1]
+        if needed > min(memory_budget() / 4, max_dense_bytes):
+            rows = _PredictedRows(fitted, panel)
+            score, specific = (Rows(shape, partial(rows, view)) for view in ("score", "specific"))
+            return method.make_consolidation(panel, score, specific, **details)
+    scores = _predict_blocks(fitted, panel, blocks, first, progress)
+    if sparse.issparse(first.score):
+        both = zip(*((block.score, block.specific) for block in scores), strict=True)
+        score, specific = (sparse.vstack(matrices, format="csr") for matrices in both)
+        return method.make_consolidation(panel, score, specific, **details)
+    return method.make_consolidation(panel, *_join_dense(scores, shape), **details)
+
+
+def _return_fitted(fitted: FittedMethod) -> FittedMethod:
+    """Return the argument; unlike a lambda, this function can be pickled."""
+    return fitted
+
+
+def _predict_blocks(
+    fitted: FittedMethod, panel: Panel, blocks: list[slice], first: Scores, progress: Progress
+) -> Iterator[Scores]:
+    yield first
+    for block in blocks[1:]:
+        progress("scoring", block.start, len(panel.instances))
+        yield fitted.predict(panel_block(panel, block))
+
+
+def _join_dense(scores: Iterator[Scores], shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+    score, specific = np.empty(shape), np.empty(shape)
+    start = 0
+    for block in scores:
+        stop = start + block.score.shape[0]
+        score[start:stop], specific[start:stop] = block.score, block.specific
+        start = stop
+    return score, specific
+
+
+@dataclass(frozen=True, eq=False)
+class _PredictedRows:
+    """Predicts the rows that are read, and remembers the last ones: both views are read in turn.
+
+    Every thread remembers its own.
+    """
+
+    fitted: FittedMethod
+    panel: Panel
+    memory: threading.local = field(default_factory=threading.local)
+
+    def __call__(self, view: str, instances: IntArray) -> FloatArray:
+        remembered, scores = getattr(self.memory, "latest", (instances[:0], None))
+        if scores is None or not np.array_equal(remembered, instances):
+            scores = self._predict(instances)
+            self.memory.latest = (instances, scores)
+        rows: FloatArray = getattr(scores, view)
+        return rows
+
+    def _predict(self, instances: IntArray) -> Scores:
+        ascending, position = np.unique(instances, return_inverse=True)
+        scores = self.fitted.predict(self.panel.select_instances(ascending))
+        if np.array_equal(ascending, instances):
+            return scores
+        return Scores(scores.score[position], scores.specific[position])

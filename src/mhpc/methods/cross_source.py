@@ -14,13 +14,12 @@ from scipy import sparse
 from mhpc.data.hierarchy import fill_down
 from mhpc.data.panel import Panel, PanelPartitions, Size, VotesKind
 from mhpc.data.scores import Scores
-from mhpc.errors import TooLargeError
+from mhpc.errors import pluralize
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.parameters import registered
-from mhpc.system.memory import format_size, memory_budget
 
 _NOBODY = 1e-9
 """Weight of the other answers below which there are none: what rounding leaves."""
@@ -286,8 +285,12 @@ class CrossSource(BaseMethod):
     elsewhere, in `score`."""
 
     def estimate_memory(self, size: Size) -> int:
-        """Return what the system between labels takes."""
-        return _needed(size.labels, size.answers)
+        """Return the bytes of the regression between the labels in use, or between the answers."""
+        return 8 * 5 * min(size.used_labels, size.answers) * size.used_labels
+
+    def describe_memory(self, size: Size) -> str:
+        """Return how many labels are regressed on each other."""
+        return f"for a regression between {pluralize(size.used_labels, 'label')}"
 
     def fit(self, parts: PanelPartitions) -> "FittedCrossSource":
         """Learn which labels go with which."""
@@ -295,7 +298,6 @@ class CrossSource(BaseMethod):
         popularity, evidence, answers = parts.sum(partial(_counted, heard=heard), stage="counting")
         # Who is heard at no weight at all may still have said a label.
         used = np.flatnonzero(popularity > 0)
-        _check_memory(len(used), int(answers))
         specific, closed = self._predictors(parts, heard, used, int(answers))
         if 2 * len(used) > len(popularity):
             # Picking columns costs more than multiplying some zeros.
@@ -368,16 +370,3 @@ class FittedCrossSource(FittedMethod):
 def _counted(panel: Panel, *, heard: SourceWeights | None) -> tuple[FloatArray, float, int]:
     panel = apply_weights(panel, heard)
     return panel.popularity, float(panel.evidence.sum()), len(panel.instance)
-
-
-def _needed(labels: int, answers: int) -> int:
-    return 8 * 5 * min(labels, answers) * labels
-
-
-def _check_memory(labels: int, answers: int) -> None:
-    needed, budget = _needed(labels, answers), memory_budget()
-    if needed > budget:
-        raise TooLargeError(
-            f"regression between {labels:,} labels needs about {format_size(needed)}, and "
-            f"{format_size(budget)} may be used; raise --memory, or use --method majority"
-        )

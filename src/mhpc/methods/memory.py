@@ -1,15 +1,15 @@
-"""Foresee: how much memory a method will take, so that what cannot fit is refused beforehand.
+"""Estimates of the memory that a method needs, so that what cannot fit is refused beforehand.
 
-Figures are what is taken beyond the encoded votes, at the highest; `python -m hard.memory` prints
-them beside what runs really took.
+All estimates are peaks in addition to the encoded votes; `python -m stress.memory` prints them
+beside what runs really took.
 """
 
 import logging
 from pathlib import Path
 from typing import Any
 
-from mhpc.data.panel import Panel, Size, dense_blocks, measure_size
-from mhpc.errors import TooLargeError
+from mhpc.data.panel import PanelPartitions, Size, dense_blocks, measure_size
+from mhpc.errors import TooLargeError, pluralize
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
 from mhpc.system.database import rows_of_parquet
@@ -24,27 +24,71 @@ from mhpc.system.parallel import thread_count
 
 _LOG = logging.getLogger("mhpc")
 
-_LIBRARIES = 20_000_000
-"""What libraries take when they are first used."""
+LIGHT_METHODS = ("dawid-skene", "majority", "sa")
+"""Methods to recommend where another one does not fit, the best first."""
 
-_NUMBER = 8
-_ENTRY = 12
+_LIBRARY_BYTES = 20_000_000
+"""What libraries need when they are first used."""
+
+_DENSE_BYTES, _SPARSE_BYTES = 8, 12
 """Bytes of a number in a dense and in a sparse matrix."""
 
-_COPIES = 4
+_DENSE_COPIES = 4
 """Dense copies of a block of instances x labels that a thread works on at once."""
 
-_VOTE = 100
-"""Bytes of a vote that is read and encoded."""
+_VOTE_BYTES = 100
+"""Bytes of a vote while it is read and encoded."""
 
-_ROW, _ROWS = 4_000, 1 << 16
-"""Bytes of an instance that is worked on where scores are sparse, and how many are at once."""
+_SPARSE_ROW_BYTES, _SPARSE_ROWS = 4_000, 1 << 16
+"""Bytes of an instance while it is scored sparsely, and how many instances are scored at once."""
 
-_WAITING = 60
+_QUEUED_BYTES = 60
 """Bytes of a score that waits to be written, with its ids."""
 
-_LIGHT = ("dawid-skene", "majority", "sa")
-"""What to use instead, the better ones first."""
+
+def check_memory(
+    method: Any, partitions: PanelPartitions, *, scores_elsewhere: bool = False
+) -> None:
+    """Refuse a method that would need more memory than may be used, and say what would do.
+
+    Parameters
+    ----------
+    method : method
+        One that does not derive from `BaseMethod` gives no estimate and is not refused.
+    partitions : PanelPartitions
+        All answers.
+    scores_elsewhere : bool
+        Whether workers on other machines compute the scores, so that only fitting counts.
+    """
+    if not isinstance(method, BaseMethod):
+        return
+    size, limit = measure_size(partitions), memory_limit()
+    needed = method.estimate_memory(size) if scores_elsewhere else estimate_memory(method, size)
+    _LOG.info("memory: %d bytes estimated beyond %d held", needed, held_memory())
+    if needed > limit:
+        raise TooLargeError(
+            f"{explain_memory(method, size, needed, limit)}; {_recommend(method, size, limit)}"
+        )
+
+
+def estimate_memory(method: BaseMethod, size: Size) -> int:
+    """Return the bytes that a method needs at its peak to fit and score, beyond the votes."""
+    return (
+        _LIBRARY_BYTES
+        + method.estimate_memory(size)
+        + _score_bytes(method, size)
+        + _block_bytes(method, size)
+    )
+
+
+def explain_memory(method: BaseMethod, size: Size, needed: int, limit: int) -> str:
+    """Say how much a method needs, what for, and how much may be used."""
+    purpose = method.describe_memory(size)
+    return (
+        f"{method.name} of {pluralize(size.instances, 'instance')} and "
+        f"{pluralize(size.labels, 'label')} needs about {format_size(needed)}"
+        f"{f' ({purpose})' if purpose else ''}, and {format_size(limit)} may be used"
+    )
 
 
 def check_readable(source: str) -> None:
@@ -52,57 +96,40 @@ def check_readable(source: str) -> None:
     path = Path(source)
     files = sorted(path.glob("[!._]*.parquet")) if path.is_dir() else [path]
     rows, limit = sum(rows_of_parquet(file) for file in files if file.is_file()), memory_limit()
-    if _VOTE * rows > limit:
+    needed = _VOTE_BYTES * rows
+    if needed > limit:
         raise TooLargeError(
-            f"{source} holds {rows:,} votes, which need about {format_size(_VOTE * rows)} to be read "
-            f"at once, and {format_size(limit)} may be used; raise --memory if there is more, or use "
+            f"{source} holds {rows:,} votes, which need about {format_size(needed)} to be read at "
+            f"once, and {format_size(limit)} may be used; raise --memory if there is more, or use "
             "--engine dask, which reads them in parts"
         )
 
 
-def check_memory(method: Any, panel: Panel) -> None:
-    """Refuse a method that would take more memory than may be used, and say what would do."""
-    if not isinstance(method, BaseMethod):
-        # Somebody's own method, of which nothing is known.
-        return
-    needed, limit = estimate_memory(method, measure_size(panel)), memory_limit()
-    _LOG.info("memory: %d bytes foreseen beyond %d held", needed, held_memory())
-    if needed > limit:
-        raise TooLargeError(
-            f"{method.name} of {len(panel.instances):,} instances and {len(panel.taxonomy):,} "
-            f"labels needs about {format_size(needed)}, and {format_size(limit)} may be used; "
-            f"{_instead(method, measure_size(panel), limit)}"
-        )
-
-
-def estimate_memory(method: BaseMethod, size: Size) -> int:
-    """Return the bytes that a method takes beyond the votes, at its highest."""
-    return _LIBRARIES + method.estimate_memory(size) + _scores(method, size) + _blocks(method, size)
-
-
-def _instead(method: BaseMethod, size: Size, limit: int) -> str:
-    """Say what would do: what takes less and fits, and more memory, here or elsewhere."""
-    others = (name for name in _LIGHT if name != method.name)
-    light = next(
-        (name for name in others if estimate_memory(make_method(name), size) <= limit), None
+def _recommend(method: BaseMethod, size: Size, limit: int) -> str:
+    """Say what would fit: a lighter method, or more memory, here or on other machines."""
+    lighter = (
+        name
+        for name in LIGHT_METHODS
+        if name != method.name and estimate_memory(make_method(name), size) <= limit
     )
-    lighter = f"use --method {light}, " if light else ""
-    return f"{lighter}raise --memory if there is more, or use --engine dask on several machines"
+    name = next(lighter, None)
+    advice = f"use --method {name}, " if name else ""
+    return f"{advice}raise --memory if there is more, or use --engine dask on several machines"
 
 
-def _scores(method: BaseMethod, size: Size) -> int:
-    """Return what scores take that are all at hand: in both views, where they are dense."""
-    both = 2 * _NUMBER * size.cells
+def _score_bytes(method: BaseMethod, size: Size) -> int:
+    """Return what scores need that are computed at once, both views together."""
     if method.sparse:
-        return 2 * _ENTRY * size.implied
-    return both if both <= min(memory_budget() // 4, DENSE_SCORE_BYTES) else 0
+        return 2 * _SPARSE_BYTES * size.implied
+    needed = 2 * _DENSE_BYTES * size.cells
+    return needed if needed <= min(memory_budget() // 4, DENSE_SCORE_BYTES) else 0
 
 
-def _blocks(method: BaseMethod, size: Size) -> int:
-    """Return what blocks take that are worked on, and scores that wait to be written."""
-    scores = size.instances * min(20, size.labels)
-    waiting = min(_WAITING * scores, max(MIN_DATABASE_MEMORY, memory_budget() // 4))
+def _block_bytes(method: BaseMethod, size: Size) -> int:
+    """Return what the blocks being scored need, and the scores that wait to be written."""
+    written = size.instances * min(20, size.labels)
+    queued = min(_QUEUED_BYTES * written, max(MIN_DATABASE_MEMORY, memory_budget() // 4))
     if method.sparse:
-        return waiting + _ROW * min(size.instances, _ROWS)
+        return queued + _SPARSE_ROW_BYTES * min(size.instances, _SPARSE_ROWS)
     rows: int = next(dense_blocks(size.instances, size.labels)).stop
-    return waiting + _NUMBER * rows * size.labels * (_COPIES + thread_count())
+    return queued + _DENSE_BYTES * rows * size.labels * (_DENSE_COPIES + thread_count())

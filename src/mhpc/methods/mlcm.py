@@ -23,13 +23,13 @@ from scipy import sparse
 
 from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Scores, Step
-from mhpc.errors import ConvergenceWarning, TooLargeError
+from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import rows_of
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.parameters import registered
-from mhpc.system.memory import format_size, memory_budget
+from mhpc.system.memory import memory_budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +61,9 @@ class Groups:
 
 
 def groups_in(parts: PanelPartitions) -> Groups:
-    """Return the groups; refuses more than fit."""
+    """Return the groups."""
     weight, votes = parts.sum(_weights)
-    G, K = weight.nnz, len(parts.taxonomy)
-    needed, budget = 8 * 6 * G * K, memory_budget()
-    if needed > budget:
-        raise TooLargeError(
-            f"mlcm keeps {K:,} numbers for each of {G:,} pairs of a source and a label, which "
-            f"needs about {format_size(needed)}, and {format_size(budget)} may be used; "
-            "raise --memory, or use --method majority"
-        )
+    K = len(parts.taxonomy)
     weight.sort_indices()
     group = rows_of(weight) * np.int64(K) + weight.indices
     return Groups(group, group % K, weight.data, K, int(votes))
@@ -288,8 +281,14 @@ class MLCM(BaseMethod):
     def estimate_memory(self, size: Size) -> int:
         """Return what vectors of groups take, and their factor where there is one."""
         factor = 8 * size.groups**2
-        vectors = 8 * 4 * size.groups * size.labels
+        vectors = 8 * 6 * size.groups * size.labels
         return vectors + (factor if 3 * factor <= memory_budget() else 0)
+
+    def describe_memory(self, size: Size) -> str:
+        """Return how many label vectors there are, and how long they are."""
+        return (
+            f"for {size.labels:,} numbers for each of {size.groups:,} pairs of a source and a label"
+        )
 
     def fit(self, parts: PanelPartitions) -> "FittedMLCM":
         """Learn what each source means by each label."""

@@ -36,6 +36,7 @@ from mhpc.selection.cross_validation import (
 )
 from mhpc.system.checkpoints import checkpointed_steps
 from mhpc.system.display import Progress, silent
+from mhpc.system.memory import memory_budget
 
 _MATRICES = 45
 """Score matrices of the sampled instances that cross-validation keeps at a time, about."""
@@ -77,7 +78,9 @@ class Auto(BaseMethod):
     def estimate_memory(self, size: Size) -> int:
         """Return the bytes of cross-validation on a sample and of the largest candidate."""
         candidates = make_candidates(one_truth=False).values()
-        largest = max(method.estimate_memory(size) for method in candidates)
+        estimates = [method.estimate_memory(size) for method in candidates]
+        # Candidates that do not fit are left out.
+        largest = max(needed for needed in (0, *estimates) if needed <= memory_budget())
         sampled = 8 * _MATRICES * min(size.cells, MAX_CELLS)
         return sampled + largest + min(2 * 8 * size.cells, DENSE_SCORE_BYTES)
 

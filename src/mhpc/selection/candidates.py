@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from mhpc.data.panel import Panel, PanelPartitions
-from mhpc.errors import TooLargeError
+from mhpc.data.panel import Panel, PanelPartitions, measure_size
 from mhpc.methods.base import BaseMethod
+from mhpc.methods.memory import explain_memory
 from mhpc.methods.one_truth import fits
 from mhpc.methods.registry import make_method
+from mhpc.system.memory import memory_budget
 
 _LOCAL = {
     "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None,
@@ -66,13 +67,14 @@ def usable_candidates(
         Whether instances are not all at hand, so that methods that need them all are left out.
     """
     usable, notes = dict[str, BaseMethod](), list[str]()
+    size, budget = measure_size(parts), memory_budget()
     for name, method in make_candidates(one_truth=one_truth).items():
         if partitioned and not method.learns:
             continue
-        try:
-            method.check_label_memory(parts.taxonomy)
-        except TooLargeError as error:
-            notes.append(f"Candidate {name} was left out: {error}")
+        needed = method.estimate_memory(size)
+        if needed > budget:
+            reason = explain_memory(method, size, needed, budget)
+            notes.append(f"Candidate {name} was left out: {reason}")
         else:
             usable[name] = method
     return usable, tuple(notes)

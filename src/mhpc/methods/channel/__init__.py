@@ -10,8 +10,6 @@ from scipy import sparse
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Scores
-from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import TooLargeError
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths
 from mhpc.methods.channel.em import (
@@ -32,7 +30,6 @@ from mhpc.methods.source_weights import Sources, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.parameters import registered
-from mhpc.system.memory import memory_budget
 
 _BYTES = 120
 """Memory that a way from a label to another takes while it is learnt how often it is gone."""
@@ -85,7 +82,6 @@ class Channel(BaseMethod):
 
     def fit(self, parts: PanelPartitions) -> "FittedChannel":
         """Learn what sources make of the truth, and what is likely of landmarks."""
-        self.check_label_memory(parts.taxonomy)
         read = answer_reader(parts, self.source_weights)
         learnt = learn_noise(parts, corruption_paths(parts.taxonomy), read)
         inverse = _Inverse(learnt.C, learnt.popularity, self.prior, self.popularity)
@@ -98,19 +94,17 @@ class Channel(BaseMethod):
         return FittedChannel(read=read, inverse=inverse, around=around, is_probability=True)
 
     def estimate_memory(self, size: Size) -> int:
-        """Return what is kept of landmarks, step by step."""
-        return 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
+        """Return the bytes of the landmarks, and of the paths from every label to every other."""
+        landmarks = 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
+        paths = _BYTES * int(count_paths(size.taxonomy)) + 4 * 8 * size.labels**2
+        return landmarks + paths
 
-    def check_label_memory(self, taxonomy: Taxonomy) -> None:
-        """Refuse very many labels, or siblings: each may be said for each of the others."""
-        K, ways = len(taxonomy), count_paths(taxonomy)
-        needed, budget = _BYTES * ways + 4 * 8 * K * K, memory_budget()
-        if needed > budget:
-            raise TooLargeError(
-                f"channel looks at {ways:,.0f} ways in which {K:,} labels are said for each other, "
-                f"which needs about {needed / 1e9:.1f} GB, and {budget / 1e9:.1f} GB may be used; "
-                "raise --memory, or use --method majority"
-            )
+    def describe_memory(self, size: Size) -> str:
+        """Return how many ways there are to give one label for another."""
+        return (
+            f"for {count_paths(size.taxonomy):,.0f} ways in which {size.labels:,} labels are given "
+            "for each other"
+        )
 
     def noise(self, panel: Panel) -> dict[str, NoiseModel]:
         """Return how vague, level by level, and how noisy each source is found to be.
