@@ -28,8 +28,7 @@ def read_model(folder: Path) -> Model:
     path = folder / _FILE
     if not path.is_file():
         raise UnreadableError(
-            f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote, "
-            "by a method that learns; one that needs all instances at once, as one-truth, has none"
+            f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote"
         )
     model = read_frozen(path, HOMES)
     if not (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mhpc.errors import ParameterError, UnknownLabelError
+from mhpc.errors import UnknownLabelError
 from tests.fixtures.build import GARDEN
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -97,10 +97,10 @@ def test_it_may_end_a_pipeline_and_be_pickled() -> None:
     assert (thawed.predict(X) != expected).nnz == 0
 
 
-def test_a_method_that_keeps_nothing_predicts_no_others() -> None:
-    model = Consolidator(GARDEN, method="one-truth").fit(X)
-    with pytest.raises(ParameterError, match="one-truth found needs all instances at once"):
-        model.predict(X)
+def test_one_truth_predicts_the_instances_of_the_fit_as_fit_predict_does() -> None:
+    model = Consolidator(GARDEN, method="one-truth")
+    expected = model.fit_predict(X)
+    assert (model.predict(X) != expected).nnz == 0
 
 
 def test_unknown_labels_are_refused_unless_told() -> None:

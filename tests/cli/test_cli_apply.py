@@ -17,9 +17,6 @@ from mhpc.write.tables import write_votes
 
 Mhpc = Callable[..., CompletedProcess[str]]
 
-ANYWHERE = [name for name in METHODS if name != "one-truth"]
-"""Methods that conclude on an instance from its own answers and from what was learnt."""
-
 
 @pytest.fixture
 def votes(garden: Path) -> Path:
@@ -41,7 +38,7 @@ def scores(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
     return {(instance, label): (score, specific) for instance, label, score, specific in rows}
 
 
-@pytest.mark.parametrize("method", ANYWHERE)
+@pytest.mark.parametrize("method", METHODS)
 def test_the_same_votes_are_scored_as_they_were(votes: Path, mhpc: Mhpc, method: str) -> None:
     again = {
         "mhpc": {"max_iter": 0, "n_neighbors": 15},

@@ -54,16 +54,6 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 
 
-def test_a_method_that_needs_all_instances_at_once_leaves_no_model(
-    garden: Path, mhpc: Mhpc
-) -> None:
-    mhpc(*CONSOLIDATE, "OUT", "--method", "one-truth")
-    assert not (garden / "OUT" / "model.npz").exists()
-    done = mhpc("consolidate", "votes.csv", "--apply", "OUT", "-o", "again")
-    assert done.returncode == 1
-    assert "needs all instances at once" in done.stderr
-
-
 def test_the_run_document_says_how_it_was_made(garden: Path, mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "OUT", "--method", "wa", "--set", "alpha=0.1", "--truth", "truth.csv")
     found = document(garden / "OUT")

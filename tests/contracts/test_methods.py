@@ -62,7 +62,7 @@ SAME = [entry for entry in ALL if entry.id != "auto"]
 def concludes_alone(method: Any) -> bool:
     assert isinstance(method, BaseMethod)
     solver = getattr(method, "solver", "graph")
-    return method.learns and solver == "graph" and method.name != "auto"
+    return solver == "graph" and method.name != "auto"
 
 
 LEARNING = [entry for entry in ALL if concludes_alone(entry.values[0])]

@@ -21,7 +21,9 @@ def result(method: Any = None) -> mhpc.Result:
     return mhpc.consolidate(votes, GARDEN, method=method)
 
 
-@pytest.mark.parametrize("method", ["sa", "majority", "dawid-skene", "cross-source", "mhpc"])
+@pytest.mark.parametrize(
+    "method", ["sa", "majority", "dawid-skene", "cross-source", "mhpc", "one-truth"]
+)
 def test_effects_of_a_method_that_learns_are_by_what_it_learnt(method: str) -> None:
     found = result(method)
     (label,) = mhpc.explain(found, "p", "monarda").labels
@@ -33,21 +35,6 @@ def test_effects_of_a_method_that_learns_are_by_what_it_learnt(method: str) -> N
         without = panel.select_answers(~((panel.instance == 0) & (panel.source == m)))
         expected = dense(views(panel).score)[0, k] - dense(views(without).score)[0, k]
         assert voice.effect == pytest.approx(expected, abs=1e-9)
-
-
-def test_effects_of_a_method_that_needs_all_are_by_doing_it_again() -> None:
-    method = mhpc.OneTruth()
-    found = result(method)
-    explained = mhpc.explain(found, "p", "monarda")
-    panel, k = found.panel, GARDEN.locate(["monarda"])[0]
-    for voice in explained.labels[0].voices:
-        m = panel.sources.positions[voice.source]
-        without = method.consolidate(
-            panel.select_answers(~((panel.instance == 0) & (panel.source == m)))
-        )
-        expected = dense(found.consolidation.score)[0, k] - dense(without.score)[0, k]
-        assert voice.effect == pytest.approx(expected, abs=1e-12)
-    assert "anew" in explained.effects
 
 
 def test_what_auto_chose_is_not_chosen_again() -> None:

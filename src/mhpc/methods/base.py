@@ -76,9 +76,6 @@ class BaseMethod(Parameters):
     summary: ClassVar[str]
     reference: ClassVar[str]
 
-    learns: ClassVar[bool] = True
-    """Whether a fitted method can predict instances that it was not fitted on."""
-
     sparse: ClassVar[bool] = False
     """Whether the scores are as sparse as the votes."""
 
@@ -103,7 +100,7 @@ class BaseMethod(Parameters):
 
     def needs_all(self, instances: int) -> bool:
         """Return whether so many instances have to be in the memory of one machine."""
-        return not self.learns
+        return False
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Fit the method to a panel and return a score for every instance and label of it."""

@@ -91,7 +91,7 @@ class Auto(BaseMethod):
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the calibrated mean scores of the selected candidates."""
         parts = SinglePartition(panel, progress)
-        selected = checkpointed_steps("selection", partial(self._select, parts, partitioned=False))
+        selected = checkpointed_steps("selection", partial(self._select, parts))
         if selected.scope is not None:
             panel = replace(panel, scope=selected.scope)
         results = {
@@ -110,7 +110,7 @@ class Auto(BaseMethod):
 
     def fit(self, parts: PanelPartitions) -> "FittedAuto":
         """Select among the candidates, and fit the selected ones to all answers."""
-        selected = checkpointed_steps("selection", partial(self._select, parts, partitioned=True))
+        selected = checkpointed_steps("selection", partial(self._select, parts))
         if selected.scope is not None:
             parts = WithScope(parts, selected.scope)
         members = {
@@ -122,11 +122,11 @@ class Auto(BaseMethod):
         """Fit without a checkpoint of its own: selection and members have theirs."""
         return self.fit(parts)
 
-    def _select(self, parts: PanelPartitions, *, partitioned: bool) -> "_Selected":
+    def _select(self, parts: PanelPartitions) -> "_Selected":
         """Cross-validate the candidates, select, and calibrate the selected ones."""
         start = time.perf_counter()
         one_truth, scope = has_one_truth(parts), infer_scope(parts)
-        candidates, notes = usable_candidates(parts, one_truth=one_truth, partitioned=partitioned)
+        candidates, notes = usable_candidates(parts, one_truth=one_truth)
         scoped = parts if scope is None else WithScope(parts, scope)
         folds = make_folds(scoped, n_folds=self.folds, seed=self.seed)
         if folds:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mhpc.data.panel import Panel, PanelPartitions, measure_size
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import explain_memory
-from mhpc.methods.one_truth import fits
+from mhpc.methods.one_truth import is_single_label
 from mhpc.methods.registry import make_method
 from mhpc.system.memory import memory_budget
 
@@ -53,9 +53,9 @@ def make_candidates(*, one_truth: bool) -> dict[str, BaseMethod]:
 
 
 def usable_candidates(
-    parts: PanelPartitions, *, one_truth: bool, partitioned: bool
+    parts: PanelPartitions, *, one_truth: bool
 ) -> tuple[dict[str, BaseMethod], tuple[str, ...]]:
-    """Return the candidates that can be fitted here, and a note for each that was left out.
+    """Return the candidates that fit into memory, and a note for each that was left out.
 
     Parameters
     ----------
@@ -63,14 +63,10 @@ def usable_candidates(
         What they are to be fitted on.
     one_truth : bool
         Whether every instance has one true label, with its ancestors.
-    partitioned : bool
-        Whether instances are not all at hand, so that methods that need them all are left out.
     """
     usable, notes = dict[str, BaseMethod](), list[str]()
     size, budget = measure_size(parts), memory_budget()
     for name, method in make_candidates(one_truth=one_truth).items():
-        if partitioned and not method.learns:
-            continue
         needed = method.estimate_memory(size)
         if needed > budget:
             reason = explain_memory(method, size, needed, budget)
@@ -92,4 +88,4 @@ def has_one_truth(parts: PanelPartitions) -> bool:
 
 
 def _has_several_labels(panel: Panel) -> tuple[int]:
-    return (0 if fits(panel) else 1,)
+    return (0 if is_single_label(panel) else 1,)

@@ -1,7 +1,15 @@
 import numpy as np
+import pytest
 
-from mhpc.methods.one_truth.evidence import build_evidence
+from mhpc.methods.one_truth.evidence import (
+    build_evidence,
+    digest_votes,
+    extract_specific_votes,
+    measure_redundancy,
+)
+from mhpc.numerics.arrays import dense
 from tests.fixtures.build import GARDEN, Row, panel_of
+from tests.methods.one_truth.panels import random_dependence, random_panel
 
 ROWS: list[Row] = [
     ("p", "ann", "monarda"),
@@ -12,26 +20,55 @@ ROWS: list[Row] = [
 ]
 
 
-def test_the_first_belief_is_the_share_of_statements_that_name_a_candidate() -> None:
-    heard = build_evidence(panel_of(ROWS), None, None)
+def test_vote_shares_are_the_shares_of_votes_for_each_candidate() -> None:
+    evidence = build_evidence(panel_of(ROWS))
     shares = {
-        (int(owner), GARDEN.labels[label]): share
-        for owner, label, share in zip(heard.owner, heard.label, heard.shares(), strict=True)
+        (int(instance), GARDEN.labels[label]): share
+        for instance, label, share in zip(
+            evidence.candidate_instance,
+            evidence.candidate_label,
+            evidence.vote_shares(),
+            strict=True,
+        )
         if share
     }
-    assert {at: round(float(share), 12) for at, share in shares.items()} == {
-        (0, "monarda"): round(2 / 3, 12),
-        (0, "flower"): round(1 / 3, 12),
-        (1, "oak"): round(0.5 / 1.5, 12),
-        (1, "finch"): round(1 / 1.5, 12),
-    }
+    assert shares == pytest.approx(
+        {(0, "monarda"): 2 / 3, (0, "flower"): 1 / 3, (1, "oak"): 1 / 3, (1, "finch"): 2 / 3}
+    )
 
 
-def test_candidates_are_what_was_said_and_what_is_above_it() -> None:
-    heard = build_evidence(panel_of(ROWS), None, None)
-    possible = [{GARDEN.labels[k] for k in heard.label[heard.owner == n]} for n in range(2)]
-    assert possible == [
+def test_candidates_are_the_labels_given_and_their_ancestors() -> None:
+    evidence = build_evidence(panel_of(ROWS))
+    labels = [
+        {GARDEN.labels[k] for k in evidence.candidate_label[evidence.candidate_instance == n]}
+        for n in range(2)
+    ]
+    assert labels == [
         {"plant", "flower", "monarda"},
         {"plant", "tree", "oak", "animal", "bird", "finch"},
     ]
-    assert np.array_equal(heard.possible.indices, heard.label)
+    assert len(evidence.vote) == 3 * 3 + 2 * 6
+
+
+@pytest.mark.parametrize("block_pairs", [1, 7, 1 << 22])
+def test_redundancy_is_the_dependence_of_sources_within_an_instance(block_pairs: int) -> None:
+    panel = random_panel(GARDEN, 4, sets=True)
+    votes, dependence = extract_specific_votes(panel), random_dependence(panel, 1)
+    source, instance = votes.source, votes.instance
+    expected = np.where(source[:, None] == source, 1, dependence[source][:, source])
+    expected = expected * (instance[:, None] == instance)
+    redundancy = measure_redundancy(votes, dependence, block_pairs=block_pairs)
+    np.testing.assert_array_equal(dense(redundancy), expected)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("p", "ann", "flower"), ("p", "cid", "monarda"), ("p", "ann", "monarda", 0.5)],
+    ids=["label", "source", "score"],
+)
+def test_votes_have_the_same_digest_only_if_they_are_equal(change: Row) -> None:
+    answers = [("ann", "monarda"), ("bob", "flower"), ("cid", "oak")]
+    same: list[Row] = [(i, source, label) for i in "qr" for source, label in answers]
+    panel = panel_of([*same, change, ("p", "bob", "flower"), ("p", "dee", "oak")])
+    q, r, p = digest_votes(extract_specific_votes(panel), panel)
+    assert q == r != p

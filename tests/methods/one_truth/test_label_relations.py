@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.methods.one_truth.evidence import EXACT, FAR, NEAR, VAGUE, label_relations, relate_labels
+from mhpc.methods.one_truth.label_relations import (
+    Relation,
+    build_label_relations,
+    relate_labels,
+)
 from tests.fixtures.build import DAG, GARDEN
 
 
@@ -17,39 +21,44 @@ def random_dag(seed: int) -> Taxonomy:
     return build_taxonomy(labels, edges)
 
 
-def kind_by_sets(taxonomy: Taxonomy, said: int, true: int) -> int:
-    if said == true:
-        return EXACT
-    if said in taxonomy.ancestors_of(true):
-        return VAGUE
-    if true in taxonomy.ancestors_of(said) or said in taxonomy.siblings_of(true):
-        return NEAR
-    return FAR
+def relation_by_sets(taxonomy: Taxonomy, given: int, true: int) -> int:
+    if given == true:
+        return Relation.EXACT
+    if given in taxonomy.ancestors_of(true):
+        return Relation.VAGUE
+    if true in taxonomy.ancestors_of(given) or given in taxonomy.siblings_of(true):
+        return Relation.NEAR
+    return Relation.FAR
 
 
 TAXONOMIES = [GARDEN, DAG, *map(random_dag, range(6))]
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)
-def test_kinds_are_what_the_sets_of_relatives_say(taxonomy: Taxonomy) -> None:
+def test_relations_equal_those_by_sets(taxonomy: Taxonomy) -> None:
     K = len(taxonomy)
-    said, true = (side.ravel() for side in np.indices((K, K)))
-    expected = [kind_by_sets(taxonomy, int(v), int(z)) for v, z in zip(said, true, strict=True)]
-    assert relate_labels(taxonomy, said, true).tolist() == expected
+    given, true = (side.ravel() for side in np.indices((K, K)))
+    expected = [
+        relation_by_sets(taxonomy, int(v), int(z)) for v, z in zip(given, true, strict=True)
+    ]
+    assert relate_labels(taxonomy, given, true).tolist() == expected
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)
-def test_weights_of_near_and_far_labels_are_summed_one_by_one(taxonomy: Taxonomy) -> None:
+def test_weights_of_near_and_far_labels_equal_sums_one_by_one(taxonomy: Taxonomy) -> None:
     K = len(taxonomy)
     weight = np.random.default_rng(0).random(K)
-    near, far = label_relations(taxonomy).weigh(weight)
+    near, far = build_label_relations(taxonomy).sum_near_and_far(weight)
     for z in range(K):
-        kind = np.array([kind_by_sets(taxonomy, v, z) for v in range(K)])
-        assert near[z] == pytest.approx(weight[kind == NEAR].sum(), abs=1e-12)
-        assert far[z] == pytest.approx(weight[kind == FAR].sum(), abs=1e-12)
+        relation = np.array([relation_by_sets(taxonomy, v, z) for v in range(K)])
+        assert near[z] == pytest.approx(weight[relation == Relation.NEAR].sum(), abs=1e-12)
+        assert far[z] == pytest.approx(weight[relation == Relation.FAR].sum(), abs=1e-12)
 
 
-def test_an_ancestor_that_is_a_sibling_too_is_vague_and_not_near() -> None:
+def test_an_ancestor_that_is_also_a_sibling_is_vague() -> None:
     # d lies below b and c, c below b: c is d's sibling and its parent.
     c, d = DAG.labels.positions["c"], DAG.labels.positions["d"]
-    assert relate_labels(DAG, np.array([c, d]), np.array([d, c])).tolist() == [VAGUE, NEAR]
+    assert relate_labels(DAG, np.array([c, d]), np.array([d, c])).tolist() == [
+        Relation.VAGUE,
+        Relation.NEAR,
+    ]

@@ -1,124 +1,174 @@
-"""OneTruth: every instance has one true label, and every answer is a kind of it."""
+"""OneTruth: every instance has one true label, and sources give it exactly, vaguely or wrongly."""
 
 import warnings
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.hierarchy import deepest
 from mhpc.data.panel import Panel, PanelPartitions, Size
-from mhpc.data.scores import Consolidation
-from mhpc.errors import ConvergenceWarning, ParameterError
+from mhpc.data.scores import Scores
+from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
-from mhpc.methods.one_truth.em import infer
-from mhpc.methods.one_truth.evidence import BYTES
+from mhpc.methods.one_truth.em import LearnedProfiles, run_em
+from mhpc.methods.one_truth.evidence import digest_votes, extract_specific_votes
 from mhpc.methods.source_weights import Sources, panel_dependence
 from mhpc.numerics.arrays import Sparse, dense
-from mhpc.system.display import Progress, silent
+from mhpc.numerics.sparse import incidence
+from mhpc.parameters import registered
+
+BYTES_PER_PAIR = 200
+"""Memory that a pair of a vote and a possible true label takes during EM."""
 
 
-def fits(panel: Panel) -> bool:
-    """Tell whether no answer holds two labels of which neither implies the other."""
+def is_single_label(panel: Panel) -> bool:
+    """Return whether every answer is one label, possibly with its ancestors."""
     return bool((np.diff(deepest(panel.augmented, panel.taxonomy).indptr) <= 1).all())
 
 
 class OneTruth(BaseMethod):
-    """The probability of each label to be the one most specific truth of an instance.
+    """The probability that a label is the one most specific truth of an instance.
 
-    If z is true, a source m says z (exact), an ancestor (vague), a sibling or descendant (near)
-    or any other label (far), each with its own probability theta_m. Which wrong label it says
-    goes by how often the label is said in error, and, as far as its answers show them, by the
-    source's habits. Truths, profiles, errors and habits are learnt in turn,
+    If z is true, a source m gives z (exact), an ancestor of it (vague), a sibling or descendant
+    (near) or any other label (far), each with its own probability theta_m. Which wrong label it
+    gives depends on how often the label is given in error and, as far as its answers show, on the
+    source's own confusions. Truths, profiles, errors and confusions are estimated in turn by EM,
 
         log P(z) = log popularity(z) + sum over answers of log P_m(v | z) + constant,
 
-    where no answer testifies for itself. Candidates are the labels said of an instance and
-    their ancestors. Each round costs answers x candidates of an instance, and so does memory: all
-    instances are learnt from at once, on one machine. Ignores scopes.
+    where no answer is evidence for itself. The candidates are the labels given to an instance and
+    their ancestors. Time per iteration and memory grow with answers x candidates per instance; EM
+    works on all instances at once, on one machine. Scopes are ignored.
     """
 
     name: ClassVar[str] = "one-truth"
-    summary: ClassVar[str] = "one true label an instance; exact, vague, near and far answers"
+    summary: ClassVar[str] = "one true label per instance; exact, vague, near and far answers"
     reference: ClassVar[str] = (
         "own, after Dawid, Skene (Applied Statistics 1979) and Jung, Kim, Shim (EDBT 2019)"
     )
     sparse: ClassVar[bool] = True
-    learns: ClassVar[bool] = False
 
     jeffreys: Annotated[float, Field(gt=0)] = 0.5
-    """Answers per label ever said that a source's habits must outweigh to be believed."""
+    """Answers per label in use that a source's own confusions must outweigh to matter."""
 
     prior_weight: Annotated[float, Field(gt=0)] = 10.0
     """Answers that a source's profile must outweigh to differ from the mean profile."""
 
     source_weights: Sources = "learned"
-    """Hear all sources alike, or kin as one voice."""
+    """Count all sources equally, or let dependent sources share one weight."""
 
     tol: Annotated[float, Field(ge=0)] = 1e-3
-    """Stop once a round moves less than this share of the probability."""
+    """Stop once an iteration moves less than this share of the probability."""
 
     max_iter: Annotated[int, Field(ge=1)] = 100
-    """Rounds at most."""
+    """The largest number of iterations."""
 
-    def fit(self, parts: PanelPartitions) -> FittedMethod:
-        """Refuse: an answer's own count is taken out of what its instance is judged by.
-
-        That count is the belief of the round before, which goes back to the one before it, so
-        that what was learnt does not suffice to conclude on an instance.
-        """
-        raise ParameterError(
-            "one-truth cannot be learnt in parts, nor applied to instances that it did not learn "
-            "from: its rounds remember what every answer counted for; run it on all instances on "
-            "one machine, or use --method dawid-skene"
-        )
+    def needs_all(self, instances: int) -> bool:
+        """Return True: EM keeps what every answer contributed, of all instances at once."""
+        return True
 
     def estimate_memory(self, size: Size) -> int:
-        """Return what all statements take beside what they may mean."""
-        return BYTES * size.pairs
+        """Return the bytes that pairs of a vote and a candidate take."""
+        return BYTES_PER_PAIR * size.pairs
 
-    def consolidate(
-        self,
-        panel: Panel,
-        *,
-        progress: Progress = silent,
-    ) -> Consolidation:
-        """Return the probabilities; what is known is taken as it is."""
-        alike = panel_dependence(panel).matrix if self.source_weights == "learned" else None
-        kinship = dense(alike) if alike is not None and alike.nnz else None
-        found = infer(
-            panel, kinship=kinship, known=_known(panel), progress=progress,
+    def describe_memory(self, size: Size) -> str:
+        """Return how many pairs EM compares at once."""
+        return f"for {size.pairs:,} pairs of a vote and a possible true label"
+
+    def fit(self, partitions: PanelPartitions) -> "FittedOneTruth":
+        """Run EM on all instances; labels known by gold are fixed."""
+        panel = partitions.sample(partitions.instances)
+        dependence = panel_dependence(panel).matrix if self.source_weights == "learned" else None
+        if dependence is not None and not dependence.nnz:
+            dependence = None
+        result = run_em(
+            panel,
+            dependence=None if dependence is None else dense(dependence),
+            known=_known_labels(panel),
+            progress=partitions.progress,
             **self.model_dump(exclude={"source_weights"}),
-        )  # fmt: skip
-        last = found.trace[-1].change
-        if last > self.tol:
+        )
+        change = result.trace[-1].change
+        if change > self.tol:
             warnings.warn(
                 f"one-truth stopped after {self.max_iter} iterations with a relative change of "
-                f"{last:.2g}, above tol = {self.tol:g}; raise max_iter or tol",
+                f"{change:.2g}, above tol = {self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        score = (found.specific @ panel.taxonomy.closure).tocsr()
-        np.clip(score.data, 0.0, 1.0, out=score.data)
-        return self.make_consolidation(
-            panel,
-            score,
-            found.specific,
-            trace=found.trace,
-            converged=last <= self.tol,
+        digests, first = np.unique(
+            digest_votes(extract_specific_votes(panel), panel), return_index=True
+        )
+        return FittedOneTruth(
+            learned=result.learned,
+            dependence=dependence,
+            digests=digests,
+            posterior=result.posterior[first],
+            trace=result.trace,
+            converged=change <= self.tol,
             threshold=0.5,
             one_truth=True,
         )
 
 
-def _known(panel: Panel) -> Sparse | None:
-    """Return what is known, at the panel's instances, (N, K); None where nothing is told."""
-    told = np.flatnonzero(panel.is_gold)
-    if panel.gold is None or not len(told):
+@registered("one-truth.fitted")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedOneTruth(FittedMethod):
+    """Popularity, profiles and confusions, and the posterior of the instances they come from.
+
+    A new instance is scored by one E-step. That would not reproduce the scores of an instance
+    which EM has seen: there, its own votes were subtracted from the counts by which it is scored.
+    The posterior of those is therefore part of the model. Instances are recognized by their votes,
+    not by their ids: a digest of who gave which label with which strength. Equal votes have equal
+    posteriors, so one row per distinct digest is kept.
+
+    Attributes
+    ----------
+    learned : LearnedProfiles
+        The parameters of an E-step.
+    dependence : csr_array, (M, M), or None
+        The dependence between sources; None where they are independent.
+    digests : uint64 array, (D,)
+        The digests of the votes on the instances of the fit, in order.
+    posterior : csr_array, (D, K)
+        The posterior of the truth for each digest.
+    """
+
+    learned: LearnedProfiles
+    dependence: Sparse | None
+    digests: npt.NDArray[np.uint64]
+    posterior: Sparse
+
+    def predict(self, panel: Panel) -> Scores:
+        """Return the posterior of the truth (`specific`), and summed over descendants (`score`)."""
+        specific = self._posterior(panel)
+        score = (specific @ panel.taxonomy.closure).tocsr()
+        np.clip(score.data, 0.0, 1.0, out=score.data)
+        return Scores(score, specific)
+
+    def _posterior(self, panel: Panel) -> Sparse:
+        digests = digest_votes(extract_specific_votes(panel), panel)
+        position = np.searchsorted(self.digests, digests)
+        position[position == len(self.digests)] = 0
+        is_new = ~np.isin(digests, self.digests)
+        if not is_new.any():
+            return self.posterior[position]
+        new, fitted = np.flatnonzero(is_new), np.flatnonzero(~is_new)
+        new_panel = panel.select_instances(new)
+        dependence = None if self.dependence is None else dense(self.dependence)
+        posterior = self.learned.posterior(new_panel, dependence, _known_labels(new_panel))
+        stacked = sparse.vstack([posterior, self.posterior[position[fitted]]], format="csr")
+        return stacked[np.argsort(np.concatenate([new, fitted]))]
+
+
+def _known_labels(panel: Panel) -> Sparse | None:
+    """Return the labels known by gold, with ancestors, (N, K); None where none are known."""
+    answers = np.flatnonzero(panel.is_gold)
+    if panel.gold is None or not len(answers):
         return None
-    N = len(panel.instances)
-    rows = sparse.csr_array(
-        (np.ones(len(told)), (panel.instance[told], np.arange(len(told)))), shape=(N, len(told))
-    )
-    return (rows @ panel.augmented[told]).tocsr()
+    shape = (len(panel.instances), len(answers))
+    return (incidence(panel.instance[answers], shape=shape) @ panel.augmented[answers]).tocsr()
