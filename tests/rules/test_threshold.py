@@ -1,3 +1,5 @@
+"""Labels whose score, or whose probability, is high enough."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,44 +8,54 @@ from hypothesis.extra.numpy import arrays
 
 import mhpc
 from mhpc.data.decision import REASONS
-from mhpc.data.index import Index
-from mhpc.data.scores import Consolidation
-from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import ParameterError
 from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.rules.base import Rule
 from tests.fixtures.build import DAG, GARDEN
+from tests.fixtures.scores import consolidation_of
 
 
-def scored(scores: FloatArray, taxonomy: Taxonomy) -> Consolidation:
-    instances = Index(tuple(f"x{n}" for n in range(len(scores))))
-    return Consolidation(taxonomy, instances, scores, scores, "by hand")
-
-
-def test_a_label_brings_its_ancestors_and_says_why() -> None:
+def test_a_label_brings_its_ancestors_and_the_reason_tells_which_is_which() -> None:
     scores = np.array([[0.1, 0.2, 0.0, 0.9, 0.0]])
-    decision = mhpc.Threshold(threshold=0.5).decide(scored(scores, DAG), labels_per_answer=1)
+    decision = mhpc.Threshold(threshold=0.5).decide(
+        consolidation_of(scores, DAG), labels_per_answer=1
+    )
     assert decision.labels() == {"x0": ["a", "b", "c", "d"]}
     assert [REASONS[code] for code in decision.reason.data] == ["implied"] * 3 + ["score"]
 
 
-def test_a_score_right_at_the_level_is_enough() -> None:
+def test_a_score_equal_to_the_threshold_is_enough() -> None:
     scores = np.array([[0.5, 0.0, 0.0, 0.0, 0.0]])
-    decision = mhpc.Threshold(threshold=0.5).decide(scored(scores, DAG), labels_per_answer=1)
+    decision = mhpc.Threshold(threshold=0.5).decide(
+        consolidation_of(scores, DAG), labels_per_answer=1
+    )
     assert decision.labels() == {"x0": ["a"]}
     assert decision.reason.data.tolist() == [1]
 
 
-def test_the_matched_level_gives_as_many_labels_as_sources_do() -> None:
+def test_the_matched_threshold_gives_as_many_labels_as_sources_do() -> None:
     scores = np.random.default_rng(0).random((40, len(GARDEN)))
-    decision = mhpc.Threshold().decide(scored(scores, GARDEN), labels_per_answer=2.5)
+    decision = mhpc.Threshold().decide(consolidation_of(scores, GARDEN), labels_per_answer=2.5)
     assert decision.reason.nnz >= 100
-    # Ties between a label and the ancestors that it lifts can only add a few.
+    # Ties between a label and the ancestors that get its score can only add a few.
     assert decision.reason.nnz <= 102
-    assert decision.parameters["level_from"] == "matched"
+    assert decision.parameters["threshold_from"] == "matched"
 
 
-def test_nothing_scored_is_nothing_decided() -> None:
-    decision = mhpc.Threshold().decide(scored(np.zeros((3, 5)), DAG), labels_per_answer=2)
+@pytest.mark.parametrize(
+    ("given", "of_method", "expected", "origin"),
+    [(0.3, 0.6, 0.3, "given"), (None, 0.6, 0.6, "method")],
+)
+def test_a_given_threshold_comes_before_that_of_the_method(
+    given: float | None, of_method: float, expected: float, origin: str
+) -> None:
+    scores = consolidation_of(np.eye(len(DAG)), DAG, threshold=of_method)
+    fitted = mhpc.Threshold(threshold=given).fit(scores, labels_per_answer=1)
+    assert (fitted.threshold, fitted.threshold_from) == (expected, origin)
+
+
+def test_scores_of_zero_give_no_labels() -> None:
+    decision = mhpc.Threshold().decide(consolidation_of(np.zeros((3, 5)), DAG), labels_per_answer=2)
     assert decision.reason.nnz == 0
     assert decision.labels() == {"x0": [], "x1": [], "x2": []}
 
@@ -54,26 +66,59 @@ def test_nothing_scored_is_nothing_decided() -> None:
     st.floats(0, 5),
 )
 def test_no_set_has_a_child_without_its_ancestors(
-    scores: FloatArray, level: float | None, wanted: float
+    scores: FloatArray, threshold: float | None, labels_per_answer: float
 ) -> None:
-    decision = mhpc.Threshold(threshold=level).decide(scored(scores, DAG), labels_per_answer=wanted)
-    chosen = dense(decision.reason.astype(bool))
-    missing = (chosen @ dense(DAG.closure) > 0) & (chosen == 0)
+    decision = mhpc.Threshold(threshold=threshold).decide(
+        consolidation_of(scores, DAG), labels_per_answer=labels_per_answer
+    )
+    labels = dense(decision.reason.astype(bool))
+    missing = (labels @ dense(DAG.closure) > 0) & (labels == 0)
     assert not missing.any()
 
 
-def test_a_level_of_zero_is_refused() -> None:
-    with pytest.raises(ParameterError, match="level = 0"):
+def test_a_threshold_of_zero_is_refused() -> None:
+    with pytest.raises(ParameterError, match="threshold = 0"):
         mhpc.Threshold(threshold=0)
 
 
-def test_where_no_answer_holds_a_label_no_set_does() -> None:
-    scores = np.full((3, len(GARDEN)), 1e-7)
-    for rule in (
-        mhpc.Threshold(),
-        mhpc.ExpectedF(),
-        mhpc.ExpectedF(over="each"),
-        mhpc.MinProbability(),
-    ):
-        decision = rule.decide(scored(scores, GARDEN), labels_per_answer=0.0)
-        assert not decision.reason.nnz, rule.name
+@pytest.mark.parametrize(
+    "rule",
+    [mhpc.Threshold(), mhpc.ExpectedF(), mhpc.ExpectedF(over="each"), mhpc.MinProbability()],
+    ids=repr,
+)
+def test_if_no_answer_contains_a_label_no_set_does(rule: Rule) -> None:
+    scores = consolidation_of(np.full((3, len(GARDEN)), 1e-7), GARDEN)
+    assert not rule.decide(scores, labels_per_answer=0.0).reason.nnz
+
+
+def test_an_answer_ends_at_the_parent_of_children_that_are_not_probable_enough() -> None:
+    position = GARDEN.labels.positions
+    scores = np.zeros((2, len(GARDEN)))
+    for label, score in {"plant": 1.0, "flower": 0.9, "monarda": 0.45, "fuchsia": 0.4}.items():
+        scores[0, position[label]] = score
+    scores[1, position["animal"]], scores[1, position["bird"]] = 0.45, 0.3
+    # An instance's scores add up to 1.75 on average, so that they are probabilities already.
+    decision = mhpc.MinProbability().decide(
+        consolidation_of(scores, GARDEN), labels_per_answer=1.75
+    )
+    assert decision.parameters["power"] == pytest.approx(1, abs=1e-3)
+    assert decision.labels() == {"x0": ["plant", "flower"], "x1": []}
+
+
+def test_a_probability_means_the_same_on_any_scale_of_scores() -> None:
+    scores = np.random.default_rng(0).random((100, len(DAG)))
+    plain, flattened = (
+        mhpc.MinProbability(threshold=0.7).decide(
+            consolidation_of(scores**power, DAG), labels_per_answer=2
+        )
+        for power in (1.0, 0.25)
+    )
+    assert flattened.labels() == plain.labels()
+
+
+def test_odds_of_3_to_1_become_even_if_missing_a_label_costs_3_times_as_much() -> None:
+    scores = np.array([[0.8, 0.6, 0.3, 0.2, 0.1]])
+    decision = mhpc.MinProbability(threshold=0.75, depth_bias=np.log2(3)).decide(
+        consolidation_of(scores, DAG), labels_per_answer=2.0
+    )
+    assert decision.parameters["threshold"] == pytest.approx(0.5, abs=1e-3)

@@ -1,1 +1,1 @@
-"""Scores -> label sets."""
+"""Rules that turn scores into label sets."""

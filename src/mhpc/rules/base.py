@@ -1,4 +1,4 @@
-"""Rule, FittedThreshold, closing under ancestors, depth bias."""
+"""What all rules share: fitting, deciding block by block, ancestors, and the depth bias."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,122 +14,136 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, Sparse
 from mhpc.parameters import Parameters, registered
 
-MOST = 20.0
-"""A bias beyond this decides all by itself."""
+MAX_DEPTH_BIAS = 20.0
+"""With a larger bias the scores would no longer matter."""
 
-DepthBias: TypeAlias = Annotated[float, Field(ge=-MOST, le=MOST)]
-
-
-def cost_of_missing(bias: float) -> float:
-    """Return how many wrong labels a missed one weighs as much as: 1, doubled by each 1 of bias."""
-    return float(2.0**bias)
-
-
-def shift_threshold(level: float, bias: float) -> float:
-    """Return the level above which giving a label costs less than leaving it out.
-
-    A label of probability p is worth giving if p * cost >= (1 - p) * odds, with the odds of the
-    level at cost 1. Levels of 1 and more are of no probability, and are divided by the cost.
-    """
-    if bias == 0:
-        return level
-    cost = cost_of_missing(bias)
-    return level / (level + cost * (1 - level)) if level < 1 else level / cost
+DepthBias: TypeAlias = Annotated[float, Field(ge=-MAX_DEPTH_BIAS, le=MAX_DEPTH_BIAS)]
 
 
 class Rule(Parameters):
-    """From scores to label sets that hold, with a label, all its ancestors."""
+    """A way to turn scores into label sets that contain, with a label, all its ancestors."""
 
     name: ClassVar[str]
 
     depth_bias: DepthBias = 0.0
-    """How deep to answer: 0 as the rule says, each 1 more lets a missed label weigh twice as much
-    against a wrong one, each 1 less half as much."""
+    """How deep to answer. A missed label costs 2^depth_bias times as much as a wrong one: 0 is
+    neutral, 1 gives deeper labels, -1 stops earlier."""
 
     def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedRule:
-        """Find what depends on all instances.
+        """Determine what depends on all instances, such as a threshold.
 
         Parameters
         ----------
         consolidation : Consolidation
             The scores.
         labels_per_answer : float
-            Mean size of the sources' answers, ancestors included.
+            The mean number of labels in an answer, ancestors included.
         """
         raise NotImplementedError
 
     def decide(self, consolidation: Consolidation, *, labels_per_answer: float) -> Decision:
-        """Return the label sets; parameters as in `fit`."""
-        return apply_rule(
-            self.fit(consolidation, labels_per_answer=labels_per_answer), consolidation
-        )
+        """Fit the rule and return the label sets; parameters as in `fit`."""
+        fitted = self.fit(consolidation, labels_per_answer=labels_per_answer)
+        return apply_rule(fitted, consolidation)
 
 
-def apply_rule(settled: FittedRule, consolidation: Consolidation) -> Decision:
-    """Return the label sets by a rule that knows all it needs."""
-    parts = [
-        settled.decide(
-            consolidation.score[span], consolidation.specific[span], consolidation.taxonomy
-        )
-        for span in instance_blocks(consolidation)
+def apply_rule(rule: FittedRule, consolidation: Consolidation) -> Decision:
+    """Return the label sets of all instances, decided block by block."""
+    score, specific, taxonomy = consolidation.score, consolidation.specific, consolidation.taxonomy
+    blocks = [
+        rule.decide(score[rows], specific[rows], taxonomy)
+        for rows in instance_blocks(consolidation)
     ]
     return Decision(
-        taxonomy=consolidation.taxonomy,
+        taxonomy=taxonomy,
         instances=consolidation.instances,
-        reason=sparse.vstack(parts, format="csr"),
-        rule=settled.rule,
-        parameters=settled.parameters,
+        reason=sparse.vstack(blocks, format="csr"),
+        rule=rule.rule,
+        parameters=rule.parameters,
     )
-
-
-def at_or_above(score: Block, level: float) -> Sparse:
-    """Return ones where a label reaches the level by itself."""
-    if not isinstance(score, np.ndarray):
-        at = np.flatnonzero(score.data >= level)
-        ones = (np.ones(len(at), dtype=np.int16), score.indices[at])
-        return sparse.csr_array((*ones, np.searchsorted(at, score.indptr)), shape=score.shape)
-    row, label = np.nonzero(score >= level)
-    ends = np.searchsorted(row, np.arange(len(score) + 1))
-    return sparse.csr_array((np.ones(len(label), dtype=np.int16), label, ends), shape=score.shape)
-
-
-def close_under_ancestors(own: Sparse, taxonomy: Taxonomy) -> Sparse:
-    """Return labels with all their ancestors, as in `Decision.reason`; ones in, 1 and 2 out."""
-    implied = (own @ taxonomy.closure.astype(np.int16)).tocsr()
-    # 2 for all that is reached, less 1 where a label does so by itself.
-    implied.data = np.full(implied.nnz, 2, dtype=np.int8)
-    reason = (implied - own.astype(np.int8)).tocsr()
-    reason.sort_indices()
-    return reason
 
 
 @registered("threshold.fitted")
 @dataclass(frozen=True)
 class FittedThreshold:
-    """The level, and how it came about.
+    """A threshold for all instances and labels, and where it comes from.
 
     Attributes
     ----------
     threshold : float
-        The lowest score that is enough.
+        The lowest score of a label that is given.
     threshold_from : str
-        given, method (its own), matched (sets as large as answers), expected-f or sure.
+        "given" by the user, of the "method", "matched" to the size of the answers, "expected-f" or
+        "min-probability".
     rule : str
-        The rule that found it.
-    found : mapping
-        The rule's other parameters, computed ones included.
+        The name of the rule.
+    details : mapping
+        The other parameters of the rule, computed ones included.
     """
 
     threshold: float
     threshold_from: str
     rule: str
-    found: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The level, where it is from, and the rest."""
-        return {"threshold": self.threshold, "threshold_from": self.threshold_from, **self.found}
+        """The threshold, where it comes from, and the other parameters."""
+        return {"threshold": self.threshold, "threshold_from": self.threshold_from, **self.details}
 
     def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
-        """Return the labels that reach the level, and what they imply."""
+        """Return the labels that reach the threshold, with their ancestors."""
         return close_under_ancestors(at_or_above(score, self.threshold), taxonomy)
+
+
+def at_or_above(score: Block, threshold: float) -> Sparse:
+    """Return ones at the scores that reach a threshold, which is above 0."""
+    if isinstance(score, np.ndarray):
+        row, label = np.nonzero(score >= threshold)
+        indptr = np.searchsorted(row, np.arange(len(score) + 1))
+    else:
+        position = np.flatnonzero(score.data >= threshold)
+        label, indptr = score.indices[position], np.searchsorted(position, score.indptr)
+    ones = np.ones(len(label), dtype=np.int16)
+    return sparse.csr_array((ones, label, indptr), shape=score.shape)
+
+
+def close_under_ancestors(labels: Sparse, taxonomy: Taxonomy) -> Sparse:
+    """Add all ancestors to label sets.
+
+    Parameters
+    ----------
+    labels : csr_array, (n, K)
+        Ones at the labels of each set.
+    taxonomy : Taxonomy
+        K labels.
+
+    Returns
+    -------
+    csr_array of int8, (n, K)
+        As `Decision.reason`: 1 at the labels themselves, 2 at ancestors that they imply.
+    """
+    implied = (labels @ taxonomy.closure.astype(np.int16)).tocsr()
+    # 2 for all labels of the closed set, minus 1 for those that were there before.
+    implied.data = np.full(implied.nnz, 2, dtype=np.int8)
+    reason = (implied - labels.astype(np.int8)).tocsr()
+    reason.sort_indices()
+    return reason
+
+
+def cost_of_missing(depth_bias: float) -> float:
+    """Return the cost of a missed label relative to that of a wrong one, 2^depth_bias."""
+    return float(2.0**depth_bias)
+
+
+def shift_threshold(threshold: float, depth_bias: float) -> float:
+    """Return the threshold above which giving a label costs less than leaving it out.
+
+    A label of probability p is worth giving if ``p * cost >= (1 - p) * odds``, where the odds are
+    those of the threshold. A threshold of 1 or more is not a probability, and is divided by the
+    cost.
+    """
+    if depth_bias == 0:
+        return threshold
+    cost = cost_of_missing(depth_bias)
+    return threshold / (threshold + cost * (1 - threshold)) if threshold < 1 else threshold / cost

@@ -1,4 +1,4 @@
-"""OnePath, TopPaths."""
+"""OnePath and TopPaths: the most likely labels of each instance, none an ancestor of another."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,24 +11,80 @@ from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import canonical, cell_numbers, run_starts, values_at
+from mhpc.numerics.sparse import canonical, cell_numbers, row_indices, run_starts, values_at
 from mhpc.parameters import registered
 from mhpc.rules.base import Rule, close_under_ancestors
 
-_TABLE_CELLS = 1 << 22
-"""Pairs of labels up to which all are written down; beyond, they are looked up."""
+_MAX_TABLE_CELLS = 1 << 22
+"""Pairs of labels up to which their relation is kept in a table."""
+
+
+class OnePath(Rule):
+    """Choose the label with the highest `specific`, the earlier one in a tie, and its ancestors.
+
+    For instances with one true label. An instance without scores gets no label, nor does one
+    without a label that reaches the threshold. A label comes with all its ancestors, on a DAG by
+    every parent.
+
+    A depth bias b moves the end along its path to where ``specific * 2^(b * depth)`` is highest;
+    a larger one never gives a shallower label.
+    """
+
+    name: ClassVar[str] = "one-path"
+
+    threshold: Annotated[float, Field(gt=0)] | None = None
+    """The lowest score of a label that may end the path; none: any score above 0."""
+
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> "FittedPaths":
+        """Return the rule as it is: nothing depends on other instances."""
+        return FittedPaths(1, self.threshold, self.depth_bias, self.name)
+
+
+class TopPaths(Rule):
+    """Choose the `paths` labels with the highest `specific`, and their ancestors.
+
+    For a fixed number of suggestions per instance, none of which is an ancestor of another. In a
+    tie the earlier label comes first; there are fewer where fewer labels have a score that reaches
+    the threshold. A label comes with all its ancestors, on a DAG by every parent.
+
+    A depth bias b moves each end along its own path to where ``specific * 2^(b * depth)`` is
+    highest; a larger one never gives a shallower end.
+    """
+
+    name: ClassVar[str] = "top-paths"
+
+    paths: Annotated[int, Field(ge=1)] = 3
+    """The number of paths, at most."""
+
+    threshold: Annotated[float, Field(gt=0)] | None = None
+    """The lowest score of a label that may end a path; none: any score above 0."""
+
+    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> "FittedPaths":
+        """Return the rule as it is: nothing depends on other instances."""
+        return FittedPaths(self.paths, self.threshold, self.depth_bias, self.name)
 
 
 @registered("one-path.fitted")
 @dataclass(frozen=True)
 class FittedPaths:
-    """So many best paths of each instance.
+    """The best paths of each instance.
 
-    The label of highest `specific`, the earlier one in a tie, ends the first path; of the labels
-    neither above nor below it the best ends the second, and so on. Then each end moves along its
-    own path, up or down among labels that were not on an earlier one, to where
-    ``specific * 2 ** (depth_bias * depth)`` is highest. So the bias says how deep to answer, never
-    which way to go: a larger one never gives a shallower end.
+    The label with the highest `specific`, the earlier one in a tie, ends the first path; the best
+    of the labels that are neither its ancestors nor its descendants ends the second, and so on.
+    Then each end moves along its own path, up or down among labels that are not on an earlier one,
+    to where ``specific * 2^(depth_bias * depth)`` is highest. The bias decides how deep to answer,
+    never which way to go.
+
+    Attributes
+    ----------
+    paths : int
+        The number of paths, at most.
+    threshold : float or None
+        The lowest score of a label that may end a path.
+    depth_bias : float
+        As in `Rule`.
+    rule : str
+        The name of the rule.
     """
 
     paths: int
@@ -38,159 +94,121 @@ class FittedPaths:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How many, the least score and the bias."""
-        # A key called threshold would read as the threshold of the whole decision.
+        """The number of paths, the lowest score and the bias."""
+        # A key called threshold would be taken for a threshold of the whole decision.
         return {"paths": self.paths, "min_score": self.threshold, "depth_bias": self.depth_bias}
 
     def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
-        """Return the ends, and what they imply."""
-        one = self.paths == 1 and self.depth_bias == 0
-        if one and self.threshold is None and isinstance(specific, np.ndarray):
-            row, label = _highest(specific)
+        """Return the ends of the paths, with their ancestors."""
+        only_best = self.paths == 1 and self.depth_bias == 0
+        if only_best and self.threshold is None and isinstance(specific, np.ndarray):
+            row, label = _best_label(specific)
         else:
-            found = _Candidates.of(score, specific, taxonomy, self.threshold)
-            row, label = found.best(found.value) if one else self._ends(found, taxonomy)
+            cells = _possible_ends(score, specific, taxonomy, self.threshold)
+            row, label = cells.best(cells.value) if only_best else self._find_ends(cells, taxonomy)
         ones = np.ones(len(row), dtype=np.int16)
-        return close_under_ancestors(
-            sparse.csr_array((ones, (row, label)), shape=specific.shape), taxonomy
-        )
+        ends = sparse.csr_array((ones, (row, label)), shape=specific.shape)
+        return close_under_ancestors(ends, taxonomy)
 
-    def _ends(self, found: "_Candidates", taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
-        kin, left, ends = _Kin(taxonomy), found, []
+    def _find_ends(self, cells: "_Cells", taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
+        """Return rows and labels of the ends of all paths."""
+        relation = _AncestorRelation(taxonomy)
+        rows, labels = [cells.row[:0]], [cells.label[:0]]
         for _ in range(self.paths):
-            row, label = left.best(left.value)
+            row, label = cells.best(cells.value)
             if not len(row):
                 break
-            near = left.related(kin, row, label)
-            path, left = left.only(near), left.only(~near)
-            ends.append(
-                path.best(np.log2(path.value) + self.depth_bias * taxonomy.depth[path.label])
+            is_on_path = cells.are_related(relation, row, label)
+            path, cells = cells.select(is_on_path), cells.select(~is_on_path)
+            row, label = path.best(
+                np.log2(path.value) + self.depth_bias * taxonomy.depth[path.label]
             )
-        pairs = [np.concatenate(part) for part in zip(*ends, strict=True)] if ends else []
-        return (pairs[0], pairs[1]) if pairs else (found.row[:0], found.label[:0])
+            rows.append(row)
+            labels.append(label)
+        return np.concatenate(rows), np.concatenate(labels)
 
 
-def _highest(specific: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the rows with anything above 0, and their best label, the earlier in a tie."""
+def _best_label(specific: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the rows with a score above 0, and their best label, the earlier one in a tie."""
     best = specific.argmax(axis=1)
-    known = np.flatnonzero(specific[np.arange(len(best)), best] > 0)
-    return known, best[known]
+    row = np.flatnonzero(specific[np.arange(len(best)), best] > 0)
+    return row, best[row]
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidates:
-    """Labels that may end a path, in order of row and label: an entry a cell."""
+class _Cells:
+    """Some cells of a matrix, in order of row and label: three arrays, one entry per cell."""
 
     row: IntArray
     label: IntArray
     value: FloatArray
 
-    @classmethod
-    def of(
-        cls, score: Block, specific: Block, taxonomy: Taxonomy, level: float | None
-    ) -> "_Candidates":
-        if not isinstance(specific, np.ndarray):
-            entries = canonical(specific)
-            row = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
-            label, value = entries.indices.astype(np.int64), entries.data
-        else:
-            row, label = np.nonzero(specific > 0)
-            value = specific[row, label]
-        kept = value > 0
-        if level is not None:
-            kept &= values_at(propagate_up(score, taxonomy), row, label) >= level
-        return cls(row, label, value).only(kept)
+    def select(self, cells: BoolArray) -> "_Cells":
+        return _Cells(self.row[cells], self.label[cells], self.value[cells])
 
-    def only(self, kept: BoolArray) -> "_Candidates":
-        return _Candidates(self.row[kept], self.label[kept], self.value[kept])
+    def best(self, value: FloatArray) -> tuple[IntArray, IntArray]:
+        """Return the rows that have cells, and the label of highest value in each.
 
-    def best(self, weight: FloatArray) -> tuple[IntArray, IntArray]:
-        """Return the rows that have any, and the label of highest weight, the earlier in a tie."""
+        In a tie this is the earlier label.
+        """
         if not len(self.row):
             return self.row, self.label
         starts = np.flatnonzero(run_starts(self.row))
-        highest = np.maximum.reduceat(weight, starts)
         sizes = np.diff(np.append(starts, len(self.row)))
-        at = np.flatnonzero(weight == np.repeat(highest, sizes))
-        first = at[run_starts(self.row[at])]
+        highest = np.repeat(np.maximum.reduceat(value, starts), sizes)
+        is_highest = np.flatnonzero(value == highest)
+        first = is_highest[run_starts(self.row[is_highest])]
         return self.row[first], self.label[first]
 
-    def related(self, kin: "_Kin", row: IntArray, label: IntArray) -> BoolArray:
-        """Mark what is the label of its row, above or below it."""
-        mine = np.full(int(self.row[-1]) + 1 if len(self.row) else 0, -1)
-        mine[row[row < len(mine)]] = label[row < len(mine)]
-        other = mine[self.row]
-        found = np.zeros(len(other), dtype=bool)
-        some = np.flatnonzero(other >= 0)
-        found[some] = kin(self.label[some], other[some])
-        return found
+    def are_related(
+        self, relation: "_AncestorRelation", row: IntArray, label: IntArray
+    ) -> BoolArray:
+        """Mark cells whose label is the one given for their row, or an ancestor or descendant."""
+        n_rows = int(self.row[-1]) + 1 if len(self.row) else 0
+        label_of_row = np.full(n_rows, -1)
+        label_of_row[row[row < n_rows]] = label[row < n_rows]
+        reference = label_of_row[self.row]
+        related = np.zeros(len(self.row), dtype=bool)
+        compared = np.flatnonzero(reference >= 0)
+        related[compared] = relation.holds(self.label[compared], reference[compared])
+        return related
 
 
-class _Kin:
-    """Tells which of two labels are the same, or one above the other."""
+def _possible_ends(
+    score: Block, specific: Block, taxonomy: Taxonomy, threshold: float | None
+) -> _Cells:
+    """Return the labels with `specific` above 0 whose score reaches the threshold."""
+    if isinstance(specific, np.ndarray):
+        row, label = np.nonzero(specific > 0)
+        value = specific[row, label]
+    else:
+        stored = canonical(specific)
+        row, label, value = row_indices(stored), stored.indices.astype(np.int64), stored.data
+    is_possible = value > 0
+    if threshold is not None:
+        is_possible &= values_at(propagate_up(score, taxonomy), row, label) >= threshold
+    return _Cells(row, label, value).select(is_possible)
 
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        closure, K = taxonomy.closure, len(taxonomy)
-        self._labels = K
-        self._cells = cell_numbers(closure)
+
+class _AncestorRelation:
+    """Which pairs of labels are equal, or one an ancestor of the other."""
+
+    def __init__(self, taxonomy: Taxonomy, *, max_table_cells: int = _MAX_TABLE_CELLS) -> None:
+        self._n_labels = len(taxonomy)
+        self._pairs = cell_numbers(taxonomy.closure)
         self._table: BoolArray | None = None
-        if K * K <= _TABLE_CELLS:
-            self._table = np.zeros((K, K), dtype=bool)
-            self._table.flat[self._cells] = True
+        if self._n_labels**2 <= max_table_cells:
+            self._table = np.zeros((self._n_labels, self._n_labels), dtype=bool)
+            self._table.flat[self._pairs] = True
             self._table |= self._table.T
 
-    def __call__(self, one: IntArray, other: IntArray) -> BoolArray:
+    def holds(self, first: IntArray, second: IntArray) -> BoolArray:
+        """Tell for each pair of labels whether they are related."""
         if self._table is not None:
-            return np.asarray(self._table[one, other])
-        return self._below(one, other) | self._below(other, one)
+            return np.asarray(self._table[first, second])
+        return self._is_ancestor(first, second) | self._is_ancestor(second, first)
 
-    def _below(self, lower: IntArray, upper: IntArray) -> BoolArray:
-        cell = lower * np.int64(self._labels) + upper
-        place = np.minimum(np.searchsorted(self._cells, cell), len(self._cells) - 1)
-        return np.asarray(self._cells[place] == cell)
-
-
-class OnePath(Rule):
-    """Take the label whose `specific` is highest, the earlier one in a tie, and its ancestors.
-
-    For instances that have one true label. An instance of which nothing is known has none, nor
-    has one of which no label reaches the least score. Exact, on a DAG too: a label comes with all
-    its ancestors, by every parent. Costs a look at every score.
-
-    A depth bias b moves the end along its path to where ``specific * 2^(b * depth)`` is highest;
-    a larger one never gives a shallower label.
-    """
-
-    name: ClassVar[str] = "one-path"
-
-    threshold: Annotated[float, Field(gt=0)] | None = None
-    """The least score of a label that may end the path; none: any above 0."""
-
-    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedPaths:
-        """Nothing depends on other instances."""
-        return FittedPaths(1, self.threshold, self.depth_bias, self.name)
-
-
-class TopPaths(Rule):
-    """Take the `paths` labels of highest `specific`, none above another, and their ancestors.
-
-    For a fixed number of answers an instance, as suggestions to choose from. Best first, the
-    earlier label in a tie; fewer where fewer labels are above 0 or reach the least score, none
-    where none does. On a DAG a label comes with all its ancestors, by every parent. Costs a look
-    at every score a path.
-
-    A depth bias b moves each end along its own path to where ``specific * 2^(b * depth)`` is
-    highest; a larger one never gives a shallower end.
-    """
-
-    name: ClassVar[str] = "top-paths"
-
-    paths: Annotated[int, Field(ge=1)] = 3
-    """How many."""
-
-    threshold: Annotated[float, Field(gt=0)] | None = None
-    """The least score of a label that may end a path; none: any above 0."""
-
-    def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedPaths:
-        """Nothing depends on other instances."""
-        return FittedPaths(self.paths, self.threshold, self.depth_bias, self.name)
+    def _is_ancestor(self, label: IntArray, ancestor: IntArray) -> BoolArray:
+        pair = label * np.int64(self._n_labels) + ancestor
+        position = np.minimum(np.searchsorted(self._pairs, pair), len(self._pairs) - 1)
+        return np.asarray(self._pairs[position] == pair)

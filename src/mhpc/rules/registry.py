@@ -1,4 +1,4 @@
-"""The rules by name. A rule's module is imported when it is asked for, not before."""
+"""The rules by name. The module of a rule is imported when the rule is first used."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "top-paths": "mhpc.rules.paths:TopPaths",
     }
 )
-"""Name and home of every rule, in the order in which they are shown."""
+"""Where every rule is defined, in the order in which rules are listed."""
 
 
 def rule_class(name: str) -> "type[Rule]":
@@ -27,6 +27,6 @@ def rule_class(name: str) -> "type[Rule]":
 
 
 def make_rule(name: str, **parameters: Any) -> "Rule":
-    """Return a rule by name, with those of the parameters set that are not None."""
-    given = {key: value for key, value in parameters.items() if value is not None}
-    return rule_class(name)(**given)
+    """Return a rule by name, with those parameters that are not None."""
+    options = {key: value for key, value in parameters.items() if value is not None}
+    return rule_class(name)(**options)

@@ -1,4 +1,4 @@
-"""Threshold and Sure."""
+"""Threshold and MinProbability: all labels whose score, or whose probability, is high enough."""
 
 from typing import Annotated, ClassVar
 
@@ -9,88 +9,104 @@ from scipy import sparse
 from mhpc.data.decision import RULE_SAMPLE
 from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation, instance_blocks
+from mhpc.numerics.arrays import FloatArray
 from mhpc.rules.base import FittedThreshold, Rule, cost_of_missing, shift_threshold
-from mhpc.rules.expected_f import count, scale_for
+from mhpc.rules.probability import count_scores, fit_scale
 
 _ROUNDING = 1e-9
-"""Scores that differ by less, relatively, differ by how they were computed alone."""
+"""Scores whose relative difference is smaller differ by rounding only."""
 
 
 class Threshold(Rule):
-    """Take every label whose score, or that of a label below it, reaches the level.
+    """Choose every label whose score, or that of a descendant, reaches the threshold.
 
-    The raw numbers of the paper's methods have no common scale, so without a level one is
-    found: the level at which the sets are, on average, as large as the sources' answers with
-    their ancestors. It needs no truth and changes no ranking.
+    The raw scores of the paper's methods have no common scale. Without a threshold of its own or
+    of the method, the rule uses the one at which label sets are, on average, as large as the
+    sources' answers with their ancestors. That needs no truth and changes no ranking.
 
-    A depth bias b divides the odds of the level by 2^b, or makes matched sets 2^b times as large;
-    a larger one never loses a label. An instance of which no label reaches the level has none. If
-    all sources said "none of these" of everything and the method has no level, none has any.
+    A depth bias b divides the odds of the threshold by 2^b, or makes matched sets 2^b times as
+    large; a larger one never removes a label. An instance gets no label if none reaches the
+    threshold. If all answers are "none of these" and the method has no threshold, no instance gets
+    any.
     """
 
     name: ClassVar[str] = "threshold"
 
     threshold: Annotated[float, Field(gt=0)] | None = None
-    """The lowest score that is enough; none: the method's own level, or else as many labels as
-    sources give."""
+    """The lowest score of a label that is given; none: the method's own threshold or, if it has
+    none, the one at which sets are as large as answers."""
 
     def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedThreshold:
-        """Find the level."""
-        level = self.threshold or consolidation.threshold
-        origin = "given" if self.threshold else "method" if level else "matched"
-        if level is None:
+        """Determine the threshold."""
+        details = {"depth_bias": self.depth_bias}
+        threshold = self.threshold or consolidation.threshold
+        if threshold is None:
             wanted = labels_per_answer * cost_of_missing(self.depth_bias)
-            level = _level_for(consolidation, wanted=wanted)
-        else:
-            level = shift_threshold(level, self.depth_bias)
-        return FittedThreshold(level, origin, self.name, {"depth_bias": self.depth_bias})
+            matched = match_threshold(consolidation, labels_per_instance=wanted)
+            return FittedThreshold(matched, "matched", self.name, details)
+        origin = "given" if self.threshold else "method"
+        return FittedThreshold(
+            shift_threshold(threshold, self.depth_bias), origin, self.name, details
+        )
 
 
-def _level_for(consolidation: Consolidation, *, wanted: float) -> float:
-    """Return the level that leaves the wanted number of labels an instance, ties included."""
-    if not wanted:
+def match_threshold(
+    consolidation: Consolidation, *, labels_per_instance: float, sample: int = RULE_SAMPLE
+) -> float:
+    """Return the threshold that gives so many labels per instance on average, ties included.
+
+    Parameters
+    ----------
+    consolidation : Consolidation
+        The scores.
+    labels_per_instance : float
+        The wanted mean number of labels, ancestors included.
+    sample : int
+        About how many instances to look at.
+    """
+    if not labels_per_instance:
         return 1.0
-    top, seen = np.zeros(0), 0
-    for span in instance_blocks(consolidation, sample=RULE_SAMPLE):
-        best = propagate_up(consolidation.score[span], consolidation.taxonomy)
-        values = np.asarray(best.data if sparse.issparse(best) else best)
-        seen += span.stop - span.start
-        # Only the highest can decide the level, so that is all that is kept of a block; what is
-        # not among them now will not be when more are seen.
-        top = np.concatenate([top, values[values > 0]])
-        total = max(1, round(wanted * len(consolidation.instances)))
-        if len(top) > total:
-            top = np.partition(top, len(top) - total)[len(top) - total :]
-    total = max(1, round(wanted * seen))
-    if len(top) > total:
-        top = np.partition(top, len(top) - total)[len(top) - total :]
-    return float(top.min()) * (1 - _ROUNDING) if len(top) else 1.0
+    highest, n_instances = np.zeros(0), 0
+    at_most = max(1, round(labels_per_instance * len(consolidation.instances)))
+    for rows in instance_blocks(consolidation, sample=sample):
+        scores = propagate_up(consolidation.score[rows], consolidation.taxonomy)
+        values = np.asarray(scores.data if sparse.issparse(scores) else scores)
+        n_instances += rows.stop - rows.start
+        # Only the highest scores can be the threshold, so lower ones need not be kept.
+        highest = _largest(np.concatenate([highest, values[values > 0]]), at_most)
+    highest = _largest(highest, max(1, round(labels_per_instance * n_instances)))
+    return float(highest.min()) * (1 - _ROUNDING) if len(highest) else 1.0
+
+
+def _largest(values: FloatArray, n: int) -> FloatArray:
+    """Return the n largest values, in any order; all if there are not as many."""
+    return values if len(values) <= n else np.partition(values, len(values) - n)[-n:]
 
 
 class MinProbability(Rule):
-    """Go down from the roots to every child whose probability reaches the level, and stop above.
+    """Go down from the roots to every child that is probable enough.
 
-    Where no child of a label reaches the level, its answer ends there; where no root does, it is
-    none. Probabilities are scores on a scale on which as many labels are expected as sources give
-    (`mhpc.rules.expected_f`), so that a level means the same for every method; that is what
-    `threshold` does not do. They never rise from parent to child: what reaches the level has
-    all its parents there, on a DAG too, and going down is a comparison a score, exact.
+    An answer ends at the label none of whose children reaches the threshold; it is empty if no
+    root does. Probabilities are scores on a scale on which as many labels are expected as sources
+    give (`mhpc.rules.probability`), so that, other than in `Threshold`, a threshold means the same
+    for every method. They never increase from parent to child: the parents of a label that reaches
+    the threshold do so too, on a DAG as well, so that one comparison per score is exact.
 
-    A depth bias b divides the odds of the level by 2^b; a larger one never loses a label.
+    A depth bias b divides the odds of the threshold by 2^b; a larger one never removes a label.
     """
 
     name: ClassVar[str] = "min-probability"
 
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """How probable a label must be."""
+    """The lowest probability of a label that is given."""
 
     def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedThreshold:
-        """Find the score that means the level."""
-        scale = scale_for(count(consolidation), wanted=labels_per_answer)
-        level = scale.score_at(shift_threshold(self.threshold, self.depth_bias))
-        found = {
+        """Determine the score that has this probability."""
+        scale = fit_scale(count_scores(consolidation), labels_per_instance=labels_per_answer)
+        threshold = scale.inverse(shift_threshold(self.threshold, self.depth_bias))
+        details = {
             "min_probability": self.threshold,
             "depth_bias": self.depth_bias,
             "power": scale.power,
         }
-        return FittedThreshold(level, "min-probability", self.name, found)
+        return FittedThreshold(threshold, "min-probability", self.name, details)
