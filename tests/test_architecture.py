@@ -23,6 +23,7 @@ LAYERS = (
     STAGES,
     ("selection", "datasets", "settings"),
     ("explanation", "model"),
+    ("steps",),
     ("engines", "result", "report"),
     ("api",),
     ("run",),

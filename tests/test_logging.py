@@ -27,7 +27,7 @@ def test_the_method_and_what_came_of_it_are_logged(caplog: pytest.LogCaptureFixt
 def test_why_something_was_chosen_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mhpc"):
         mhpc.consolidate(votes(), TREE)
-    assert any(record.getMessage().startswith("chosen: ") for record in caplog.records)
+    assert any(record.getMessage().startswith("selected: ") for record in caplog.records)
 
 
 def test_unless_asked_a_library_is_silent() -> None:

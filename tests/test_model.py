@@ -2,7 +2,6 @@
 
 import random
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -76,7 +75,7 @@ def test_what_goes_wrong_while_a_model_is_used_is_damage() -> None:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs of several methods on part of the bundled example, and the votes they read."""
     folder = tmp_path_factory.mktemp("runs")
     lines = (GARDEN / "votes.csv").read_text().splitlines()
@@ -86,7 +85,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
             votes=str(folder / "votes.csv"), taxonomy=str(GARDEN / "taxonomy.csv"), method=method
         )
         run(options, output=folder / method)
-    yield {method: folder / method for method in METHODS}
+    return {method: folder / method for method in METHODS}
 
 
 @settings(

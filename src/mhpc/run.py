@@ -6,27 +6,24 @@ import json
 import logging
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mhpc.api import log_consolidation, rule_for, scorecards
+from mhpc.api import evaluate_views
 from mhpc.data.decision import FittedRule
 from mhpc.data.disagreement import ConfusedPair, Disagreement, Disagreements, LabelDispute
-from mhpc.data.panel import Panel, labels_per_answer
+from mhpc.data.panel import Panel
 from mhpc.data.profiles import Proportion, SourceProfile, Weakness
 from mhpc.data.scores import Consolidation
 from mhpc.data.selection import CandidateScore, GoldCalibration, Selection
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Unknown
-from mhpc.encoding.gold import align_sources
-from mhpc.encoding.panel import encode
-from mhpc.engines.base import EncodedVotes, open_engine
-from mhpc.engines.local import add_gold
+from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
 from mhpc.explanation.queries import effective_scope, find_disagreements
 from mhpc.explanation.sources import profile_sources
@@ -41,6 +38,7 @@ from mhpc.report.page_data import page_data_of
 from mhpc.report.summary import run_document, summarize, versions
 from mhpc.result import Result
 from mhpc.settings import RunSettings
+from mhpc.steps import encode_votes, log_scores, make_default_rule
 from mhpc.system.checkpoints import CheckpointStore, checkpoint_folder, checkpoint_run
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
@@ -170,13 +168,12 @@ def _panel(settings: Mapping[str, Any], votes: str, taxonomy: Taxonomy) -> Panel
             votes, columns=settings["columns"], scope=settings["scope"],
             format=settings.get("format"),
         )  # fmt: skip
-        panel = encode(found, taxonomy, unknown=unknown)
         gold = read_truth(settings["gold"]) if settings["gold"] else None
-        panel = add_gold(panel, gold, unknown=unknown)
-    if settings["apply"]:
-        earlier = read_model(Path(settings["apply"]))
-        panel = align_sources(panel, earlier.sources, earlier.scope)
-    return panel
+        earlier = read_model(Path(settings["apply"])) if settings["apply"] else None
+        return encode_votes(
+            found, taxonomy, unknown=unknown, gold=gold,
+            known_sources=(earlier.sources, earlier.scope) if earlier else None,
+        )  # fmt: skip
 
 
 def _learnt(folder: Path) -> Any:
@@ -282,6 +279,7 @@ def run(
     force: bool = False,
     resume: bool = False,
     progress: Progress = silent,
+    open_engine: Callable[..., AbstractContextManager[Engine]] = open_engine,
 ) -> RunSummary:
     """Do the main job, from files to a folder that appears whole or not at all.
 
@@ -297,7 +295,8 @@ def run(
         checkpoint_run(stages),
     ):
         with model_errors(Path(settings.apply)) if settings.apply else nullcontext():
-            return _run(settings, inputs, stages, output, force, resume, progress)
+            engine = open_engine(settings.engine, memory=parse_size(settings.memory))
+            return _run(settings, inputs, stages, output, force, resume, progress, engine)
 
 
 def _run(
@@ -308,14 +307,11 @@ def _run(
     force: bool,
     resume: bool,
     progress: Progress,
+    opening: AbstractContextManager[Engine],
 ) -> RunSummary:
     seconds: dict[str, float] = {}
     earlier = read_model(Path(settings.apply)) if settings.apply else None
-    memory = parse_size(settings.memory)
-    with (
-        atomic_folder(output, force=force) as folder,
-        open_engine(settings.engine, memory=memory) as engine,
-    ):
+    with atomic_folder(output, force=force) as folder, opening as engine:
         stages.begin(resume=resume)
         if settings.truth and not engine.is_local:
             raise ParameterError(
@@ -340,14 +336,14 @@ def _run(
         with _stage("consolidating", seconds, progress):
             if earlier is None:
                 method = make_method(settings.method, settings.parameters, seed=settings.seed)
-                held = held.for_method(method, folder)
+                held = held.place_for(method, folder)
                 found = held.fit_and_score(method, progress=progress)
                 model = _model(held, found, _settled(settings, held, found))
             else:
                 found, model = held.apply(earlier, progress=progress), earlier
-        log_consolidation(found)
+        log_scores(found)
         with _stage("evaluating", seconds, progress):
-            cards = scorecards(found, model.rule, truth, settings.unknown) if truth else ()
+            cards = evaluate_views(found, model.rule, truth, settings.unknown) if truth else ()
         with _stage("writing", seconds, progress):
             write_taxonomy(folder / "taxonomy.csv", held.template.taxonomy)
             if model.fitted is not None:
@@ -385,12 +381,12 @@ def _key(settings: RunSettings, inputs: InputFiles) -> dict[str, Any] | None:
 
 
 def _settled(settings: RunSettings, held: EncodedVotes, found: Consolidation) -> FittedRule:
-    rule = rule_for(
+    rule = make_default_rule(
         found,
         settings.rule or ("threshold" if settings.threshold else None),
         depth_bias=settings.depth_bias, threshold=settings.threshold, paths=settings.paths,
     )  # fmt: skip
-    return rule.fit(held.rule_sample(found), labels_per_answer=labels_per_answer(held.partitions))
+    return held.fit_rule(rule, found)
 
 
 def _model(held: EncodedVotes, found: Consolidation, settled: FittedRule) -> Model:

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 import mhpc.datasets
 from mhpc.data.panel import SinglePartition
 from mhpc.engines import dask_cluster as dask_cluster
+from mhpc.engines.base import open_engine
 from mhpc.engines.dask import DaskEngine
 from mhpc.engines.dask_cluster import connect
 from mhpc.errors import ParameterError, WorkerError
@@ -44,10 +46,21 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def consolidated(
-    data: Path, out: Path, engine: str, *, progress: Progress = silent, **settings: Any
+    data: Path,
+    out: Path,
+    engine: str,
+    *,
+    progress: Progress = silent,
+    limits: Mapping[str, Any] = {},
+    **settings: Any,
 ) -> Path:
-    given = {"votes": str(data / "votes.csv"), "taxonomy": str(data / "taxonomy.csv"), **settings}
-    run(RunSettings(engine=engine, **given), output=out, progress=progress)
+    files = {"votes": str(data / "votes.csv"), "taxonomy": str(data / "taxonomy.csv")}
+    run(
+        RunSettings(**{"engine": engine, **files, **settings}),
+        output=out,
+        progress=progress,
+        open_engine=partial(open_engine, **limits),
+    )
     return out
 
 
@@ -138,13 +151,12 @@ def test_both_engines_give_the_same_on_votes_in_no_order(
     assert_same(here, there)
 
 
-def test_a_level_is_matched_on_the_same_sample(
-    cluster: Processes, made_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rules_are_fitted_to_the_same_sample(
+    cluster: Processes, made_up: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mhpc.engines.local.LOOKED_AT", 500)
-    monkeypatch.setattr("mhpc.engines.dask.LOOKED_AT", 500)
-    here = consolidated(made_up, tmp_path / "here", "local", method="cross-source")
-    there = consolidated(made_up, tmp_path / "there", cluster.engine, method="cross-source")
+    options: dict[str, Any] = {"method": "cross-source", "limits": {"rule_sample": 500}}
+    here = consolidated(made_up, tmp_path / "here", "local", **options)
+    there = consolidated(made_up, tmp_path / "there", cluster.engine, **options)
     assert_same(here, there)
 
 
@@ -221,9 +233,8 @@ def test_a_worker_that_is_killed_costs_time_and_no_result(
 
 @pytest.mark.parametrize("scheduler", [False, True], ids=["all workers", "the scheduler"])
 def test_a_cluster_that_is_gone_is_told_of_and_leaves_nothing(
-    scheduler: bool, made_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scheduler: bool, made_up: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 2.0)
     out = tmp_path / "out"
     out.mkdir()
     with processes(tmp_path) as started:
@@ -236,16 +247,20 @@ def test_a_cluster_that_is_gone_is_told_of_and_leaves_nothing(
                         os.kill(pid, signal.SIGKILL)
 
         with pytest.raises(WorkerError, match="is gone" if scheduler else "no worker is left"):
-            consolidated(made_up, out / "OUT", started.engine, method="cross-source", progress=kill)
+            consolidated(
+                made_up, out / "OUT", started.engine, method="cross-source", progress=kill,
+                limits={"patience": 2.0},
+            )  # fmt: skip
     assert list(out.iterdir()) == []
 
 
 def test_an_address_where_nobody_answers_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "_CONNECT", 0.5)
     with pytest.raises(WorkerError, match="no Dask scheduler answers at tcp://127.0.0.1:1 "):
-        consolidated(GARDEN, tmp_path / "OUT", "dask=tcp://127.0.0.1:1", method="wa")
+        consolidated(
+            GARDEN, tmp_path / "OUT", "dask=tcp://127.0.0.1:1", method="wa", limits={"timeout": 0.5}
+        )
 
 
 class SlowToEnd:

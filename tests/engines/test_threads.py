@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from mhpc.data.panel import SinglePartition
 from mhpc.run import run
 from mhpc.settings import RunSettings
-from mhpc.system import parallel as parallel_map
+from mhpc.system.parallel import limit_threads
 from tests.fixtures.clusters import write_votes
 
 FILES = ("labels.csv", "scores.parquet", "sources.csv", "model.npz")
@@ -37,8 +37,7 @@ def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
         "mhpc.methods.base.SinglePartition", partial(SinglePartition, max_instances=100)
     )
     for count in (1, 2):
-        monkeypatch.setattr(parallel_map, "cores", lambda count=count: count)
-        with threadpool_limits(count, user_api="blas"):
+        with limit_threads(count), threadpool_limits(count, user_api="blas"):
             run(settings, output=tmp_path / str(count))
         found.append({name: (tmp_path / str(count) / name).read_bytes() for name in FILES})
     assert found[0] == found[1]

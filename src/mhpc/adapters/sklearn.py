@@ -9,21 +9,19 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from mhpc.api import consolidate, rule_for
+from mhpc.api import consolidate
 from mhpc.data.scores import Consolidation, scored_cells
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Votes
-from mhpc.encoding.gold import align_sources
-from mhpc.encoding.panel import encode
-from mhpc.engines.local import rule_sample
 from mhpc.errors import ParameterError
-from mhpc.methods.base import Method, predict_scores
+from mhpc.methods.base import Method
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import Sparse
 from mhpc.numerics.sparse import csr_from_sorted
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
 from mhpc.rules.base import Rule, apply_rule
+from mhpc.steps import encode_votes, fit_rule, score
 
 
 def taxonomy_from(given: Any, votes: Votes) -> Taxonomy:
@@ -108,32 +106,30 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Sparse:
         """Return the label sets of any instances by what was learnt, as `fit_predict` does."""
-        found, panel = self._concluded(X), self.result_.panel
-        learnt = self.result_.consolidation
-        rule = self.rule or rule_for(learnt)
-        settled = rule.fit(rule_sample(learnt, panel), labels_per_answer=panel.labels_per_answer)
-        return _in_order(_ones(apply_rule(settled, found).reason), found)
+        scores = self._score(X)
+        rule = fit_rule(self.rule, self.result_.consolidation, self.result_.panel)
+        return _in_order(_ones(apply_rule(rule, scores).reason), scores)
 
     def predict_proba(self, X: Any) -> Sparse:
         """Return the scores of any instances by what was learnt, (n, K); several may be true."""
-        found = self._concluded(X)
-        return _in_order(sparse_scores(found), found)
+        scores = self._score(X)
+        return _in_order(sparse_scores(scores), scores)
 
-    def _concluded(self, X: Any) -> Consolidation:
+    def _score(self, X: Any) -> Consolidation:
         check_is_fitted(self)
         votes, rows = self._votes(X, reset=False)
-        learnt = self.result_.consolidation
-        fitted = learnt.fitted() if learnt.fitted else None
+        before = self.result_.consolidation
+        fitted = before.fitted() if before.fitted else None
         if fitted is None:
             raise ParameterError(
-                f"what {learnt.method} found needs all instances at once and cannot predict "
-                "others; use fit_predict, or another method"
+                f"{before.method} scores all instances at once and cannot predict others; "
+                "use fit_predict, or another method"
             )
-        panel = encode(votes, learnt.taxonomy, unknown=self.unknown, instances=rows)
-        known = self.result_.panel
-        panel = align_sources(panel, known.sources, known.scope)
-        method = make_method(learnt.method, learnt.parameters)
-        return predict_scores(method, fitted, panel)
+        panel = encode_votes(
+            votes, before.taxonomy, unknown=self.unknown, instances=rows,
+            known_sources=(self.result_.panel.sources, self.result_.panel.scope),
+        )  # fmt: skip
+        return score(make_method(before.method, before.parameters), fitted, panel)
 
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

@@ -1,11 +1,11 @@
-"""What an engine is: where votes are kept, and where they are worked on."""
+"""What an engine does: hold the votes of a run, in this process or on workers, and work on them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from mhpc.data.decision import FittedRule
+from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
@@ -13,58 +13,46 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
 from mhpc.methods.base import BaseMethod
 from mhpc.numerics.arrays import Sparse
+from mhpc.rules.base import Rule
 from mhpc.system.display import Progress
 
 
-class EncodedVotes(Protocol):
-    """Encoded votes, wherever they are."""
+@contextmanager
+def open_engine(
+    name: str, *, memory: int | None, rule_sample: int = RULE_SAMPLE, **limits: float
+) -> Iterator["Engine"]:
+    """Open an engine.
 
-    @property
-    def partitions(self) -> PanelPartitions:
-        """What methods learn from."""
+    Parameters
+    ----------
+    name : str
+        ``local``, ``dask``, or ``dask=ADDRESS`` of a running scheduler.
+    memory : int or None
+        Bytes that work may take; None: half of what is free.
+    rule_sample : int
+        How many instances rules are fitted to at most.
+    **limits
+        How long to wait for a Dask cluster, as `mhpc.engines.dask_cluster.connect` takes it.
+    """
+    kind, _, address = name.partition("=")
+    if kind == "local":
+        from mhpc.engines.local import LocalEngine
 
-    @property
-    def template(self) -> Panel:
-        """A panel with the labels, sources, scope and kind of gold that all parts have."""
+        yield LocalEngine(rule_sample)
+        return
+    from mhpc.engines.dask import DaskEngine
+    from mhpc.engines.dask_cluster import connect
 
-    def for_method(self, method: BaseMethod, folder: Path) -> "EncodedVotes":
-        """Return the votes where the method can work: here, if it needs all of them at once.
-
-        What reading kept in the folder is removed where it is no longer needed.
-        """
-
-    def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
-        """Let a method learn, and return what it concludes, of a sample at least."""
-
-    def apply(self, model: Model, *, progress: Progress) -> Consolidation:
-        """Return what an earlier run concludes, of a sample at least."""
-
-    def rule_sample(self, found: Consolidation) -> Consolidation:
-        """Return what rules look at, the same instances on every engine."""
-
-    def write_results(
-        self,
-        folder: Path,
-        found: Consolidation,
-        settled: FittedRule,
-        *,
-        top: Top,
-        scope: Sparse | None,
-        progress: Progress,
-    ) -> RunCounts:
-        """Write scores and labels of all instances into a folder.
-
-        What was learnt is in its ``model.npz`` already, if the method keeps what it learns.
-        `scope` is what sources can speak about where it comes to who contradicts whom.
-        """
+    with connect(address or None, **limits) as cluster:
+        yield DaskEngine(cluster, memory, rule_sample)
 
 
 class Engine(Protocol):
-    """Reads and encodes votes of files."""
+    """Reads and encodes the votes of files."""
 
     @property
     def is_local(self) -> bool:
-        """Whether all scores come to this process, where they can be measured."""
+        """Whether all scores are in this process, where they can be evaluated."""
 
     def read(
         self,
@@ -75,10 +63,7 @@ class Engine(Protocol):
         folder: Path,
         format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Any:
-        """Read as much of the votes as is needed to encode them.
-
-        What has to be kept meanwhile is kept in the folder.
-        """
+        """Read as much of the votes as encoding needs; temporary files go into the folder."""
 
     def encode(
         self,
@@ -89,21 +74,48 @@ class Engine(Protocol):
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,
-    ) -> EncodedVotes:
-        """Encode them, with what is known, or with the sources of an earlier run."""
+    ) -> "EncodedVotes":
+        """Encode the votes with gold labels, or with the sources of an earlier run."""
 
 
-@contextmanager
-def open_engine(name: str, *, memory: int | None) -> Iterator[Engine]:
-    """Give an engine: ``local``, ``dask``, or ``dask=ADDRESS`` of a running scheduler."""
-    kind, _, address = name.partition("=")
-    if kind == "local":
-        from mhpc.engines.local import LocalEngine
+class EncodedVotes(Protocol):
+    """Encoded votes, in this process or on workers."""
 
-        yield LocalEngine()
-        return
-    from mhpc.engines.dask import DaskEngine
-    from mhpc.engines.dask_cluster import connect
+    @property
+    def partitions(self) -> PanelPartitions:
+        """The votes, as methods are fitted to them."""
 
-    with connect(address or None) as cluster:
-        yield DaskEngine(cluster, memory)
+    @property
+    def template(self) -> Panel:
+        """A panel with the taxonomy, sources and scope that all partitions have."""
+
+    def place_for(self, method: BaseMethod, folder: Path) -> "EncodedVotes":
+        """Return the votes where a method can work: in this process if it needs all at once.
+
+        Temporary files of reading in the folder are removed as soon as they are not needed.
+        """
+
+    def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
+        """Fit a method to all instances, and score at least a sample of them."""
+
+    def apply(self, model: Model, *, progress: Progress) -> Consolidation:
+        """Score instances by the model of an earlier run, at least one of them."""
+
+    def fit_rule(self, rule: Rule, scores: Consolidation) -> FittedRule:
+        """Fit a rule to a sample of the scores, the same instances on every engine."""
+
+    def write_results(
+        self,
+        folder: Path,
+        scores: Consolidation,
+        rule: FittedRule,
+        *,
+        top: Top,
+        scope: Sparse | None,
+        progress: Progress,
+    ) -> RunCounts:
+        """Write the scores and label sets of all instances into a folder.
+
+        Its ``model.npz`` is there already, if the method can predict other instances. `scope` says
+        which labels a source can give, for finding out who contradicts whom.
+        """

@@ -15,12 +15,11 @@ import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, SinglePartition, Sums, add_sums
+from mhpc.data.panel import Panel, SinglePartition, Sums, add_sums, labels_per_answer
 from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
-from mhpc.encoding.gold import clamp_gold
 from mhpc.engines.dask_cluster import DaskCluster
 from mhpc.engines.local import LocalVotes, write_results
 from mhpc.engines.partitions import (
@@ -34,13 +33,14 @@ from mhpc.engines.partitions import (
     shape_of,
 )
 from mhpc.errors import UnreadableError, UnwritableError, WorkerError
-from mhpc.methods.base import BaseMethod, FittedMethod, predict_scores
+from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_memory
-from mhpc.methods.registry import make_method
 from mhpc.model import read_model
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, survey_votes
 from mhpc.read.votes import DroppedVotes, warn_dropped
+from mhpc.rules.base import Rule
+from mhpc.steps import apply_model, score
 from mhpc.system.database import database, literal, some_files, writing
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget, use_memory_budget
@@ -209,6 +209,7 @@ class DaskEngine:
 
     cluster: DaskCluster
     memory: int | None
+    rule_sample: int = RULE_SAMPLE
     is_local: bool = False
 
     def read(
@@ -255,7 +256,7 @@ class DaskEngine:
             sum(found.instances for found in facts),
             self._memory_each(),
         )
-        return DaskVotes(parts)
+        return DaskVotes(parts, self.rule_sample)
 
     def _memory_each(self) -> int | None:
         """Return what a worker may take: on this machine they share what was said."""
@@ -269,34 +270,34 @@ class DaskVotes:
     """Partitions on workers."""
 
     partitions: DaskPartitions
+    rule_sample: int = RULE_SAMPLE
 
     @property
     def template(self) -> Panel:
         """A panel without instances."""
         return self.partitions.template
 
-    def for_method(self, method: BaseMethod, folder: Path) -> "DaskVotes | LocalVotes":
+    def place_for(self, method: BaseMethod, folder: Path) -> "DaskVotes | LocalVotes":
         """Bring all votes here for a method that needs them at once."""
         if not method.needs_all(self.partitions.instances):
             return self
         panel = self.partitions.sample(self.partitions.instances)
         shutil.rmtree(folder / PARTS)
-        return LocalVotes(panel)
+        return LocalVotes(panel, self.rule_sample)
 
     def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Let the method learn from all, and return what it concludes of a sample."""
         check_memory(method, self.partitions, scores_elsewhere=True)
         fitted = method.fit_checkpointed(replace(self.partitions, progress=progress))
-        return self._of_sample(method, fitted, most=RULE_SAMPLE)
+        return score(method, fitted, self.partitions.sample(self.rule_sample))
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
         """Return what the earlier run concludes of an instance: its rule is settled."""
-        method = make_method(model.method, model.parameters)
-        return self._of_sample(method, model.fitted, most=1)
+        return apply_model(model, self.partitions.sample(1))
 
-    def rule_sample(self, found: Consolidation) -> Consolidation:
-        """Return what is a sample already."""
-        return found
+    def fit_rule(self, rule: Rule, scores: Consolidation) -> FittedRule:
+        """Fit a rule to the scores, which are those of a sample."""
+        return rule.fit(scores, labels_per_answer=labels_per_answer(self.partitions))
 
     def write_results(
         self,
@@ -327,10 +328,6 @@ class DaskVotes:
         shutil.rmtree(here)
         found_tally: RunCounts = tally
         return found_tally
-
-    def _of_sample(self, method: BaseMethod, fitted: FittedMethod, *, most: int) -> Consolidation:
-        panel = self.partitions.sample(most)
-        return clamp_gold(predict_scores(method, fitted, panel), panel.gold)
 
 
 @dataclass(frozen=True)
@@ -389,9 +386,8 @@ def _finished(
         )
     model, panel = _model(folder), part.panel
     with in_worker(memory), _whole(folder / PARTS / name) as here:
-        method = make_method(model.method, model.parameters)
-        found = clamp_gold(predict_scores(method, model.fitted, panel), panel.gold)
-        tally = write_results(here, panel, found, model.rule, top=top, scope=scope)
+        scores = apply_model(model, panel)
+        tally = write_results(here, panel, scores, model.rule, top=top, scope=scope)
         write_order(here, panel.instances, part.first)
     return (tally,)
 

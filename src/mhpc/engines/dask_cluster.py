@@ -31,15 +31,26 @@ _GLANCE = 0.5
 PATIENCE = 20.0
 """Seconds without any worker after which none is expected to come back."""
 
-_CONNECT = 10.0
+CONNECT_TIMEOUT = 10.0
 """Seconds in which a scheduler answers if there is one."""
 
 
 @contextmanager
-def connect(address: str | None) -> Iterator["DaskCluster"]:
-    """Give the workers of a running cluster or, without an address, of one on this machine.
+def connect(
+    address: str | None, *, patience: float = PATIENCE, timeout: float = CONNECT_TIMEOUT
+) -> Iterator["DaskCluster"]:
+    """Connect to a running cluster or, without an address, start one on this machine.
 
-    Such a one has a process with one thread for each core, and ends with this context.
+    That one has one process with one thread per core, and ends with this context.
+
+    Parameters
+    ----------
+    address : str or None
+        Of the scheduler.
+    patience : float
+        Seconds without any worker after which none is expected to come back.
+    timeout : float
+        Seconds in which the scheduler must answer.
     """
     distributed = _distributed()
     with ExitStack() as stack:
@@ -47,7 +58,7 @@ def connect(address: str | None) -> Iterator["DaskCluster"]:
         started = None if address else stack.enter_context(_local_cluster())
         try:
             client = distributed.Client(
-                started or address, timeout=_CONNECT, set_as_default=False, name="mhpc"
+                started or address, timeout=timeout, set_as_default=False, name="mhpc"
             )
         except (OSError, ValueError) as error:
             raise WorkerError(
@@ -55,7 +66,9 @@ def connect(address: str | None) -> Iterator["DaskCluster"]:
                 "'dask scheduler', or use --engine dask, which needs none"
             ) from None
         stack.callback(_closed, client, timeout=2)
-        cluster = DaskCluster(client, address or "this machine", started=started is not None)
+        cluster = DaskCluster(
+            client, address or "this machine", started=started is not None, patience=patience
+        )
         cluster.check_workers()
         yield cluster
 
@@ -72,11 +85,14 @@ class DaskCluster:
         Where it is, for messages.
     started : bool
         Whether the cluster was started for this run alone.
+    patience : float
+        Seconds without any worker after which none is expected to come back.
     """
 
     client: Any
     where: str
     started: bool
+    patience: float = PATIENCE
 
     @property
     def threads(self) -> int:
@@ -128,7 +144,7 @@ class DaskCluster:
                 tell(sum(each.done() for each in of))
                 if self.client.nthreads():
                     seen = time.monotonic()
-                elif time.monotonic() - seen > PATIENCE:
+                elif time.monotonic() - seen > self.patience:
                     raise WorkerError(f"no worker is left at {self.where}; start some, and again")
 
     def outcomes(
@@ -140,7 +156,7 @@ class DaskCluster:
     def check_workers(self) -> None:
         """Refuse a cluster without workers; those that are starting are waited for."""
         try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
+            self.client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError:
             raise WorkerError(
                 f"the Dask scheduler at {self.where} has no workers; start some with 'dask worker'"

@@ -1,121 +1,35 @@
-"""LocalEngine; write_results(): the last block of every run."""
+"""LocalEngine: all votes in the memory of this process. Every engine writes results as it does."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
-from mhpc.data.panel import Panel, SinglePartition, panel_block, sample_rows
-from mhpc.data.scores import (
-    Consolidation,
-    ScoredCells,
-    Top,
-    instance_blocks,
-    select_instances,
-    top_cells,
-)
+from mhpc.data.panel import Panel, SinglePartition, panel_block
+from mhpc.data.scores import Consolidation, ScoredCells, Top, instance_blocks, top_cells
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes
-from mhpc.encoding.gold import add_gold_labels, align_sources, clamp_gold, encode_truth
-from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_block
-from mhpc.methods.base import BaseMethod, predict_scores
-from mhpc.methods.memory import check_memory, check_readable
-from mhpc.methods.registry import make_method
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.memory import check_readable
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import values_at
+from mhpc.numerics.sparse import row_indices, values_at
 from mhpc.read.votes import read_votes
+from mhpc.rules.base import Rule
+from mhpc.steps import apply_model, encode_votes, fit_and_score, fit_rule
 from mhpc.system.display import Progress, silent
 from mhpc.system.parallel import parallel_map
 from mhpc.write.run_folder import labels_stream, scores_stream
 
 
-def write_results(
-    folder: Path,
-    panel: Panel,
-    consolidation: Consolidation,
-    settled: FittedRule,
-    *,
-    top: Top,
-    scope: Sparse | None = None,
-    progress: Progress = silent,
-) -> RunCounts:
-    """Write ``scores.parquet`` and ``labels.csv`` in one walk over the instances.
-
-    Scores that are made when they are asked for are so made once.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to.
-    panel, consolidation, settled
-        The answers, the scores, and what decides on them.
-    top : int or "all"
-        How many labels of each instance to keep in scores.parquet.
-    scope : csr_array, (M, K), or None
-        What sources can speak about where it comes to who contradicts whom; None: as the panel has
-        it.
-    progress : callable
-        Told after every block.
-    """
-    instances, labels = consolidation.instances, consolidation.taxonomy.labels
-    panel = panel if scope is None else replace(panel, scope=scope)
-    found: RunCounts | None = None
-
-    def work(span: slice) -> _Finished:
-        return _finished(span, panel, consolidation, settled, top)
-
-    with ExitStack() as files:
-        add_scores = files.enter_context(
-            scores_stream(folder / "scores.parquet", instances, labels)
-        )
-        add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
-        for block in parallel_map(work, instance_blocks(consolidation)):
-            add_scores(block.cells)
-            add_labels(block.row, block.label, block.score)
-            found = block.counts if found is None else found + block.counts
-            progress("writing", found.instances, len(instances))
-    if found is None:
-        raise ValueError("a panel has at least one instance")
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Finished:
-    """A block of instances: cells of the scores, label sets, and what was counted."""
-
-    cells: ScoredCells
-    row: IntArray
-    label: IntArray
-    score: FloatArray
-    counts: RunCounts
-
-
-def _finished(
-    span: slice, panel: Panel, consolidation: Consolidation, settled: FittedRule, top: Top
-) -> _Finished:
-    score, specific = consolidation.score[span], consolidation.specific[span]
-    reason = settled.decide(score, specific, consolidation.taxonomy)
-    row = np.repeat(np.arange(reason.shape[0]), np.diff(reason.indptr))
-    return _Finished(
-        cells=top_cells(span.start, score, specific, top=top),
-        row=row + span.start,
-        label=reason.indices,
-        score=values_at(score, row, reason.indices),
-        counts=count_block(
-            panel_block(panel, span), score, reason, level=settled.parameters.get("threshold")
-        ),
-    )
-
-
 @dataclass(frozen=True)
 class LocalEngine:
-    """Work in this process."""
+    """Works in this process."""
 
+    rule_sample: int = RULE_SAMPLE
     is_local: bool = True
 
     def read(
@@ -127,7 +41,7 @@ class LocalEngine:
         folder: Path,
         format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Votes:
-        """Read all votes, if they fit."""
+        """Read all votes, if they fit into memory."""
         check_readable(source)
         return read_votes(source, columns=columns, scope=scope, format=format)
 
@@ -141,71 +55,125 @@ class LocalEngine:
         earlier: Model | None,
         progress: Progress,
     ) -> "LocalVotes":
-        """Encode them as one panel."""
-        panel = add_gold(encode(votes, taxonomy, unknown=unknown), gold, unknown=unknown)
-        if earlier is not None:
-            panel = align_sources(panel, earlier.sources, earlier.scope)
-        return LocalVotes(panel)
+        """Encode the votes as one panel."""
+        known = None if earlier is None else (earlier.sources, earlier.scope)
+        panel = encode_votes(votes, taxonomy, unknown=unknown, gold=gold, known_sources=known)
+        return LocalVotes(panel, self.rule_sample)
 
 
 @dataclass(frozen=True, eq=False)
 class LocalVotes:
-    """A panel in memory."""
+    """One panel in memory, which is its own template."""
 
     template: Panel
+    rule_sample: int = RULE_SAMPLE
 
     @property
     def partitions(self) -> SinglePartition:
-        """The panel, as parts."""
+        """The panel as a single partition."""
         return SinglePartition(self.template)
 
-    def for_method(self, method: BaseMethod, folder: Path) -> "LocalVotes":
-        """Return the same: all is here."""
+    def place_for(self, method: BaseMethod, folder: Path) -> "LocalVotes":
+        """Return the same votes: all of them are here."""
         return self
 
     def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
-        """Return what the method concludes of all instances, if it fits."""
-        check_memory(method, self.partitions)
-        return clamp_gold(method.consolidate(self.template, progress=progress), self.template.gold)
+        """Fit a method and score all instances, if that fits into memory."""
+        return fit_and_score(method, self.template, progress=progress)
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
-        """Return what the earlier run concludes of all instances."""
-        method = make_method(model.method, model.parameters)
-        found = predict_scores(method, model.fitted, self.template, progress=progress)
-        return clamp_gold(found, self.template.gold)
+        """Score all instances by the model of an earlier run."""
+        return apply_model(model, self.template, progress=progress)
 
-    def rule_sample(self, found: Consolidation) -> Consolidation:
-        """Return the consolidation of a sample."""
-        return rule_sample(found, self.template)
+    def fit_rule(self, rule: Rule, scores: Consolidation) -> FittedRule:
+        """Fit a rule to a sample of the scores."""
+        return fit_rule(rule, scores, self.template, sample=self.rule_sample)
 
     def write_results(
         self,
         folder: Path,
-        found: Consolidation,
-        settled: FittedRule,
+        scores: Consolidation,
+        rule: FittedRule,
         *,
         top: Top,
         scope: Sparse | None,
         progress: Progress,
     ) -> RunCounts:
-        """Write in one walk over the instances."""
+        """Write the scores and label sets of all instances into a folder."""
         return write_results(
-            folder, self.template, found, settled, top=top, scope=scope, progress=progress
+            folder, self.template, scores, rule, top=top, scope=scope, progress=progress
         )
 
 
-def add_gold(panel: Panel, gold: Truth | None, *, unknown: Unknown) -> Panel:
-    """Return the panel with what is known of its instances, if anything."""
-    if gold is None:
-        return panel
-    return add_gold_labels(
-        panel, encode_truth(gold, panel.taxonomy, panel.instances, unknown=unknown)
+def write_results(
+    folder: Path,
+    panel: Panel,
+    scores: Consolidation,
+    rule: FittedRule,
+    *,
+    top: Top,
+    scope: Sparse | None = None,
+    progress: Progress = silent,
+) -> RunCounts:
+    """Write ``scores.parquet`` and ``labels.csv`` block by block, and count on the way.
+
+    Scores that do not fit into memory are computed once for all three.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to write.
+    panel, scores, rule
+        The votes, their scores, and the rule that turns scores into label sets.
+    top : int or "all"
+        How many labels of each instance to keep in scores.parquet.
+    scope : csr_array, (M, K), or None
+        The labels that each source can give, for finding out who contradicts whom; None: as in the
+        panel.
+    progress : callable
+        Called after every block.
+    """
+    instances, labels = scores.instances, scores.taxonomy.labels
+    panel = panel if scope is None else replace(panel, scope=scope)
+    counts: RunCounts | None = None
+    decide_block = partial(_decide_block, panel=panel, scores=scores, rule=rule, top=top)
+    with ExitStack() as files:
+        add_scores = files.enter_context(
+            scores_stream(folder / "scores.parquet", instances, labels)
+        )
+        add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
+        for block in parallel_map(decide_block, instance_blocks(scores)):
+            add_scores(block.cells)
+            add_labels(block.row, block.label, block.score)
+            counts = block.counts if counts is None else counts + block.counts
+            progress("writing", counts.instances, len(instances))
+    if counts is None:
+        raise ValueError("a panel has at least one instance")
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class _DecidedBlock:
+    """A block of instances: its best scores, its label sets as cells, and its counts."""
+
+    cells: ScoredCells
+    row: IntArray
+    label: IntArray
+    score: FloatArray
+    counts: RunCounts
+
+
+def _decide_block(
+    rows: slice, *, panel: Panel, scores: Consolidation, rule: FittedRule, top: Top
+) -> _DecidedBlock:
+    score, specific = scores.score[rows], scores.specific[rows]
+    label_sets = rule.decide(score, specific, scores.taxonomy)
+    row = row_indices(label_sets)
+    threshold = rule.parameters.get("threshold")
+    return _DecidedBlock(
+        cells=top_cells(rows.start, score, specific, top=top),
+        row=row + rows.start,
+        label=label_sets.indices,
+        score=values_at(score, row, label_sets.indices),
+        counts=count_block(panel_block(panel, rows), score, label_sets, level=threshold),
     )
-
-
-def rule_sample(found: Consolidation, panel: Panel) -> Consolidation:
-    """Return the part of a consolidation that rules look at."""
-    at = sample_rows(panel, RULE_SAMPLE)
-    if len(at) == len(panel.instances):
-        return found
-    return select_instances(found, at)

@@ -12,12 +12,13 @@ from mhpc.data.panel import Panel, sampling_order
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown
-from mhpc.encoding.gold import align_sources, append_gold_source, encode_truth
-from mhpc.encoding.panel import Located, encode, encode_scope, locate_labels
+from mhpc.encoding.gold import encode_truth
+from mhpc.encoding.panel import Located, encode_scope, locate_labels
 from mhpc.errors import MhpcWarning
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, all_instances, instances_among, read_part
 from mhpc.read.votes import DroppedVotes
+from mhpc.steps import add_known, encode_votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def plan_partitions(
     if earlier is not None:
         whole = replace(whole, earlier=(earlier.sources, earlier.scope))
     # A panel without answers meets what is refused of sources.
-    _encoded(whole, nobody(whole))
+    _add_known(whole, nobody(whole))
     return whole
 
 
@@ -108,8 +109,8 @@ def load(whole: PartitionPlan, part: int) -> Partition:
     with warnings.catch_warnings():
         # What the taxonomy lacks was told of, once, when the votes were divided.
         warnings.simplefilter("ignore", MhpcWarning)
-        panel = encode(found.votes, whole.taxonomy, unknown="drop")
-    panel = _encoded(whole, replace(panel, scope=whole.scope))
+        panel = encode_votes(found.votes, whole.taxonomy, unknown="drop")
+    panel = _add_known(whole, replace(panel, scope=whole.scope))
     return Partition(panel, found.first_rows, found.rows, found.dropped)
 
 
@@ -130,7 +131,7 @@ def nobody(whole: PartitionPlan) -> Panel:
 
 def shape_of(whole: PartitionPlan) -> Panel:
     """Return a panel without instances, otherwise as all parts are."""
-    return _encoded(whole, nobody(whole))
+    return _add_known(whole, nobody(whole))
 
 
 def _who(survey: VotesSurvey, label: int) -> str:
@@ -163,18 +164,16 @@ def _known(whole: PartitionPlan, gold: Truth, unknown: Unknown) -> tuple[Index, 
     return here, encode_truth(gold, whole.taxonomy, here, unknown=unknown)
 
 
-def _encoded(whole: PartitionPlan, panel: Panel) -> Panel:
-    """Return the panel with what is known, or with the sources of the run that is applied."""
-    if whole.gold is not None:
-        ids, gold = whole.gold
-        at = ids.locate(panel.instances)
-        panel = append_gold_source(panel, _of_these(gold, at))
-    if whole.earlier is not None:
-        panel = align_sources(panel, *whole.earlier)
-    return panel
+def _add_known(plan: PartitionPlan, panel: Panel) -> Panel:
+    """Return the panel with its gold labels, and with the sources of the run that is applied."""
+    gold = None
+    if plan.gold is not None:
+        ids, encoded = plan.gold
+        gold = _select_gold(encoded, ids.locate(panel.instances))
+    return add_known(panel, gold=gold, known_sources=plan.earlier)
 
 
-def _of_these(gold: EncodedTruth, at: IntArray) -> EncodedTruth:
+def _select_gold(gold: EncodedTruth, at: IntArray) -> EncodedTruth:
     """Return what is known of instances, given by where each is in the index of the gold."""
     row = np.full(max(int(gold.rows.max(initial=-1)), int(at.max(initial=-1))) + 2, UNKNOWN)
     row[gold.rows] = np.arange(len(gold.rows))

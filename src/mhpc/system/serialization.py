@@ -49,7 +49,7 @@ MAX_RATIO = 200
 """How many times its size a file may unpack to beyond that; honest arrays stay far below."""
 
 _TIME = "seconds"
-"""The field that says how long something took. It differs between equal runs, and run.json has it."""
+"""The field that says how long something took, which differs between equal runs."""
 
 _DAMAGE = (
     ArithmeticError, AttributeError, EOFError, ImportError, LookupError, MemoryError,

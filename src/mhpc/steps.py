@@ -1,0 +1,136 @@
+"""The four steps from votes to results: encode, fit and score, decide, profile.
+
+`mhpc.consolidate`, ``mhpc consolidate``, the Dask engine, `mhpc.run.load_run` and the adapters all
+take these steps, so that the same votes give the same results everywhere.
+"""
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
+from mhpc.data.index import Index
+from mhpc.data.panel import Panel, SinglePartition, sample_rows
+from mhpc.data.profiles import SourceProfile
+from mhpc.data.scores import Consolidation, select_instances
+from mhpc.data.summary import Model
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import EncodedTruth, Truth, Unknown, Votes
+from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
+from mhpc.encoding.panel import encode
+from mhpc.explanation.sources import count_run, profile_sources
+from mhpc.methods.base import BaseMethod, FittedMethod, Method, predict_scores
+from mhpc.methods.memory import check_memory
+from mhpc.methods.registry import make_method
+from mhpc.numerics.arrays import Sparse
+from mhpc.rules.base import Rule, apply_rule
+from mhpc.rules.registry import make_rule
+from mhpc.system.display import Progress, silent
+
+_LOG = logging.getLogger("mhpc")
+
+
+def encode_votes(
+    votes: Votes,
+    taxonomy: Taxonomy,
+    *,
+    unknown: Unknown = "error",
+    gold: Truth | None = None,
+    known_sources: tuple[Index, Sparse | None] | None = None,
+    instances: Iterable[str] = (),
+) -> Panel:
+    """Encode votes, with the labels that are known of some instances.
+
+    Parameters
+    ----------
+    votes, taxonomy, unknown, instances
+        As `mhpc.encode` takes them.
+    gold : Truth, optional
+        Instances whose labels are known.
+    known_sources : pair of Index and csr_array or None, optional
+        The sources of a run that is applied to these votes, and their scope.
+    """
+    panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
+    if gold is None:
+        return add_known(panel, known_sources=known_sources)
+    encoded = encode_truth(gold, panel.taxonomy, panel.instances, unknown=unknown)
+    return add_known(panel, gold=encoded, known_sources=known_sources)
+
+
+def add_known(
+    panel: Panel,
+    *,
+    gold: EncodedTruth | None = None,
+    known_sources: tuple[Index, Sparse | None] | None = None,
+) -> Panel:
+    """Return a panel with its gold labels as a last source, and sources numbered as before."""
+    if gold is not None:
+        panel = append_gold_source(panel, gold)
+    if known_sources is not None:
+        panel = align_sources(panel, *known_sources)
+    return panel
+
+
+def fit_and_score(method: Method, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+    """Fit a method to a panel and score all its instances; gold labels keep their scores."""
+    _LOG.info("consolidating %r by %s", panel, method.name)
+    check_memory(method, SinglePartition(panel))
+    return clamp_gold(method.consolidate(panel, progress=progress), panel.gold)
+
+
+def score(
+    method: BaseMethod, fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
+) -> Consolidation:
+    """Score the instances of a panel by what a method fitted before, on these or on others."""
+    return clamp_gold(predict_scores(method, fitted, panel, progress=progress), panel.gold)
+
+
+def apply_model(model: Model, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+    """Score the instances of a panel by the model of an earlier run."""
+    method = make_method(model.method, model.parameters)
+    return score(method, model.fitted, panel, progress=progress)
+
+
+def decide(rule: Rule | None, scores: Consolidation, panel: Panel) -> Decision:
+    """Turn scores into label sets, by a rule or by the default one for these scores."""
+    return apply_rule(fit_rule(rule, scores, panel), scores)
+
+
+def fit_rule(
+    rule: Rule | None, scores: Consolidation, panel: Panel, *, sample: int = RULE_SAMPLE
+) -> FittedRule:
+    """Fit a rule, or the default one, to the scores of at most `sample` instances.
+
+    They are the same instances on every engine.
+    """
+    rule, rows = rule or make_default_rule(scores), sample_rows(panel, sample)
+    if len(rows) < len(panel.instances):
+        scores = select_instances(scores, rows)
+    return rule.fit(scores, labels_per_answer=panel.labels_per_answer)
+
+
+def make_default_rule(scores: Consolidation, name: str | None = None, **parameters: Any) -> Rule:
+    """Return the rule of a name, or the one that suits the scores.
+
+    That is one path where the method assumes one true label per instance, expected F where scores
+    are probabilities, else a threshold.
+    """
+    if name is None:
+        usual = "expected-f" if scores.is_probability else "threshold"
+        name = "one-path" if scores.one_truth else usual
+    return make_rule(name, **parameters)
+
+
+def profile(panel: Panel, scores: Consolidation, decision: Decision) -> tuple[SourceProfile, ...]:
+    """Describe every source: how much it answers, how reliable it is, whom it resembles."""
+    counts = count_run(panel, scores, decision)
+    return profile_sources(SinglePartition(panel), panel, counts)
+
+
+def log_scores(scores: Consolidation) -> None:
+    """Log why a method was selected and whether it converged."""
+    if scores.selection is not None:
+        _LOG.info("selected: %s", scores.selection.reason)
+    if scores.trace:
+        end = "converged" if scores.converged else "stopped"
+        _LOG.info("%s %s after %d iterations", scores.method, end, scores.trace[-1].iteration)
