@@ -25,9 +25,10 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Unknown
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
-from mhpc.explanation.queries import effective_scope, find_disagreements
+from mhpc.explanation.queries import find_disagreements
 from mhpc.explanation.sources import profile_sources
 from mhpc.methods.registry import make_method
+from mhpc.methods.scope import effective_scope
 from mhpc.model import HOMES, model_errors, read_model, write_model
 from mhpc.read.run_folder import read_decision, read_run, read_run_document
 from mhpc.read.taxonomy import read_taxonomy

@@ -1,4 +1,4 @@
-"""SourceProfile, Proportion, Weakness, SourceDependence."""
+"""What is known about sources: their profiles in a result, their skill and dependence."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -13,7 +13,7 @@ Copy: TypeAlias = Literal["copy", "near-copy"]
 
 
 class Proportion(NamedTuple):
-    """A share and its 95 % interval; nan where there is nothing to have a share of."""
+    """A proportion and its 95 % interval; nan if there is nothing to count."""
 
     value: float
     low: float
@@ -22,10 +22,10 @@ class Proportion(NamedTuple):
 
 @dataclass(frozen=True)
 class Weakness:
-    """A subtree in which a source errs more than elsewhere.
+    """A subtree of the taxonomy in which a source errs more than elsewhere.
 
-    Of the most specific labels that it said there, at `label` or below, `wrong` of `said` are not
-    in the result.
+    Of the `said` most specific labels that it gave there, at `label` or below, `wrong` are not in
+    the result.
     """
 
     label: str
@@ -42,24 +42,25 @@ class SourceProfile:
     source : str
         Its id.
     answers : int
-        Instances it answered.
+        The number of instances that it answered.
     coverage : float
-        The share of all instances that is.
+        Their proportion among all instances.
     mean_depth : float
-        Mean level of the labels it gave, 1 the top; nan if it gave none.
-    accurate, vague, wrong : Share
-        Of the most specific labels it said: the result has the label and nothing below it; it has
-        the label and one below it; it does not have the label. The three make up 1.
+        The mean level of the labels it gave, 1 at the top; nan if it gave none.
+    accurate, vague, wrong : Proportion
+        Of the most specific labels it gave: the result has the label and nothing below it; the
+        result has the label and one below it; the result does not have the label. They add up to 1.
     independence : float
-        What its answers count beside those of its kin: 1 alone, 1/2 for each of two copies.
+        The weight of its answers beside those of dependent sources: 1 if it is independent, 1/2 for
+        each of two copies.
     nearest_source : str
-        The source that it is most alike beyond what skill explains; empty if to none.
+        The source that it agrees with most beyond what skill explains; empty if with none.
     dependence : float
-        How alike, from 0 to 1.
+        The dependence between the two, from 0 to 1.
     copy : "copy", "near-copy" or None
-        Whether all but a twentieth of what skill leaves open is its kin's, or more than half.
+        "copy" if the dependence is at least 0.95, "near-copy" if it is above 0.5.
     weaknesses : tuple of Weakness
-        Where in the hierarchy it errs more than elsewhere, the most first.
+        Where in the taxonomy it errs more than elsewhere, the most significant first.
     """
 
     source: str
@@ -79,14 +80,15 @@ class SourceProfile:
 @registered("source-dependence")
 @dataclass(frozen=True, eq=False)
 class SourceDependence:
-    """How skilled sources are and how far they are the same voice.
+    """How skilled sources are, and how far they depend on each other.
 
     Attributes
     ----------
     skill : float array, (M,)
-        a, the correlation of a source's answers with what is common to all.
+        a, the correlation of the answers of a source with what is common to all sources.
     matrix : csr_array, (M, M)
-        Kinship in [0, 1], 0 on the diagonal. Few are anyone's kin where sources are many.
+        The dependence between two sources, in [0, 1]; 0 on the diagonal. Of many sources, few
+        depend on each other.
     """
 
     skill: FloatArray
@@ -94,12 +96,12 @@ class SourceDependence:
 
     @property
     def independence(self) -> FloatArray:
-        """1 / (1 + kinship with all others), (M,): two copies have half a voice each."""
+        """1 / (1 + summed dependence on all others), (M,): 1/2 for each of two copies."""
         return np.asarray(1.0 / (1.0 + np.asarray(self.matrix.sum(axis=1)).ravel()))
 
     @property
     def nearest(self) -> tuple[IntArray, FloatArray]:
-        """The nearest kin of every source and how near it is, 0 where it has none, (M,) each."""
+        """The source that each depends on most, and how far, 0 if on none, (M,) each."""
         if not self.matrix.nnz:
             return np.zeros(len(self.skill), dtype=np.int64), np.zeros(len(self.skill))
         return (
@@ -108,6 +110,6 @@ class SourceDependence:
         )
 
 
-def independent_sources(sources: int) -> SourceDependence:
-    """Return that nothing is known: all of one skill, nobody's kin."""
-    return SourceDependence(np.ones(sources), sparse.csr_array((sources, sources)))
+def independent_sources(n_sources: int) -> SourceDependence:
+    """Return the dependence of equally skilled, independent sources."""
+    return SourceDependence(np.ones(n_sources), sparse.csr_array((n_sources, n_sources)))

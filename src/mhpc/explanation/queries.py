@@ -15,7 +15,7 @@ from mhpc.explanation.disagreement import EVEN
 from mhpc.explanation.effects import effects_in
 from mhpc.explanation.labels import ScoredPanel, explanations
 from mhpc.explanation.sources import count_run
-from mhpc.methods.source_weights import infer_scope
+from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.result import Result
 
@@ -112,21 +112,6 @@ def compare_sample(parts: PanelPartitions, scope: Sparse | None) -> PairwiseAgre
     """Hold answers against each other, on all instances or on so many that stand for all."""
     sample = parts.sample(AGREEMENT_SAMPLE)
     return compare_answers(sample if scope is None else replace(sample, scope=scope))
-
-
-def effective_scope(parts: PanelPartitions, shape: Panel) -> Sparse | None:
-    """Return what sources can speak about: as it was given, or as their silence shows.
-
-    Who never says a label that others keep saying does not contradict them, whatever method
-    made the scores.
-    """
-    return shape.scope if shape.scope is not None else infer_scope(parts)
-
-
-def with_inferred_scope(panel: Panel) -> Panel:
-    """Return the panel with what its sources can speak about."""
-    scope = effective_scope(SinglePartition(panel), panel)
-    return panel if scope is None else replace(panel, scope=scope)
 
 
 def _located(panel: Panel, label: str) -> IntArray:

@@ -22,7 +22,7 @@ from mhpc.explanation.disagreement import (
     find_disputes,
     rank_disagreements,
 )
-from mhpc.methods.source_weights import estimate_dependence
+from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import values_at
 

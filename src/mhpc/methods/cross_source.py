@@ -16,7 +16,12 @@ from mhpc.data.panel import Panel, PanelPartitions, Size, VotesKind
 from mhpc.data.scores import Scores
 from mhpc.errors import pluralize
 from mhpc.methods.base import BaseMethod, FittedMethod
-from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
+from mhpc.methods.source_weights import (
+    SourceWeighting,
+    SourceWeights,
+    apply_weights,
+    learn_source_weights,
+)
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.parameters import registered
@@ -277,7 +282,7 @@ class CrossSource(BaseMethod):
     penalty: Annotated[float, Field(gt=0)] = 1.0
     """Ridge penalty, in units of the mean variance of what is regressed on."""
 
-    source_weights: Sources = "equal"
+    source_weights: SourceWeighting = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
     fill_strength: Annotated[float, Field(ge=0)] = 0.3

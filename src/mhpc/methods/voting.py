@@ -14,7 +14,7 @@ from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.pairs import Pairs, affirmed_pairs, answer_weights, pieces
-from mhpc.methods.source_weights import Sources, learn_source_weights
+from mhpc.methods.source_weights import SourceWeighting, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
 
@@ -147,7 +147,7 @@ class Majority(BaseMethod):
     )
     sparse: ClassVar[bool] = True
 
-    source_weights: Sources = "equal"
+    source_weights: SourceWeighting = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
     def fit(self, parts: PanelPartitions) -> FittedMethod:

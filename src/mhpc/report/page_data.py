@@ -23,9 +23,9 @@ from mhpc.explanation.queries import (
     MAX_CONFUSED_PAIRS,
     compare_sample,
     explain_some,
-    with_inferred_scope,
 )
 from mhpc.explanation.sources import count_run
+from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.sparse import values_at
 from mhpc.report.sentences import sentences

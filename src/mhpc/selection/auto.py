@@ -15,7 +15,7 @@ from mhpc.data.scores import Consolidation, Scores
 from mhpc.data.selection import CandidateScore, Selection
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.mhpc import MAX_EXACT
-from mhpc.methods.source_weights import infer_scope
+from mhpc.methods.scope import infer_scope
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
 from mhpc.selection.calibration import Calibration, calibrate_on_folds

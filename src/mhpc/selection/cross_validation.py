@@ -22,7 +22,8 @@ from mhpc.data.selection import CandidateScore
 from mhpc.errors import MhpcWarning
 from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.channel.em import read_answers
-from mhpc.methods.source_weights import panel_dependence, weight_answers
+from mhpc.methods.source_dependence import panel_dependence
+from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import (
     Block,
     BoolArray,

@@ -26,7 +26,7 @@ from mhpc.methods.channel.em import (
     through,
     unexplained,
 )
-from mhpc.methods.source_weights import Sources, weight_answers
+from mhpc.methods.source_weights import SourceWeighting, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.parameters import registered
@@ -77,7 +77,7 @@ class Channel(BaseMethod):
     landmarks: Annotated[int, Field(ge=1)] = 50_000
     """How many instances are neighbours to others at most; all, where there are no more."""
 
-    source_weights: Sources = "equal"
+    source_weights: SourceWeighting = "equal"
     """Count all sources alike, or by skill, kin sharing a voice."""
 
     def fit(self, parts: PanelPartitions) -> "FittedChannel":

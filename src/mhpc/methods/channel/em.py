@@ -18,7 +18,12 @@ from scipy import sparse
 from mhpc.data.hierarchy import most_specific
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
-from mhpc.methods.source_weights import Sources, SourceWeights, apply_weights, learn_source_weights
+from mhpc.methods.source_weights import (
+    SourceWeighting,
+    SourceWeights,
+    apply_weights,
+    learn_source_weights,
+)
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.parameters import registered
 
@@ -59,7 +64,7 @@ class AnswerReader:
         return apply_weights(panel, self.heard), _claimed(panel, self.sets)
 
 
-def answer_reader(parts: PanelPartitions, sources: Sources = "equal") -> AnswerReader:
+def answer_reader(parts: PanelPartitions, sources: SourceWeighting = "equal") -> AnswerReader:
     """Return how the answers of all parts are to be read."""
     heard = learn_source_weights(parts, sources)
     (scored,) = parts.sum(_scored)

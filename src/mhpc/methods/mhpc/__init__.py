@@ -30,7 +30,7 @@ from mhpc.methods.mhpc.landmarks import (
     smooth_landmarks,
     spread_out,
 )
-from mhpc.methods.source_weights import Sources, apply_weights, learn_source_weights
+from mhpc.methods.source_weights import SourceWeighting, apply_weights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.neighbors import REACH
 from mhpc.system.display import Progress, silent
@@ -94,7 +94,7 @@ class Smoothing(BaseMethod):
     """Let an instance hold on to its answers alike however many there are, as in the paper, or by
     their number, so that smoothing gives way as evidence grows."""
 
-    source_weights: Sources = "equal"
+    source_weights: SourceWeighting = "equal"
     """Count all sources alike, as the paper does, or by skill, kin sharing a voice."""
 
     fill_strength: Annotated[float, Field(ge=0)] = 0.0

@@ -16,7 +16,8 @@ from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
 from mhpc.methods.one_truth.evidence import digest_votes, extract_specific_votes
-from mhpc.methods.source_weights import Sources, panel_dependence
+from mhpc.methods.source_dependence import panel_dependence
+from mhpc.methods.source_weights import SourceWeighting
 from mhpc.numerics.arrays import Sparse, dense
 from mhpc.numerics.sparse import incidence
 from mhpc.parameters import registered
@@ -58,7 +59,7 @@ class OneTruth(BaseMethod):
     prior_weight: Annotated[float, Field(gt=0)] = 10.0
     """Answers that a source's profile must outweigh to differ from the mean profile."""
 
-    source_weights: Sources = "learned"
+    source_weights: SourceWeighting = "learned"
     """Count all sources equally, or let dependent sources share one weight."""
 
     tol: Annotated[float, Field(ge=0)] = 1e-3

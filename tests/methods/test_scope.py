@@ -1,25 +1,21 @@
-"""Silence on a label that others keep saying is not a no."""
-
 import numpy as np
-import pytest
 
 from mhpc.data.panel import SinglePartition
-from mhpc.methods import source_weights as silence
-from mhpc.methods.source_weights import infer_scope, with_inferred_scope
+from mhpc.methods.scope import infer_scope, with_inferred_scope
 from mhpc.numerics.arrays import dense
 from tests.fixtures.build import GARDEN, panel_of
 
 
 def rows(count: int) -> list[tuple[str, str, str]]:
-    """ann and bob say oak and finch in turn; cid never says finch."""
+    """ann and bob give oak and finch in turn; cid never gives finch."""
     return [
-        (f"i{i}", who, "oak" if i % 2 or who == "cid" else "finch")
+        (f"i{i}", source, "oak" if i % 2 or source == "cid" else "finch")
         for i in range(count)
-        for who in ("ann", "bob", "cid")
+        for source in ("ann", "bob", "cid")
     ]
 
 
-def test_a_label_that_a_source_never_says_though_it_would_often_have_is_out_of_its_scope() -> None:
+def test_a_common_label_that_a_source_never_gives_is_outside_its_scope() -> None:
     panel = with_inferred_scope(panel_of(rows(40)))
     assert panel.scope is not None
     scope = dense(panel.scope)
@@ -29,21 +25,21 @@ def test_a_label_that_a_source_never_says_though_it_would_often_have_is_out_of_i
     assert scope[cid, GARDEN.labels.positions["oak"]] == 1
 
 
-def test_a_few_answers_prove_nothing() -> None:
+def test_few_answers_show_no_scope() -> None:
     assert with_inferred_scope(panel_of(rows(6))).scope is None
 
 
-def test_a_scope_that_was_given_stays() -> None:
+def test_a_declared_scope_is_kept() -> None:
     panel = panel_of(rows(40), scope="used")
     assert with_inferred_scope(panel) is panel
 
 
-def test_who_gives_scores_has_spoken() -> None:
+def test_sources_with_scores_need_no_scope() -> None:
     scored = [(*row, 0.9) for row in rows(40)]
     assert with_inferred_scope(panel_of(scored)).scope is None
 
 
-def test_the_scope_does_not_depend_on_how_instances_are_divided() -> None:
+def test_the_scope_does_not_depend_on_the_partitions() -> None:
     panel = panel_of(rows(40))
     whole = infer_scope(SinglePartition(panel))
     divided = infer_scope(SinglePartition(panel, max_instances=7))
@@ -51,6 +47,5 @@ def test_the_scope_does_not_depend_on_how_instances_are_divided() -> None:
     np.testing.assert_array_equal(dense(divided), dense(whole))
 
 
-def test_no_scope_is_made_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silence, "_SCOPE_CELLS", 20)
-    assert infer_scope(SinglePartition(panel_of(rows(40)))) is None
+def test_no_scope_is_inferred_beyond_a_number_of_cells() -> None:
+    assert infer_scope(SinglePartition(panel_of(rows(40))), max_cells=20) is None
