@@ -9,49 +9,54 @@ from hypothesis import strategies as st
 from mhpc.data.hierarchy import fill_down
 from mhpc.data.panel import Panel, SinglePartition, VotesKind
 from mhpc.data.votes import Scope
-from mhpc.methods.cross_source import CrossSource, Sums, from_answers, from_sums, summed
+from mhpc.methods.cross_source import (
+    CrossSource,
+    fit_from_answers,
+    fit_from_sums,
+    sum_products,
+)
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 
-def predicted(panel: Panel, target: VotesKind, *, penalty: float) -> FloatArray:
-    return CrossSource(penalty=penalty).fit(SinglePartition(panel)).predicted(panel, target)
+def predict_answers(panel: Panel, target: VotesKind, *, penalty: float) -> FloatArray:
+    return CrossSource(penalty=penalty).fit(SinglePartition(panel)).predict_answers(panel, target)
 
 
 def random_panel(seed: int, *, instances: int = 12, scope: Scope = "all") -> Panel:
-    """Votes on the DAG with scores and missing answers; nobody says e."""
+    """Votes on the DAG with scores and missing answers; nobody gives e."""
     rng = np.random.default_rng(seed)
     rows: list[Row] = []
     for i in range(instances):
         for source in "stuv":
             if rng.random() < 0.7:
                 labels = "abcd" if scope == "all" or source != "s" else "ab"
-                said = [k for k in labels if rng.random() < 0.4]
-                rows += [(f"x{i}", source, k, float(rng.choice([0.5, 1.0]))) for k in said]
-                rows += [] if said else [(f"x{i}", source, None)]
+                given_labels = [k for k in labels if rng.random() < 0.4]
+                rows += [(f"x{i}", source, k, float(rng.choice([0.5, 1.0]))) for k in given_labels]
+                rows += [] if given_labels else [(f"x{i}", source, None)]
     return panel_of(rows, DAG, scope=scope)
 
 
-def weighted(panel: Panel, seed: int) -> Panel:
+def with_weights(panel: Panel, seed: int) -> Panel:
     weight = np.random.default_rng(seed).uniform(0.3, 2, len(panel.instance))
     return replace(panel, weight=weight)
 
 
-def by_loops(panel: Panel, target: VotesKind, penalty: float) -> FloatArray:
+def predict_by_loops(panel: Panel, target: VotesKind, penalty: float) -> FloatArray:
     """Features of every answer by a loop over the others, then dense least squares."""
-    said, wanted = dense(panel.augmented), dense(panel.votes(target))
+    votes, wanted = dense(panel.augmented), dense(panel.votes(target))
     answers = range(len(panel.instance))
     weight = np.ones(len(answers)) if panel.weight is None else panel.weight
-    can = np.ones_like(said) if panel.scope is None else dense(panel.scope)[panel.source]
-    used = [k for k in range(said.shape[1]) if said[:, k].any()]
+    in_scope = np.ones_like(votes) if panel.scope is None else dense(panel.scope)[panel.source]
+    used = [k for k in range(votes.shape[1]) if votes[:, k].any()]
 
-    def mean_of(some: list[int]) -> FloatArray:
-        row = np.zeros(len(used))
-        for at, k in enumerate(used):
-            able = [b for b in some if can[b, k]]
-            if able:
-                row[at] = np.average([said[b, k] for b in able], weights=weight[able])
-        return row
+    def mean_of(rows: list[int]) -> FloatArray:
+        mean = np.zeros(len(used))
+        for column, k in enumerate(used):
+            asked = [b for b in rows if in_scope[b, k]]
+            if asked:
+                mean[column] = np.average([votes[b, k] for b in asked], weights=weight[asked])
+        return mean
 
     X, targets = [], []
     for a in answers:
@@ -63,14 +68,14 @@ def by_loops(panel: Panel, target: VotesKind, penalty: float) -> FloatArray:
     centred = F - F.mean(axis=0)
     ridge = max(penalty * np.sum(centred**2) / len(used), 1e-9)
     tall = np.vstack([centred, np.sqrt(ridge) * np.eye(len(used))])
-    asked_of = [[b for b in answers if panel.instance[b] == i] for i in range(len(panel.instances))]
-    features = np.array([mean_of(some) for some in asked_of])
-    result = np.zeros((len(panel.instances), said.shape[1]))
+    rows_of = [[b for b in answers if panel.instance[b] == i] for i in range(len(panel.instances))]
+    features = np.array([mean_of(rows) for rows in rows_of])
+    result = np.zeros((len(panel.instances), votes.shape[1]))
     for k in used:
-        able = can[targets, k] > 0
-        level = wanted[targets, k][able].mean()
-        # Who cannot speak of a label adds nothing; the others stand for them.
-        y = np.where(able, wanted[targets, k] - level, 0.0) * len(able) / able.sum()
+        asked = in_scope[targets, k] > 0
+        level = wanted[targets, k][asked].mean()
+        # Sources without the label in scope add nothing; the others stand for them.
+        y = np.where(asked, wanted[targets, k] - level, 0.0) * len(asked) / asked.sum()
         slope = np.linalg.lstsq(tall, np.append(y, np.zeros(len(used))), rcond=None)[0]
         result[:, k] = level + (features - F.mean(axis=0)) @ slope
     return result
@@ -83,21 +88,21 @@ def test_predictions_are_dense_least_squares(
     target: VotesKind, penalty: float, instances: int
 ) -> None:
     panel = random_panel(3, instances=instances)
-    found = predicted(panel, target, penalty=penalty)
-    np.testing.assert_allclose(found, by_loops(panel, target, penalty), atol=1e-8)
+    found = predict_answers(panel, target, penalty=penalty)
+    np.testing.assert_allclose(found, predict_by_loops(panel, target, penalty), atol=1e-8)
 
 
 @pytest.mark.parametrize("target", ["raw", "augmented"])
 def test_weighted_answers_are_weighted_in_the_mean_of_the_others(target: VotesKind) -> None:
-    panel = weighted(random_panel(4), 0)
-    found = predicted(panel, target, penalty=1.0)
-    np.testing.assert_allclose(found, by_loops(panel, target, 1.0), atol=1e-8)
+    panel = with_weights(random_panel(4), 0)
+    found = predict_answers(panel, target, penalty=1.0)
+    np.testing.assert_allclose(found, predict_by_loops(panel, target, 1.0), atol=1e-8)
 
 
-def test_silence_on_a_label_out_of_scope_is_not_a_no() -> None:
-    panel = weighted(random_panel(5, scope={"s": ("b",)}), 1)
-    found = predicted(panel, "augmented", penalty=1.0)
-    np.testing.assert_allclose(found, by_loops(panel, "augmented", 1.0), atol=1e-8)
+def test_silence_on_a_label_out_of_scope_does_not_count_against_it() -> None:
+    panel = with_weights(random_panel(5, scope={"s": ("b",)}), 1)
+    found = predict_answers(panel, "augmented", penalty=1.0)
+    np.testing.assert_allclose(found, predict_by_loops(panel, "augmented", 1.0), atol=1e-8)
 
 
 @settings(max_examples=20, deadline=None)
@@ -105,46 +110,46 @@ def test_silence_on_a_label_out_of_scope_is_not_a_no() -> None:
 def test_the_primal_and_the_dual_system_have_one_solution(
     seed: int, penalty: float, scoped: bool
 ) -> None:
-    panel = weighted(random_panel(seed, scope={"s": ("b",)} if scoped else "all"), seed)
+    panel = with_weights(random_panel(seed, scope={"s": ("b",)} if scoped else "all"), seed)
     used = np.flatnonzero(panel.occurrences > 0)
-    primal = from_sums(Sums(*summed(panel, heard=None, used=used)), penalty)
-    dual = from_answers(panel, used, penalty)
-    for here, there in zip(primal, dual, strict=True):
-        assert here is not None
-        assert there is not None
-        np.testing.assert_allclose(here.B, there.B, atol=1e-8 / penalty)
-        np.testing.assert_allclose(here.mean_y, there.mean_y, atol=1e-12)
+    primal = fit_from_sums(sum_products(panel, weights=None, used=used), penalty)
+    dual = fit_from_answers(panel, used, penalty)
+    for from_sums, from_answers in zip(primal, dual, strict=True):
+        assert from_sums is not None
+        assert from_answers is not None
+        np.testing.assert_allclose(from_sums.B, from_answers.B, atol=1e-8 / penalty)
+        np.testing.assert_allclose(from_sums.mean_y, from_answers.mean_y, atol=1e-12)
 
 
 def test_weights_of_one_change_nothing() -> None:
     panel = random_panel(6)
     ones = replace(panel, weight=np.ones(len(panel.instance)))
-    here, there = (CrossSource().consolidate(each) for each in (panel, ones))
-    np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-12)
-    np.testing.assert_allclose(dense(there.specific), dense(here.specific), atol=1e-12)
+    unweighted, weighted = (CrossSource().consolidate(votes) for votes in (panel, ones))
+    np.testing.assert_allclose(dense(weighted.score), dense(unweighted.score), atol=1e-12)
+    np.testing.assert_allclose(dense(weighted.specific), dense(unweighted.specific), atol=1e-12)
 
 
-def test_score_descends_from_the_predictions_and_specific_is_never_negative() -> None:
+def test_score_is_the_prediction_filled_down_and_specific_is_never_negative() -> None:
     panel = random_panel(7)
     found = CrossSource(penalty=0.5, fill_strength=0.7).consolidate(panel)
-    closed = predicted(panel, "augmented", penalty=0.5)
+    closed = predict_answers(panel, "augmented", penalty=0.5)
     expected = fill_down(closed, panel.evidence, panel.popularity, DAG, strength=0.7)
     np.testing.assert_allclose(dense(found.score), expected)
-    raw = predicted(panel, "raw", penalty=0.5)
+    raw = predict_answers(panel, "raw", penalty=0.5)
     np.testing.assert_allclose(dense(found.specific), np.maximum(raw, 0))
 
 
-def test_labels_that_go_together_are_foretold_by_each_other() -> None:
-    # Whoever finds an oak finds a finch: where cid tells of an oak alone, a finch is likely.
+def test_labels_that_go_together_predict_each_other() -> None:
+    # ann and bob give oak and finch together: where cid gives oak alone, finch is likely.
     rows: list[Row] = []
     for i in range(10):
         labels = ("oak", "finch") if i % 2 else ("monarda",)
         rows += [(f"p{i}", s, k) for s in ("ann", "bob") for k in labels]
     rows += [("last", "cid", "oak")]
     panel = panel_of(rows)
-    found = dense(CrossSource().consolidate(panel).specific)[10]
-    at = GARDEN.labels.positions
-    assert found[at["finch"]] > 0.5 > found[at["monarda"]]
+    predicted = dense(CrossSource().consolidate(panel).specific)[10]
+    position = GARDEN.labels.positions
+    assert predicted[position["finch"]] > 0.5 > predicted[position["monarda"]]
 
 
 @settings(max_examples=20, deadline=None)
@@ -162,23 +167,23 @@ def test_one_source_alone_gives_its_own_answers() -> None:
     np.testing.assert_allclose(dense(found.score), dense(panel.mean("augmented", "answers")))
 
 
-def test_sources_that_all_say_nothing_are_foretold_to_say_nothing() -> None:
+def test_sources_that_give_no_label_are_predicted_to_give_none() -> None:
     panel = panel_of([("x", "s", None), ("x", "t", None), ("y", "s", None)], DAG)
     assert not dense(CrossSource().consolidate(panel).specific).any()
 
 
-def test_an_instance_that_nobody_answered_scores_zero_in_both_views() -> None:
+def test_an_instance_without_answers_scores_zero_in_both_views() -> None:
     panel = panel_of([("x", "s", "d"), ("x", "t", "c")], DAG, instances=["lonely"])
     found = CrossSource().consolidate(panel)
     assert not dense(found.score)[1].any()
     assert not dense(found.specific)[1].any()
 
 
-def test_a_larger_penalty_draws_predictions_to_what_is_usual() -> None:
+def test_a_larger_penalty_shrinks_predictions_to_the_mean() -> None:
     panel = random_panel(8)
-    usual = dense(panel.raw).mean(axis=0)
-    off = [
-        np.abs(predicted(panel, "raw", penalty=penalty) - usual).mean()
+    mean = dense(panel.raw).mean(axis=0)
+    distances = [
+        np.abs(predict_answers(panel, "raw", penalty=penalty) - mean).mean()
         for penalty in (0.1, 10.0, 1000.0)
     ]
-    assert all(before > after for before, after in pairwise(off))
+    assert all(before > after for before, after in pairwise(distances))

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import mhpc
-from mhpc.data import panel as parts
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods import mlcm as consensus
+from mhpc.methods.base import predict_scores
+from mhpc.methods.mlcm import find_groups, is_faster_to_solve, solve_consensus
 from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import GARDEN, Row, panel_of
 
 ROWS: list[Row] = [
@@ -51,7 +52,7 @@ def test_mlcm_agrees_with_updating_one_vertex_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("solver", ["exact", "alternate"])
-def test_mlcm_settles_at_a_fixed_point(solver: Literal["exact", "alternate"]) -> None:
+def test_mlcm_converges_to_a_fixed_point(solver: Literal["exact", "alternate"]) -> None:
     panel = panel_of(ROWS)
     found = mhpc.MLCM(solver=solver, tol=1e-12, max_iter=5000).consolidate(panel)
     assert found.converged
@@ -59,14 +60,14 @@ def test_mlcm_settles_at_a_fixed_point(solver: Literal["exact", "alternate"]) ->
 
 
 def test_sources_that_group_instances_alike_come_to_mean_the_same() -> None:
-    # ann says monarda wherever bob says flower, so p3, which only bob saw, gains monarda.
+    # ann gives monarda wherever bob gives flower, so p3, which only bob saw, gains monarda.
     rows = [(f"p{n}", who, label) for n in range(3) for who, label in
             (("ann", "monarda"), ("bob", "flower")) if not (n == 2 and who == "ann")]  # fmt: skip
     found = dense(mhpc.MLCM().consolidate(panel_of(rows)).score)
     assert found[2, GARDEN.labels.positions["monarda"]] > 0.1
 
 
-def test_the_trace_tells_change_and_spread_of_every_round() -> None:
+def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
     panel = panel_of(ROWS)
     with pytest.warns(ConvergenceWarning):
         found = mhpc.MLCM(solver="alternate", tol=0, max_iter=3).consolidate(panel)
@@ -92,42 +93,52 @@ def many_rows() -> list[Row]:
 
 @pytest.mark.parametrize("solver", ["exact", "alternate"])
 def test_results_do_not_depend_on_how_instances_are_divided(
-    monkeypatch: pytest.MonkeyPatch, solver: Literal["exact", "alternate"]
+    solver: Literal["exact", "alternate"],
 ) -> None:
-    panel, method = panel_of(many_rows(), instances=["silent"]), mhpc.MLCM(solver=solver)
-    whole = method.consolidate(panel)
-    monkeypatch.setattr(consensus, "_STRIP", 50)
-    monkeypatch.setattr(parts, "_INSTANCES", 7)
-    plan_partitions = method.consolidate(panel)
-    np.testing.assert_allclose(dense(plan_partitions.score), dense(whole.score), atol=1e-12)
-    for one, other in zip(plan_partitions.trace, whole.trace, strict=True):
+    panel, method = panel_of(many_rows(), instances=["unanswered"]), mhpc.MLCM(solver=solver)
+    undivided = method.consolidate(panel)
+    fitted = method.fit(SinglePartition(panel, max_instances=7))
+    divided = predict_scores(method, fitted, panel, max_instances=7)
+    np.testing.assert_allclose(dense(divided.score), dense(undivided.score), atol=1e-12)
+    for one, other in zip(divided.trace, undivided.trace, strict=True):
         assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
 
 
-def test_rounds_lead_to_what_is_solved_at_once() -> None:
+def test_the_solution_does_not_depend_on_the_width_of_strips() -> None:
+    partitions = SinglePartition(panel_of(many_rows()))
+    groups = find_groups(partitions)
+    wide, narrow = (
+        solve_consensus(partitions, groups, alpha=2.0, strip_cells=cells) for cells in (1 << 23, 50)
+    )
+    np.testing.assert_allclose(narrow, wide, atol=1e-12)
+
+
+def test_the_iteration_converges_to_the_solution_of_the_linear_system() -> None:
     panel = panel_of(many_rows())
     exact = mhpc.MLCM(solver="exact").consolidate(panel)
-    turns = mhpc.MLCM(solver="alternate", tol=1e-13, max_iter=5000).consolidate(panel)
-    np.testing.assert_allclose(dense(turns.score), dense(exact.score), atol=1e-9)
+    iterated = mhpc.MLCM(solver="alternate", tol=1e-13, max_iter=5000).consolidate(panel)
+    np.testing.assert_allclose(dense(iterated.score), dense(exact.score), atol=1e-9)
     assert len(exact.trace) == 1
-    assert exact.trace[0].spread == pytest.approx(turns.trace[-1].spread)
+    assert exact.trace[0].spread == pytest.approx(iterated.trace[-1].spread)
 
 
-def test_auto_averages_in_turn_where_a_factor_does_not_fit_or_costs_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_auto_iterates_if_solving_costs_more_or_does_not_fit() -> None:
     panel = panel_of(many_rows())
     assert len(mhpc.MLCM().consolidate(panel).trace) == 1
-    monkeypatch.setattr(consensus, "_PASS", 0)
-    assert len(mhpc.MLCM().consolidate(panel).trace) > 1
+    groups = find_groups(SinglePartition(panel))
+    assert is_faster_to_solve(groups)
+    assert not is_faster_to_solve(groups, dense_speed=0)
+    with use_memory_budget(1000):
+        assert not is_faster_to_solve(groups)
+        assert len(mhpc.MLCM().consolidate(panel).trace) > 1
 
 
-def test_a_label_that_its_source_never_said_before_means_itself() -> None:
+def test_a_label_that_is_new_with_its_source_means_itself() -> None:
     rows: list[Row] = [*ROWS, ("p9", "bob", "finch"), ("p9", "ann", "monarda")]
     panel = panel_of(rows)
     last = panel.instances.positions["p9"]
-    append_gold_source = panel.select_instances(np.delete(np.arange(len(panel.instances)), last))
-    fitted = mhpc.MLCM().fit(SinglePartition(append_gold_source))
+    earlier = panel.select_instances(np.delete(np.arange(len(panel.instances)), last))
+    fitted = mhpc.MLCM().fit(SinglePartition(earlier))
     found = dense(fitted.predict(panel).score)
     monarda = fitted.predict(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
     expected = (dense(monarda)[0] + np.eye(len(GARDEN))[GARDEN.labels.positions["finch"]]) / 2
@@ -135,8 +146,8 @@ def test_a_label_that_its_source_never_said_before_means_itself() -> None:
 
 
 @pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-12])
-def test_groups_that_hold_on_to_nothing_mean_all_the_same(alpha: float) -> None:
-    # ann and bob meet on both instances: whatever they say, they come to mean one mixture.
+def test_with_a_tiny_alpha_all_groups_mean_the_same(alpha: float) -> None:
+    # ann and bob share instances: whatever labels they give come to mean one mixture.
     rows: list[Row] = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "oak")]
     found = dense(mhpc.MLCM(alpha=alpha, solver="exact").consolidate(panel_of(rows)).score)
     assert found[0] == pytest.approx(found[1], abs=1e-5)

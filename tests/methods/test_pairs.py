@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from mhpc.data.panel import Panel
-from mhpc.methods import pairs
-from mhpc.methods.pairs import affirmed_pairs, pieces
+from mhpc.methods.pairs import affirmed_pairs, split_panel
 from mhpc.numerics.arrays import dense
 from tests.fixtures.build import DAG, Row, panel_of
 
@@ -21,39 +20,41 @@ def some_panel() -> Panel:
         for s in range(4)
         if rng.random() < 0.7
     ]
-    return panel_of(rows, DAG, scope={"s3": ("b", "c", "d")}, instances=["silent"])
+    return panel_of(rows, DAG, scope={"s3": ("b", "c", "d")}, instances=["unanswered"])
 
 
-def test_pairs_are_what_someone_affirmed_beside_all_who_could_have() -> None:
+def test_pairs_are_all_affirmed_labels_beside_all_answers_with_the_label_in_scope() -> None:
     panel = some_panel()
-    found, votes = affirmed_pairs(panel), dense(panel.augmented)
+    pairs, votes = affirmed_pairs(panel), dense(panel.augmented)
     assert panel.scope is not None
     scope = dense(panel.scope)
     affirmed = np.zeros((len(panel.instances), len(DAG)), dtype=bool)
     for answer, instance in enumerate(panel.instance):
         affirmed[instance] |= votes[answer] > 0
-    np.testing.assert_array_equal(np.stack([found.instance, found.label]), affirmed.nonzero())
+    np.testing.assert_array_equal(np.stack([pairs.instance, pairs.label]), affirmed.nonzero())
     for answer, (instance, source) in enumerate(zip(panel.instance, panel.source, strict=True)):
-        here = found.instance == instance
-        np.testing.assert_array_equal(dense(found.said)[answer], here * votes[answer, found.label])
-        np.testing.assert_array_equal(dense(found.asked)[answer], here * scope[source, found.label])
+        same = pairs.instance == instance
+        np.testing.assert_array_equal(dense(pairs.votes)[answer], same * votes[answer, pairs.label])
+        np.testing.assert_array_equal(dense(pairs.asked)[answer], same * scope[source, pairs.label])
 
 
-def test_pairs_are_the_same_where_they_are_too_many_for_a_table(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    filled = affirmed_pairs(some_panel())
-    monkeypatch.setattr(pairs, "_TABLE", 0)
-    sorted_ = affirmed_pairs(some_panel())
-    np.testing.assert_array_equal(sorted_.label, filled.label)
-    np.testing.assert_array_equal(dense(sorted_.said), dense(filled.said))
+def test_pairs_are_the_same_by_table_and_by_sorting() -> None:
+    by_table, by_sorting = (affirmed_pairs(some_panel(), max_table=cells) for cells in (1000, 0))
+    np.testing.assert_array_equal(by_sorting.label, by_table.label)
+    np.testing.assert_array_equal(dense(by_sorting.votes), dense(by_table.votes))
 
 
-@pytest.mark.parametrize("most", [1, 20, 1000])
-def test_pieces_hold_every_instance_once_and_no_more_than_asked_for(most: int) -> None:
+@pytest.mark.parametrize("limit", [1, 20, 1000])
+def test_blocks_contain_every_instance_once_and_at_most_the_limit(limit: int) -> None:
     panel = some_panel()
-    found = list(pieces(panel, most))
-    assert [i for piece in found for i in piece.instances] == list(panel.instances)
-    for piece in found:
-        assert len(piece.instances) <= 2 or affirmed_pairs(piece).asked.nnz <= 2 * most
-    assert len(found) == 1 or most < 1000
+    blocks = list(split_panel(panel, limit=limit))
+    assert [i for block in blocks for i in block.instances] == list(panel.instances)
+    for block in blocks:
+        assert len(block.instances) == 1 or affirmed_pairs(block).asked.nnz <= limit
+    assert len(blocks) == 1 or limit < 1000
+
+
+def test_a_panel_without_instances_is_one_empty_block() -> None:
+    empty = some_panel().select_answers(np.zeros(len(some_panel().instance), dtype=bool))
+    (block,) = split_panel(empty)
+    assert affirmed_pairs(block).label.tolist() == []

@@ -1,4 +1,4 @@
-"""SA, WA."""
+"""Simple and support-weighted averaging of the answers."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -11,14 +11,13 @@ from mhpc.data.scores import Scores
 from mhpc.methods.base import PAPER, BaseMethod, FittedMethod
 from mhpc.methods.mhpc.algorithm import support_in
 from mhpc.numerics.arrays import FloatArray
-from mhpc.parameters import registered
 
 
 class SA(BaseMethod):
-    """The mean answer of every instance: Y_bar of equation 6.
+    """Simple averaging: the mean answer of every instance, Y_bar of equation 6.
 
-    The baseline to beat, and hard to beat with many independent sources. Costs one pass over
-    the votes.
+    The baseline to beat, and hard to beat with many independent sources. Costs one pass over the
+    votes.
     """
 
     name: ClassVar[str] = "sa"
@@ -27,35 +26,34 @@ class SA(BaseMethod):
     sparse: ClassVar[bool] = True
 
     votes: VotesKind = "raw"
-    """Average the labels as said, or with all their ancestors."""
+    """Average the labels as given, or with all their ancestors."""
 
     average: Average = "answers"
-    """Divide by the answers an instance got, or by the number of sources as the paper does."""
+    """Divide by the answers that an instance got, or by the number of sources, as in the paper."""
 
-    def fit(self, parts: PanelPartitions) -> FittedMethod:
-        """Learn nothing."""
+    def fit(self, partitions: PanelPartitions) -> FittedMethod:
+        """Estimate nothing: the mean of an instance depends on its own answers alone."""
         return FittedSA(votes=self.votes, average=self.average)
 
 
-@registered("sa.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedSA(FittedMethod):
-    """The mean needs nothing from other instances."""
+class FittedSA(FittedMethod, saved_as="sa.fitted"):
+    """Mean answers."""
 
     votes: VotesKind
     average: Average
 
     def predict(self, panel: Panel) -> Scores:
-        """Return the scores of the panel's instances."""
+        """Return the mean answers, the same in both views."""
         mean = panel.mean(self.votes, self.average)
         return Scores(mean, mean)
 
 
 class WA(BaseMethod):
-    """The mean answer with every label multiplied by its support: Y_bar * S.
+    """Weighted averaging: the mean answer, every label multiplied by its support, Y_bar * S.
 
-    Labels that are often said, ancestors above all, move up; the order within a label stays
-    that of SA. Costs one pass over the votes.
+    Frequent labels move up, above all ancestors; within a label, instances are ranked as by SA.
+    Costs one pass over the votes.
     """
 
     name: ClassVar[str] = "wa"
@@ -64,31 +62,30 @@ class WA(BaseMethod):
     sparse: ClassVar[bool] = True
 
     votes: VotesKind = "raw"
-    """Average the labels as said, or with all their ancestors."""
+    """Average the labels as given, or with all their ancestors."""
 
     average: Average = "answers"
-    """Divide by the answers an instance got, or by the number of sources as the paper does."""
+    """Divide by the answers that an instance got, or by the number of sources, as in the paper."""
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    """Significance level of the support's confidence bound."""
+    """Significance level of the confidence bound that is the support."""
 
-    def fit(self, parts: PanelPartitions) -> FittedMethod:
-        """Learn the support of the labels."""
-        support = support_in(parts, alpha=self.alpha)
+    def fit(self, partitions: PanelPartitions) -> FittedMethod:
+        """Estimate the support of every label (equations 8 to 10)."""
+        support = support_in(partitions, alpha=self.alpha)
         return FittedWA(votes=self.votes, average=self.average, support=support)
 
 
-@registered("wa.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedWA(FittedMethod):
-    """The support of every label, estimated from all answers."""
+class FittedWA(FittedMethod, saved_as="wa.fitted"):
+    """Mean answers and the support of every label, (K,)."""
 
     votes: VotesKind
     average: Average
     support: FloatArray
 
     def predict(self, panel: Panel) -> Scores:
-        """Return the scores of the panel's instances."""
+        """Return the weighted mean answers, the same in both views."""
         support = sparse.diags_array(self.support, format="csr")
         mean = (panel.mean(self.votes, self.average) @ support).tocsr()
         return Scores(mean, mean)

@@ -6,7 +6,7 @@ A method is one class and what it fits is another:
 ...     name = "mean"
 ...     def fit(self, partitions):
 ...         return FittedMean()
->>> class FittedMean(FittedMethod):
+>>> class FittedMean(FittedMethod, saved_as="mean.fitted"):
 ...     def predict(self, panel):
 ...         mean = panel.mean("augmented", "answers")
 ...         return Scores(mean, mean)
@@ -33,7 +33,7 @@ from mhpc.data.panel import (
 from mhpc.data.scores import Consolidation, Scores, Step
 from mhpc.data.selection import Selection
 from mhpc.numerics.arrays import FloatArray, IntArray, Matrix, Rows
-from mhpc.parameters import Parameters
+from mhpc.parameters import Parameters, registered
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
@@ -135,6 +135,11 @@ class FittedMethod:
     ----------
     trace, converged, threshold, is_probability, one_truth, selection, notes
         As in `Consolidation`.
+
+    Notes
+    -----
+    A subclass is a frozen dataclass. Its class argument `saved_as` is its name in ``model.npz``,
+    ``METHOD.fitted``; without it, a fitted method cannot be saved.
     """
 
     trace: tuple[Step, ...] = ()
@@ -144,6 +149,11 @@ class FittedMethod:
     one_truth: bool = False
     selection: Selection | None = None
     notes: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, *, saved_as: str = "", **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if saved_as:
+            registered(saved_as)(cls)
 
     def predict(self, panel: Panel) -> Scores:
         """Return the scores of the panel's instances; 0 for instances without an answer."""

@@ -1,11 +1,13 @@
-"""CrossSource: ridge regression of each source on the others.
+"""Cross-source: every answer is predicted from the other answers to the same instance.
 
-x_a: the mean of the other answers, with ancestors. y_a: the answer, as said and with ancestors.
+For an answer a, x_a is the weighted mean of the other answers to its instance, with ancestors, and
+y_a the answer itself, as given (`specific`) or with ancestors (`closed`). Ridge regression of y on x
+needs only sums over all answers (`sum_products`), or one row per answer where answers are few.
 """
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -24,56 +26,191 @@ from mhpc.methods.source_weights import (
 )
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.numerics.sparse import incidence
 from mhpc.parameters import registered
 
-_NOBODY = 1e-9
+MIN_WEIGHT = 1e-9
 """Weight of the other answers below which there are none: what rounding leaves."""
+
+MIN_RIDGE = 1e-9
+"""The ridge where nothing varies, so that there is a solution."""
+
+
+class CrossSource(BaseMethod):
+    """Ridge regression of every answer on the mean of the other answers to the same instance.
+
+    This learns which labels go with which without truth: the others predict each source. Applied to
+    the mean of all answers, it predicts the answer of a further source. `specific` predicts labels
+    as given, `score` labels with their ancestors, made to decrease from parent to child. Missing
+    answers are missing: an answer without others teaches nothing, nor does silence on a label
+    outside a source's scope. Costs one K x K linear system, or one of answers x answers if that is
+    smaller, K being the labels in use; the sums behind it are sparse products, linear in the answers.
+
+    If no instance has two answers, there is nothing to learn from, and scores are mean answers.
+    """
+
+    name: ClassVar[str] = "cross-source"
+    summary: ClassVar[str] = "each source predicted from the others, by ridge regression"
+    reference: ClassVar[str] = (
+        "Hoerl, Kennard: Ridge Regression, Technometrics 1970; co-training of sources, this package"
+    )
+
+    penalty: Annotated[float, Field(gt=0)] = 1.0
+    """Ridge penalty, in units of the mean variance of the features."""
+
+    source_weights: SourceWeighting = "equal"
+    """Weight all sources equally, or by estimated reliability with correlated sources sharing one
+    weight."""
+
+    fill_strength: Annotated[float, Field(ge=0)] = 0.3
+    """How many answers the popularity of the labels below a given label is worth, in `score`."""
+
+    def estimate_memory(self, size: Size) -> int:
+        """Return the bytes of the regression between the labels in use, or between the answers."""
+        return 8 * 5 * min(size.used_labels, size.answers) * size.used_labels
+
+    def describe_memory(self, size: Size) -> str:
+        """Return how many labels are regressed on each other."""
+        return f"for a regression between {pluralize(size.used_labels, 'label')}"
+
+    def fit(self, partitions: PanelPartitions) -> "FittedCrossSource":
+        """Estimate which labels go with which."""
+        weights = learn_source_weights(partitions, self.source_weights)
+        popularity, evidence, answers = partitions.sum(
+            partial(_count_answers, weights=weights), stage="counting"
+        )
+        # Labels that only answers of weight 0 contain are not in use.
+        used = np.flatnonzero(popularity > 0)
+        specific, closed = self._fit_predictors(partitions, weights, used, int(answers))
+        if 2 * len(used) > len(popularity):
+            # Selecting columns would cost more than multiplying a few zeros.
+            specific, closed = (
+                extend_predictor(predictor, used, len(popularity))
+                for predictor in (specific, closed)
+            )
+            used = np.arange(len(popularity))
+        return FittedCrossSource(
+            weights=weights, used=used, specific=specific, closed=closed, popularity=popularity,
+            evidence=float(evidence), fill_strength=self.fill_strength, is_probability=True,
+        )  # fmt: skip
+
+    def _fit_predictors(
+        self,
+        partitions: PanelPartitions,
+        weights: SourceWeights | None,
+        used: IntArray,
+        answers: int,
+    ) -> "tuple[Predictor | None, Predictor | None]":
+        if not len(used):
+            return None, None
+        if answers < len(used):
+            panel = apply_weights(partitions.sample(partitions.instances), weights)
+            return fit_from_answers(panel, used, self.penalty)
+        sums = partitions.sum(partial(sum_products, weights=weights, used=used), stage="regressing")
+        return fit_from_sums(ProductSums(*sums), self.penalty)
 
 
 @registered("cross-source.predictor")
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """y = mean_y + (x - mean_x) B."""
+    """The linear prediction y = mean_y + (x - mean_x) B."""
 
     mean_x: FloatArray
     mean_y: FloatArray
     B: FloatArray
 
     def __call__(self, x: Sparse) -> FloatArray:
-        """Return what is predicted from x, (n, K) each; few of its labels are not 0."""
-        found = np.asarray(x @ self.B)
-        found += self.mean_y - self.mean_x @ self.B
-        return found
+        """Return y for every row of x, (n, K)."""
+        y = np.asarray(x @ self.B)
+        y += self.mean_y - self.mean_x @ self.B
+        return y
 
 
-def over_all(predictor: Predictor | None, used: IntArray, labels: int) -> Predictor | None:
-    """Return a predictor that also takes labels that nobody said, and predicts nothing of them."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedCrossSource(FittedMethod, saved_as="cross-source.fitted"):
+    """Predictors of a further answer, for the labels in use.
+
+    Attributes
+    ----------
+    weights : SourceWeights or None
+        How answers are weighted; None: all equally.
+    used : int array, (U,)
+        The labels in use.
+    specific, closed : Predictor or None
+        Of labels as given and with their ancestors; None if there was nothing to learn from.
+    popularity : float array, (K,)
+        The weight of the answers with each label.
+    evidence : float
+        The weight of all answers.
+    fill_strength : float
+        As for `CrossSource`.
+    """
+
+    weights: SourceWeights | None
+    used: IntArray
+    specific: Predictor | None
+    closed: Predictor | None
+    popularity: FloatArray
+    evidence: float
+    fill_strength: float
+
+    def predict(self, panel: Panel) -> Scores:
+        """Return the predicted answer of a further source."""
+        panel = apply_weights(panel, self.weights)
+        score = fill_down(
+            self.predict_answers(panel, "augmented"), panel.evidence, self.popularity,
+            panel.taxonomy, strength=self.fill_strength, total=self.evidence,
+        )  # fmt: skip
+        specific = self.predict_answers(panel, "raw")
+        np.maximum(specific, 0.0, out=specific)
+        unanswered = panel.answers_per_instance == 0
+        score[unanswered], specific[unanswered] = 0.0, 0.0
+        return Scores(score, specific)
+
+    def predict_answers(self, panel: Panel, target: VotesKind) -> FloatArray:
+        """Return the predicted labels of a further answer to every instance, (N, K)."""
+        predictor = self.specific if target == "raw" else self.closed
+        if predictor is None:
+            return dense(panel.mean(target, "answers"))
+        mean = panel.mean("augmented", "answers")
+        if len(self.used) == mean.shape[1]:
+            return predictor(mean)
+        # Labels that are not in use are predicted to be absent.
+        predicted = np.zeros(mean.shape)
+        predicted[:, self.used] = predictor(mean[:, self.used])
+        return predicted
+
+
+def extend_predictor(
+    predictor: Predictor | None, used: IntArray, n_labels: int
+) -> Predictor | None:
+    """Return a predictor that takes all labels, and predicts those not in use to be absent."""
     if predictor is None:
         return None
-    (mean_x, mean_y), B = np.zeros((2, labels)), np.zeros((labels, labels))
+    (mean_x, mean_y), B = np.zeros((2, n_labels)), np.zeros((n_labels, n_labels))
     mean_x[used], mean_y[used] = predictor.mean_x, predictor.mean_y
     B[np.ix_(used, used)] = predictor.B
     return Predictor(mean_x, mean_y, B)
 
 
-Matrices: TypeAlias = tuple[float, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray,
-                             FloatArray, FloatArray, FloatArray]  # fmt: skip
+def _count_answers(panel: Panel, *, weights: SourceWeights | None) -> tuple[FloatArray, float, int]:
+    panel = apply_weights(panel, weights)
+    return panel.popularity, float(panel.evidence.sum()), len(panel.instance)
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over all answers that have others beside them, x being the mean of these.
+class ProductSums(NamedTuple):
+    """Sums over all answers to instances with other answers, for the U labels in use.
 
     Attributes
     ----------
     total : float
-        How many such answers.
-    x, y_raw, y_augmented : float arrays, (K,)
-        Sums of features and of targets.
-    asked : float array, (K,)
-        How many could have held each label.
-    xx, xy_raw, xy_augmented, x_asked : float arrays, (K, K)
-        Products of features with features, targets, and with who could have held what.
+        The number of these answers.
+    x, y_raw, y_augmented : float arrays, (U,)
+        Features and both targets.
+    asked : float array, (U,)
+        The answers that could contain each label.
+    xx, xy_raw, xy_augmented, x_asked : float arrays, (U, U)
+        Products of the features with themselves, with the targets, and with `asked`.
     """
 
     total: float
@@ -87,42 +224,42 @@ class Sums:
     x_asked: FloatArray
 
 
-def summed(panel: Panel, *, heard: SourceWeights | None, used: IntArray) -> Matrices:
-    """Return the entries of `Sums` over the answers of a panel, for the labels in use."""
-    panel = apply_weights(panel, heard)
+def sum_products(panel: Panel, *, weights: SourceWeights | None, used: IntArray) -> ProductSums:
+    """Return the sums over the answers of a panel."""
+    panel = apply_weights(panel, weights)
     raw, augmented = (panel.votes(kind)[:, used].tocsr() for kind in ("raw", "augmented"))
-    rest = panel.evidence[panel.instance] - _weights(panel)
-    use = (rest > _NOBODY).astype(float)
+    others = _weight_of_others(panel)
+    usable = (others > MIN_WEIGHT).astype(float)
     if panel.scope is not None:
-        return _in_scope(panel, use, raw, augmented, used)
+        return _sum_in_scope(panel, usable, raw, augmented, used)
     if panel.weight is None:
-        x, xx, xy_raw, xy_augmented = _products(panel, raw, augmented)
+        x, xx, xy_raw, xy_augmented = _sum_unweighted(panel, raw, augmented)
     else:
-        x, xx, xy_raw, xy_augmented = _weighted_products(panel, raw, augmented, _inverse(rest))
-    total = float(use.sum())
-    return (
-        total, x, use @ raw, use @ augmented, np.full(len(used), total), xx, xy_raw, xy_augmented,
-        np.outer(x, np.ones(len(used))),
+        x, xx, xy_raw, xy_augmented = _sum_weighted(panel, raw, augmented, _invert(others))
+    total = float(usable.sum())
+    return ProductSums(
+        total, x, usable @ raw, usable @ augmented, np.full(len(used), total), xx, xy_raw,
+        xy_augmented, np.outer(x, np.ones(len(used))),
     )  # fmt: skip
 
 
 _Products: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Sum of x, (K,); products of x with itself, with answers as said and with ancestors, (K, K)."""
+"""x, (U,), and xx, xy_raw and xy_augmented, (U, U), as in `ProductSums`."""
 
 
-def _products(panel: Panel, raw: Sparse, augmented: Sparse) -> _Products:
-    """Sum up where all answers count alike.
+def _sum_unweighted(panel: Panel, raw: Sparse, augmented: Sparse) -> _Products:
+    """Sum products if all answers have the same weight.
 
-    x = (S - a) / (n - 1), S being the sum over the n answers to an instance; so that all products
-    are those of S and of a, and the few numbers of answers that there are tell how many of each.
+    With S the sum of the n answers to an instance, x = (S - a) / (n - 1), so that all products are
+    made of products of S and a, separately for each n that occurs.
     """
-    K = raw.shape[1]
-    x, (xx, xy_raw, xy_augmented) = np.zeros(K), np.zeros((3, K, K))
+    U = raw.shape[1]
+    x, (xx, xy_raw, xy_augmented) = np.zeros(U), np.zeros((3, U, U))
     answers = panel.answers_per_instance
     for n in np.unique(answers[answers > 1]):
-        some = answers[panel.instance] == n
-        a, y = (augmented, raw) if some.all() else (augmented[some], raw[some])
-        S, S_raw = _sums_of(a, n), _sums_of(y, n)
+        rows = answers[panel.instance] == n
+        a, y = (augmented, raw) if rows.all() else (augmented[rows], raw[rows])
+        S, S_raw = _sum_every(a, n), _sum_every(y, n)
         SS, aa = dense(S.T @ S), dense(a.T @ a)
         x += np.asarray(S.sum(axis=0)).ravel()
         xx += ((n - 2) * SS + aa) / (n - 1) ** 2
@@ -131,247 +268,127 @@ def _products(panel: Panel, raw: Sparse, augmented: Sparse) -> _Products:
     return x, xx, xy_raw, xy_augmented
 
 
-def _sums_of(answers: Sparse, n: int) -> Sparse:
-    """Return the sum of every n rows that follow each other."""
+def _sum_every(answers: Sparse, n: int) -> Sparse:
+    """Return the sums of n consecutive rows each."""
     rows = answers.shape[0]
-    entries = (np.ones(rows), (np.repeat(np.arange(rows // n), n), np.arange(rows)))
-    return (sparse.csr_array(entries, shape=(rows // n, rows)) @ answers).tocsr()
+    group = np.repeat(np.arange(rows // n), n)
+    return (incidence(group, shape=(rows // n, rows)) @ answers).tocsr()
 
 
-def _weighted_products(panel: Panel, raw: Sparse, augmented: Sparse, once: FloatArray) -> _Products:
-    """Sum up where answers count by their weight: x = (S - w a) / (n - w), `once` 1 / (n - w)."""
-    own = _weights(panel) * once
-    S = _gathered(panel, _weights(panel), augmented)
-    x = S.T @ _by_instance(panel, once) - augmented.T @ own
-    xx = dense(S.T @ _scaled(S, _by_instance(panel, once**2)))
-    xx += dense(_scaled(augmented, own**2).T @ augmented)
-    crossed = dense(S.T @ _gathered(panel, own * once, augmented))
+def _sum_weighted(panel: Panel, raw: Sparse, augmented: Sparse, inverse: FloatArray) -> _Products:
+    """Sum products if answers have weights w: x = (S - w a) / (n - w), `inverse` 1 / (n - w)."""
+    own = panel.answer_weights * inverse
+    S = _sum_by_instance(panel, panel.answer_weights, augmented)
+    x = S.T @ _total_by_instance(panel, inverse) - augmented.T @ own
+    xx = dense(S.T @ _scale_rows(S, _total_by_instance(panel, inverse**2)))
+    xx += dense(_scale_rows(augmented, own**2).T @ augmented)
+    crossed = dense(S.T @ _sum_by_instance(panel, own * inverse, augmented))
     xx -= crossed + crossed.T
-    weighed = _scaled(augmented, own)
-    xy_raw = dense(S.T @ _gathered(panel, once, raw)) - dense(weighed.T @ raw)
-    xy_augmented = dense(S.T @ _gathered(panel, once, augmented))
-    return x, xx, xy_raw, xy_augmented - dense(weighed.T @ augmented)
+    weighted = _scale_rows(augmented, own)
+    xy_raw = dense(S.T @ _sum_by_instance(panel, inverse, raw)) - dense(weighted.T @ raw)
+    xy_augmented = dense(S.T @ _sum_by_instance(panel, inverse, augmented))
+    return x, xx, xy_raw, xy_augmented - dense(weighted.T @ augmented)
 
 
-def _in_scope(
-    panel: Panel, use: FloatArray, raw: Sparse, augmented: Sparse, used: IntArray
-) -> Matrices:
+def _sum_in_scope(
+    panel: Panel, usable: FloatArray, raw: Sparse, augmented: Sparse, used: IntArray
+) -> ProductSums:
     X, asked = _features(panel, used)
-    weighed = _scaled(X, use)
-    return (
-        float(use.sum()), use @ X, use @ raw, use @ augmented, use @ asked, dense(weighed.T @ X),
-        dense(weighed.T @ raw), dense(weighed.T @ augmented), dense(weighed.T @ asked),
+    X_usable = _scale_rows(X, usable)
+    return ProductSums(
+        float(usable.sum()), usable @ X, usable @ raw, usable @ augmented, usable @ asked,
+        dense(X_usable.T @ X), dense(X_usable.T @ raw), dense(X_usable.T @ augmented),
+        dense(X_usable.T @ asked),
     )  # fmt: skip
 
 
-def from_sums(sums: Sums, penalty: float) -> tuple[Predictor | None, Predictor | None]:
-    """Return predictors of labels as said and with their ancestors, from one factor."""
+def fit_from_sums(sums: ProductSums, penalty: float) -> tuple[Predictor | None, Predictor | None]:
+    """Return the predictors of labels as given and with ancestors, from one factorization."""
     if sums.total == 0:
         return None, None
-    mean_x, trials = sums.x / sums.total, np.maximum(sums.asked, 1e-9)
+    mean_x, asked = sums.x / sums.total, np.maximum(sums.asked, 1e-9)
     G = sums.xx - sums.total * np.outer(mean_x, mean_x)
     G[np.diag_indices_from(G)] += _ridge(G, len(G), penalty)
-    mean_y = [y / trials for y in (sums.y_raw, sums.y_augmented)]
-    # Products are summed over the answers that could hold the label, and scaled up to all.
-    R = [
-        (xy - sums.x_asked * mean) * (sums.total / trials)
+    mean_y = [y / asked for y in (sums.y_raw, sums.y_augmented)]
+    # Products are summed over the answers that could contain the label, and scaled up to all.
+    targets = [
+        (xy - sums.x_asked * mean) * (sums.total / asked)
         for xy, mean in zip((sums.xy_raw, sums.xy_augmented), mean_y, strict=True)
     ]
-    B = np.split(solve_positive_definite(G, np.hstack(R)), 2, axis=1)
+    B = np.split(solve_positive_definite(G, np.hstack(targets)), 2, axis=1)
     return Predictor(mean_x, mean_y[0], B[0]), Predictor(mean_x, mean_y[1], B[1])
 
 
-def from_answers(
+def fit_from_answers(
     panel: Panel, used: IntArray, penalty: float
 ) -> tuple[Predictor | None, Predictor | None]:
-    """Return the same predictors from a system of answers by answers, where those are few."""
-    use = (panel.evidence[panel.instance] - _weights(panel) > _NOBODY).astype(float)
-    if not use.any():
+    """Return the same predictors from the dual system of answers x answers, if those are few."""
+    usable = (_weight_of_others(panel) > MIN_WEIGHT).astype(float)
+    if not usable.any():
         return None, None
-    total = use.sum()
-    X, asked = _features(panel, used)
-    trials = np.full(len(used), total) if panel.scope is None else use @ asked
-    trials = np.maximum(trials, 1e-9)
-    mean_x, root = (use @ X) / total, np.sqrt(use)[:, None]
+    total = usable.sum()
+    X, in_scope = _features(panel, used)
+    asked = np.full(len(used), total) if panel.scope is None else usable @ in_scope
+    asked = np.maximum(asked, 1e-9)
+    mean_x, root = (usable @ X) / total, np.sqrt(usable)[:, None]
     X = root * (dense(X) - mean_x)
     G = X @ X.T
     G[np.diag_indices_from(G)] += _ridge(G, X.shape[1], penalty)
     Y = [panel.votes(kind)[:, used] for kind in ("raw", "augmented")]
-    mean_y = [(use @ y) / trials for y in Y]
-    could = 1.0 if panel.scope is None else dense(asked)
-    target = [
-        root * (dense(y) - mean) * (total / trials) * could
-        for y, mean in zip(Y, mean_y, strict=True)
+    mean_y = [(usable @ y) / asked for y in Y]
+    mask = 1.0 if panel.scope is None else dense(in_scope)
+    targets = [
+        root * (dense(y) - mean) * (total / asked) * mask for y, mean in zip(Y, mean_y, strict=True)
     ]
-    B = np.split(X.T @ solve_positive_definite(G, np.hstack(target)), 2, axis=1)
+    B = np.split(X.T @ solve_positive_definite(G, np.hstack(targets)), 2, axis=1)
     return Predictor(mean_x, mean_y[0], B[0]), Predictor(mean_x, mean_y[1], B[1])
 
 
 def _ridge(G: FloatArray, features: int, penalty: float) -> float:
-    """Return the penalty; a little even where nothing varies, so that there is a solution."""
-    return max(penalty * float(np.trace(G)) / features, 1e-9)
+    return max(penalty * float(np.trace(G)) / features, MIN_RIDGE)
 
 
 def _features(panel: Panel, used: IntArray) -> tuple[Sparse, Sparse]:
-    """Return the weighted mean of the others for every answer, and what it could hold, (A, K)."""
-    weight = _weights(panel)
-    rest = panel.evidence[panel.instance] - weight
-    X = _of_others(panel, panel.augmented, weight)[:, used].tocsr()
+    """Return the mean of the other answers for every answer, and the labels in scope, (A, U)."""
+    X = _sum_of_others(panel, panel.augmented)[:, used].tocsr()
     if panel.scope is None:
-        asked = sparse.csr_array((len(panel.instance), len(used)))
-        X = _scaled(X, _inverse(rest))
+        in_scope = sparse.csr_array((len(panel.instance), len(used)))
+        X = _scale_rows(X, _invert(_weight_of_others(panel)))
     else:
-        asked = panel.scope[panel.source].tocsr()
-        heard_by = _of_others(panel, asked, weight)[:, used].tocsr()
-        heard_by.data = _inverse(heard_by.data)
-        X, asked = X.multiply(heard_by).tocsr(), asked[:, used].tocsr()
+        in_scope = panel.scope[panel.source].tocsr()
+        others = _sum_of_others(panel, in_scope)[:, used].tocsr()
+        others.data = _invert(others.data)
+        X, in_scope = X.multiply(others).tocsr(), in_scope[:, used].tocsr()
     X.data[np.abs(X.data) < 1e-12] = 0.0
     X.eliminate_zeros()
-    return X, asked
+    return X, in_scope
 
 
-def _of_others(panel: Panel, values: Sparse, weight: FloatArray) -> Sparse:
-    """Return, for every answer, the weighted sum over the others to its instance, (A, K)."""
-    return (panel.sum_answers(values)[panel.instance] - _scaled(values, weight)).tocsr()
+def _weight_of_others(panel: Panel) -> FloatArray:
+    """Return the weight of the other answers to the instance of every answer, (A,)."""
+    return panel.evidence[panel.instance] - panel.answer_weights
 
 
-def _weights(panel: Panel) -> FloatArray:
-    return np.ones(len(panel.instance)) if panel.weight is None else panel.weight
+def _sum_of_others(panel: Panel, values: Sparse) -> Sparse:
+    """Return the weighted sum of the other answers to the instance of every answer, (A, K)."""
+    total = panel.sum_answers(values)[panel.instance]
+    return (total - _scale_rows(values, panel.answer_weights)).tocsr()
 
 
-def _by_instance(panel: Panel, values: FloatArray) -> FloatArray:
+def _total_by_instance(panel: Panel, values: FloatArray) -> FloatArray:
     total = np.bincount(panel.instance, values, minlength=len(panel.instances))
     return total.astype(np.float64)
 
 
-def _gathered(panel: Panel, weight: FloatArray, values: Sparse) -> Sparse:
-    """Return the sum of weighted answers over every instance, (N, K)."""
-    A = len(panel.instance)
-    entries = (weight, (panel.instance, np.arange(A)))
-    return (sparse.csr_array(entries, shape=(len(panel.instances), A)) @ values).tocsr()
+def _sum_by_instance(panel: Panel, weight: FloatArray, values: Sparse) -> Sparse:
+    """Return the weighted sum of the rows of every instance, (N, K)."""
+    shape = (len(panel.instances), len(panel.instance))
+    return (incidence(panel.instance, shape=shape, values=weight) @ values).tocsr()
 
 
-def _scaled(matrix: Sparse, by: FloatArray) -> Sparse:
-    return (sparse.diags_array(by, format="csr") @ matrix).tocsr()
+def _scale_rows(matrix: Sparse, factors: FloatArray) -> Sparse:
+    return (sparse.diags_array(factors, format="csr") @ matrix).tocsr()
 
 
-def _inverse(rest: FloatArray) -> FloatArray:
-    return np.where(rest > _NOBODY, 1.0 / np.maximum(rest, _NOBODY), 0.0)
-
-
-class CrossSource(BaseMethod):
-    """Ridge regression of every answer on the mean of the other answers to the same instance.
-
-    What is learnt, which labels go with which, needs no truth: each source is the others' target.
-    Applied to the mean of all answers it gives what a further source would say. `specific`
-    predicts labels as said, `score` labels with their ancestors, made to fall from parent to
-    child. Missing answers are missing: an answer without others teaches nothing, nor does silence
-    on a label out of a source's scope. One K x K system,
-    or one of answers x answers where that is smaller, K being the labels that anyone said; the
-    sums behind it are sparse products, linear in the answers.
-
-    Where no instance has two answers there is nothing to learn from, and mean answers are given.
-    """
-
-    name: ClassVar[str] = "cross-source"
-    summary: ClassVar[str] = "each source predicted from the others, by ridge regression"
-    reference: ClassVar[str] = (
-        "Hoerl, Kennard: Ridge Regression, Technometrics 1970; co-training of sources, this package"
-    )
-
-    penalty: Annotated[float, Field(gt=0)] = 1.0
-    """Ridge penalty, in units of the mean variance of what is regressed on."""
-
-    source_weights: SourceWeighting = "equal"
-    """Count all sources alike, or by skill, kin sharing a voice."""
-
-    fill_strength: Annotated[float, Field(ge=0)] = 0.3
-    """How many answers it is worth that labels below one that was said are as popular as
-    elsewhere, in `score`."""
-
-    def estimate_memory(self, size: Size) -> int:
-        """Return the bytes of the regression between the labels in use, or between the answers."""
-        return 8 * 5 * min(size.used_labels, size.answers) * size.used_labels
-
-    def describe_memory(self, size: Size) -> str:
-        """Return how many labels are regressed on each other."""
-        return f"for a regression between {pluralize(size.used_labels, 'label')}"
-
-    def fit(self, parts: PanelPartitions) -> "FittedCrossSource":
-        """Learn which labels go with which."""
-        heard = learn_source_weights(parts, self.source_weights)
-        popularity, evidence, answers = parts.sum(partial(_counted, heard=heard), stage="counting")
-        # Who is heard at no weight at all may still have said a label.
-        used = np.flatnonzero(popularity > 0)
-        specific, closed = self._predictors(parts, heard, used, int(answers))
-        if 2 * len(used) > len(popularity):
-            # Picking columns costs more than multiplying some zeros.
-            specific, closed = (
-                over_all(each, used, len(popularity)) for each in (specific, closed)
-            )
-            used = np.arange(len(popularity))
-        return FittedCrossSource(
-            heard=heard, used=used, specific=specific, closed=closed, popularity=popularity,
-            evidence=float(evidence), fill=self.fill_strength, is_probability=True,
-        )  # fmt: skip
-
-    def _predictors(
-        self,
-        parts: PanelPartitions,
-        heard: SourceWeights | None,
-        used: IntArray,
-        answers: int,
-    ) -> tuple[Predictor | None, Predictor | None]:
-        if not len(used):
-            return None, None
-        if answers < len(used):
-            return from_answers(
-                apply_weights(parts.sample(parts.instances), heard), used, self.penalty
-            )
-        sums = parts.sum(partial(summed, heard=heard, used=used), stage="regressing")
-        return from_sums(Sums(*sums), self.penalty)
-
-
-@registered("cross-source.fitted")
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FittedCrossSource(FittedMethod):
-    """What a further answer would hold, by the labels of those that there are."""
-
-    heard: SourceWeights | None
-    used: IntArray
-    specific: Predictor | None
-    closed: Predictor | None
-    popularity: FloatArray
-    evidence: float
-    fill: float
-
-    def predict(self, panel: Panel) -> Scores:
-        """Return what a further source would say."""
-        panel = apply_weights(panel, self.heard)
-        score = fill_down(
-            self.predicted(panel, "augmented"), panel.evidence, self.popularity, panel.taxonomy,
-            strength=self.fill, total=self.evidence,
-        )  # fmt: skip
-        specific = self.predicted(panel, "raw")
-        np.maximum(specific, 0.0, out=specific)
-        silent = panel.answers_per_instance == 0
-        score[silent], specific[silent] = 0.0, 0.0
-        return Scores(score, specific)
-
-    def predicted(self, panel: Panel, target: VotesKind) -> FloatArray:
-        """Return what a further answer to every instance would hold, (N, K)."""
-        predictor = self.specific if target == "raw" else self.closed
-        if predictor is None:
-            return dense(panel.mean(target, "answers"))
-        mean = panel.mean("augmented", "answers")
-        if len(self.used) == mean.shape[1]:
-            return predictor(mean)
-        # Nothing is predicted of labels that nobody said.
-        found = np.zeros(mean.shape)
-        found[:, self.used] = predictor(mean[:, self.used])
-        return found
-
-
-def _counted(panel: Panel, *, heard: SourceWeights | None) -> tuple[FloatArray, float, int]:
-    panel = apply_weights(panel, heard)
-    return panel.popularity, float(panel.evidence.sum()), len(panel.instance)
+def _invert(weight: FloatArray) -> FloatArray:
+    return np.where(weight > MIN_WEIGHT, 1.0 / np.maximum(weight, MIN_WEIGHT), 0.0)

@@ -1,114 +1,119 @@
-"""The pairs of an instance and a label that someone affirmed, and who could have."""
+"""The pairs of an instance and a label that some source affirmed, beside all who could have.
+
+Voting and Dawid-Skene score only these pairs. A label that nobody affirmed scores 0.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.data.panel import Panel, panel_block
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.sparse import row_blocks, row_indices
 
-_TABLE = 1 << 25
-"""Cells up to which a table of them is filled, which is faster than sorting those that occur."""
+BLOCK_PAIRS = 1 << 16
+"""Pairs of an answer and an affirmed pair in a block: few enough for the cache of a processor, and
+for memory even if thousands of sources answer every instance."""
 
-CHANCES = 1 << 16
-"""Answers beside pairs that are laid out together: they stay in the cache of a processor, and
-memory is bounded even where thousands of sources answer every instance."""
+MAX_TABLE = 1 << 25
+"""The largest number of cells to number with a table, which is faster than sorting them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """All that a rule looks at that gives labels only where some source did.
+class AffirmedPairs:
+    """P pairs of an instance and a label that some answer contains, ancestors included.
 
     Attributes
     ----------
-    labels : int
+    n_labels : int
         K.
     instance, label : int arrays, (P,)
-        The pairs, sorted by instance, then label. With a label there are its ancestors.
-    said : csr_array, (A, P)
+        The pairs, sorted by instance, then label.
+    votes : csr_array, (A, P)
         The augmented answers.
     asked : csr_array, (A, P)
-        Ones where an answer is about the instance and its source can speak about the label.
+        1 if the answer is about the instance and the label is in the scope of its source.
     """
 
-    labels: int
+    n_labels: int
     instance: IntArray
     label: IntArray
-    said: Sparse
+    votes: Sparse
     asked: Sparse
 
     def locate(self, instance: IntArray, label: IntArray) -> IntArray:
         """Return the positions of pairs, all of which must be there."""
-        cells = self.instance * self.labels + self.label
-        return np.searchsorted(cells, instance * self.labels + label)
+        cells = self.instance * self.n_labels + self.label
+        return np.searchsorted(cells, instance * self.n_labels + label)
+
+    def to_matrix(self, values: FloatArray, n_instances: int) -> Sparse:
+        """Return one value per pair as a matrix of instances x labels."""
+        shape = (n_instances, self.n_labels)
+        return sparse.csr_array((values, (self.instance, self.label)), shape=shape)
 
 
-def pieces(panel: Panel, most: int = CHANCES) -> Iterator[Panel]:
-    """Divide a panel into runs of instances with about so many answers beside pairs, or one."""
-    votes = np.append(0, np.cumsum(np.diff(panel.augmented.indptr)))
-    first = np.searchsorted(panel.instance, np.arange(len(panel.instances) + 1))
-    pairs = np.minimum(np.diff(votes[first]), len(panel.taxonomy))
-    run = np.cumsum(np.diff(first) * pairs) // most
-    cuts = [0, *(np.flatnonzero(np.diff(run)) + 1).tolist(), len(run)]
-    for start, stop in pairwise(cuts):
-        yield panel_block(panel, slice(start, stop))
+def affirmed_pairs(panel: Panel, *, max_table: int = MAX_TABLE) -> AffirmedPairs:
+    """Return the affirmed pairs of a panel.
 
-
-def affirmed_pairs(panel: Panel) -> Pairs:
-    """Return the pairs; costs the answers of every instance times the labels said of it."""
+    Costs, summed over the instances, the number of answers times the number of affirmed labels.
+    """
     votes, K = panel.augmented, len(panel.taxonomy)
-    instance = np.repeat(panel.instance, np.diff(votes.indptr))
-    cells, column = _numbered(instance * K + votes.indices, len(panel.instances) * K)
+    instance = panel.instance[row_indices(votes)]
+    cells, column = _number_cells(
+        instance * K + votes.indices, len(panel.instances) * K, max_table=max_table
+    )
     instance, label = np.divmod(cells, K)
     shape = (len(panel.instance), len(cells))
-    said = sparse.csr_array((votes.data, column, votes.indptr), shape=shape)
-    return Pairs(K, instance, label, said, _asked(panel, instance, label))
+    by_pair = sparse.csr_array((votes.data, column, votes.indptr), shape=shape)
+    return AffirmedPairs(K, instance, label, by_pair, _asked_pairs(panel, instance, label))
 
 
-def answer_weights(panel: Panel) -> FloatArray:
-    """Return how much each answer counts, (A,), 1 where nothing else is said."""
-    return np.ones(len(panel.instance)) if panel.weight is None else panel.weight
+def split_panel(panel: Panel, *, limit: int = BLOCK_PAIRS) -> Iterator[Panel]:
+    """Divide a panel into blocks of instances with about `limit` entries in `asked` each."""
+    if not len(panel.instances):
+        yield panel
+        return
+    votes = np.append(0, np.cumsum(np.diff(panel.augmented.indptr)))
+    first = np.searchsorted(panel.instance, np.arange(len(panel.instances) + 1))
+    labels = np.minimum(np.diff(votes[first]), len(panel.taxonomy))
+    for block in row_blocks(len(panel.instances), np.diff(first) * labels, limit):
+        yield panel_block(panel, block)
 
 
-def rows_of(matrix: Sparse) -> IntArray:
-    """Return the row of every entry of a csr_array."""
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+def _number_cells(
+    cells: IntArray, n_cells: int, *, max_table: int = MAX_TABLE
+) -> tuple[IntArray, IntArray]:
+    """Return the distinct cells in ascending order, and the position of every cell among them."""
+    if n_cells > max_table:
+        distinct, position = np.unique(cells, return_inverse=True)
+        return distinct, position
+    occurs = np.zeros(n_cells, dtype=bool)
+    occurs[cells] = True
+    distinct = np.flatnonzero(occurs)
+    table = np.empty(n_cells, dtype=np.int64)
+    table[distinct] = np.arange(len(distinct))
+    return distinct, table[cells]
 
 
-def _numbered(cell: IntArray, cells: int) -> tuple[IntArray, IntArray]:
-    """Return the cells that occur, in order, and which of them each is."""
-    if cells > _TABLE:
-        found, place = np.unique(cell, return_inverse=True)
-        return found, place
-    occurs = np.zeros(cells, dtype=bool)
-    occurs[cell] = True
-    found = np.flatnonzero(occurs)
-    table = np.empty(cells, dtype=np.int64)
-    table[found] = np.arange(len(found))
-    return found, table[cell]
-
-
-def _asked(panel: Panel, instance: IntArray, label: IntArray) -> Sparse:
-    """Join every answer with the pairs of its instance that its source can speak about."""
+def _asked_pairs(panel: Panel, instance: IntArray, label: IntArray) -> Sparse:
+    """Join every answer with the pairs of its instance that are in the scope of its source."""
     first = np.searchsorted(instance, np.arange(len(panel.instances) + 1))
     count = np.diff(first)[panel.instance]
     start = first[panel.instance] - (np.cumsum(count) - count)
     column = np.arange(count.sum()) + np.repeat(start, count)
     if panel.scope is not None:
-        speaks = _speaks(panel.scope, np.repeat(panel.source, count), label[column])
-        answer = np.repeat(np.arange(len(count)), count)[speaks]
-        column, count = column[speaks], np.bincount(answer, minlength=len(count))
-    shape = (len(count), len(instance))
+        in_scope = _is_in_scope(panel.scope, np.repeat(panel.source, count), label[column])
+        answer = np.repeat(np.arange(len(count)), count)[in_scope]
+        column, count = column[in_scope], np.bincount(answer, minlength=len(count))
     entries = (np.ones(len(column)), column, np.append(0, np.cumsum(count)))
-    return sparse.csr_array(entries, shape=shape)
+    return sparse.csr_array(entries, shape=(len(count), len(instance)))
 
 
-def _speaks(scope: Sparse, source: IntArray, label: IntArray) -> BoolArray:
-    """Mark where a source can speak about a label; costs the scopes of these sources alone."""
+def _is_in_scope(scope: Sparse, source: IntArray, label: IntArray) -> BoolArray:
+    """Mark the labels that are in the scope of their source; reads only these sources' scopes."""
     K = np.int64(scope.shape[1])
-    sources, place = _numbered(source, scope.shape[0])
-    some = scope[sources]
-    return np.isin(place * K + label, rows_of(some) * K + some.indices)
+    sources, position = _number_cells(source, scope.shape[0])
+    scope = scope[sources]
+    return np.isin(position * K + label, row_indices(scope) * K + scope.indices)
