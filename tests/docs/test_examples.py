@@ -17,8 +17,6 @@ def test_examples_print_what_the_page_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    # A slow machine must not add lines of progress to the output.
-    monkeypatch.setattr("mhpc.cli.progress.PATIENCE", 600.0)
     runner = PageRunner(tmp_path)
     for block in split_into_blocks((ROOT / name).read_text(encoding="utf-8")):
         try:
