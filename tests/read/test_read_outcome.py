@@ -39,7 +39,7 @@ def test_a_run_without_any_label_is_no_error(folder: Path) -> None:
 
 def test_files_of_different_runs_are_refused(folder: Path) -> None:
     (folder / "labels.csv").write_text("instance,label,score\n1,elm,1\n")
-    with pytest.raises(UnreadableError, match="label 'elm' of labels.csv is not in the other"):
+    with pytest.raises(UnreadableError, match="label 'elm' of labels.csv is not in taxonomy.csv"):
         read_labelled_scores(folder)
     (folder / "labels.csv").unlink()
     with pytest.raises(UnreadableError, match="labels.csv cannot be read: No such file"):

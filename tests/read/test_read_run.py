@@ -1,4 +1,5 @@
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from mhpc.data.profiles import Proportion
 from mhpc.errors import DataError, MissingColumnError, UnreadableError
 from mhpc.numerics.arrays import dense
 from mhpc.read.run_folder import read_labelled_scores, read_run, read_run_document
@@ -90,7 +92,7 @@ def test_scores_of_another_taxonomy_are_refused(folder: Path) -> None:
 
 def test_the_document_is_what_was_written(folder: Path) -> None:
     document: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    assert read_run_document(folder) == document
+    assert read_run_document(folder).content == document
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,10 @@ def test_a_share_of_nothing_is_null_in_run_json(folder: Path) -> None:
     document = json.loads((folder / "run.json").read_text())
     document["sources"][0] |= {"mean_depth": None, "wrong": [None, None, None]}
     (folder / "run.json").write_text(json.dumps(document))
-    assert read_run_document(folder) == document
+    source = read_run_document(folder).summary.sources[0]
+    assert math.isnan(source.mean_depth)
+    assert all(map(math.isnan, source.wrong))
+    assert source.accurate == Proportion(*document["sources"][0]["accurate"])
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
@@ -158,7 +163,7 @@ def test_damaged_scores_are_refused(folder: Path, row: str, says: str) -> None:
 
 def test_damaged_labels_are_refused(folder: Path) -> None:
     for content, says in (
-        (b"instance,label,score\n007,,1\n", "row 1 has an empty label"),
+        (b"instance,label,score\n,animal,1\n", "row 1 has an empty instance"),
         (b"instance,label,score\n007,animal,high\n", "row 1 has no number"),
         (b"instance,label,score\n\xff,animal,1\n", "byte 0xff is not UTF-8"),
     ):

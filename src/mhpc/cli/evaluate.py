@@ -36,7 +36,7 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
     truth = read_truth(settings["truth"])
-    top = read_run_document(folder)["settings"]["top"]
+    top = read_run_document(folder).settings.top
     found = read_run(folder)
     decided = read_labels(folder, found)
     card = measure(found, truth, view=view, unknown=unknown, decided=decided)

@@ -43,10 +43,10 @@ def explain(
 def conflicts(folder: Path, top: int, as_json: bool) -> None:
     """Show the instances on which one more opinion is worth most, and labels that are confused."""
     from mhpc.data.disagreement import MAX_RANKED
+    from mhpc.read.run_folder import read_run_document
     from mhpc.report.terminal import render_conflicts
-    from mhpc.run import read_conflicts
 
-    found = read_conflicts(folder)
+    found = read_run_document(folder).summary.conflicts
     shown = replace(found, instances=found.instances[:top], confusions=found.confusions[:top])
     show(shown, render_conflicts, as_json=as_json)
     if top > len(found.instances) < found.disputed:
