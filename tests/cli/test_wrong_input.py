@@ -79,7 +79,7 @@ CASES = {
         votes=f"{HEADER}{MANY_ROWS}2,ann,caf\u00e9\n".encode("latin-1"),
     ),
     "truncated gzip": Case(
-        ("votes.csv starts like gzip but does not unpack",),
+        ("votes.csv starts like gzip but does not decompress",),
         votes=gzip.compress(f"{HEADER}1,ann,bee\n".encode())[:-10],
     ),
     "gzip truncated far from the start": Case(

@@ -20,7 +20,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.encoding.panel import encode
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
-from mhpc.read.vote_formats import FORMATS
+from mhpc.read.vote_formats import VOTE_FORMATS
 from mhpc.read.votes import read_votes
 from tests.fixtures.build import GARDEN
 
@@ -312,7 +312,7 @@ WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 
 def test_every_format_is_in_the_battery() -> None:
-    assert {name for name, _ in WAYS.values()} == set(FORMATS)
+    assert {name for name, _ in WAYS.values()} == set(VOTE_FORMATS)
 
 
 @pytest.mark.parametrize("insist", [False, True], ids=["sniffed", "insisted"])

@@ -17,7 +17,7 @@ from mhpc.errors import (
 )
 from mhpc.read.tasks import read_tasks
 from mhpc.read.taxonomy import read_taxonomy
-from mhpc.read.votes import read_votes, scope_of
+from mhpc.read.votes import read_votes, resolve_scope
 from mhpc.settings import read_settings
 from mhpc.system.database import database
 
@@ -68,7 +68,7 @@ def test_one_control_without_a_name_is_the_one(tmp_path: Path) -> None:
 
 def test_a_control_without_a_name_beside_another_is_told(tmp_path: Path) -> None:
     path = written(tmp_path / "e.json", tasks(None, "topic"))
-    with pytest.raises(DataError, match="labels come from 2 controls, '', 'topic'"):
+    with pytest.raises(DataError, match="2 controls contain labels, '', 'topic'"):
         read_votes(path)
 
 
@@ -121,7 +121,7 @@ def test_a_zip_whose_names_are_not_utf8_is_told(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
         archive.writestr("é.jsonl", "{}")
     content = (tmp_path / "v.zip").read_bytes().replace("é".encode(), b"\xff\xff")
-    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not unpack"):
+    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not decompress"):
         read_votes(written(tmp_path / "v.zip", content))
 
 
@@ -154,7 +154,7 @@ def test_a_zip_whose_directory_is_damaged_is_told(tmp_path: Path) -> None:
     content[at + 24 : at + 28] = b"\xff\xff\xff\xff"
     content[at + 30] = 4
     content[at + 46 + 7 : at + 46 + 7] = b"\x01\x00\x00\x00"
-    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not unpack"):
+    with pytest.raises(UnreadableError, match="v.zip starts like zip but does not decompress"):
         read_votes(written(tmp_path / "v.zip", bytes(content)))
 
 
@@ -181,7 +181,7 @@ def test_odd_settings_are_refused(
 
 
 def test_a_matrix_without_an_answer_has_no_scope() -> None:
-    found = scope_of("all", {"ann": ("oak",), "bob": ("oak", "finch")}, Index(("bob",)))
+    found = resolve_scope("all", {"ann": ("oak",), "bob": ("oak", "finch")}, Index(("bob",)))
     assert found == {"bob": ("oak", "finch")}
 
 
@@ -207,5 +207,5 @@ def test_columns_of_parquet_whose_names_are_no_text_are_told(tmp_path: Path) -> 
     with database() as connection:
         connection.execute(f"COPY (SELECT 1 AS label, 2 AS other) TO '{path}'")
     written(path, path.read_bytes().replace(b"label", b"l\xffbel"))
-    with pytest.raises(UnreadableError, match="v.parquet: its columns' names are not UTF-8"):
+    with pytest.raises(UnreadableError, match="v.parquet: the names of its columns are not UTF-8"):
         read_votes(path)

@@ -11,12 +11,12 @@ import pyarrow
 import pytest
 
 from mhpc.errors import DataError
-from mhpc.read.tables import open_table, text_of
+from mhpc.read.tables import open_table, text_sql
 
 
 def texts(source: Any, column: str = "id") -> list[str | None]:
     with open_table(source) as table:
-        found = table.connection.execute(f"SELECT {text_of(table, column)} FROM cells").fetchall()
+        found = table.connection.execute(f"SELECT {text_sql(table, column)} FROM cells").fetchall()
     return [text for (text,) in found]
 
 

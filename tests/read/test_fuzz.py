@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
-from mhpc.read.vote_formats import FORMATS
+from mhpc.read.vote_formats import VOTE_FORMATS
 from tests.fixtures.damaged_files import ODD_VALUES, mutated
 from tests.fixtures.sampling import all_samples
 from tests.fixtures.valid_files import Sample, complaints, outcome_of
@@ -54,7 +54,7 @@ def check(sample: Sample, which: str, content: bytes, *, insist: bool) -> None:
 def test_every_format_has_a_sample() -> None:
     read = {(sample.reader, sample.format) for sample in SAMPLES.values()}
     in_memory = {"networkx", "icd-10-cm"}
-    assert {format_ for reader, format_ in read if reader == "votes"} == set(FORMATS)
+    assert {format_ for reader, format_ in read if reader == "votes"} == set(VOTE_FORMATS)
     assert {format_ for reader, format_ in read if reader == "taxonomy"} == (
         set(TAXONOMY_FORMATS) - in_memory
     )

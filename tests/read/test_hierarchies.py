@@ -176,7 +176,7 @@ def test_another_control_can_be_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no control 'ton' \(nearest: 'tone'\)"):
         read_taxonomy(path, format="label-studio=ton")
     two = CONFIG.replace("Choices", "Taxonomy")
-    with pytest.raises(DataError, match="several controls, 'topic', 'tone'; say which"):
+    with pytest.raises(DataError, match="several controls, 'topic', 'tone'; choose one"):
         read_taxonomy(put(path, two))
 
 
@@ -253,5 +253,5 @@ def test_what_is_wrong_is_told_with_its_place(case: str, tmp_path: Path) -> None
 
 
 def test_an_unknown_format_names_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"no format of taxonomies 'oboe' \(nearest: 'obo'\)"):
+    with pytest.raises(ParameterError, match=r"no taxonomy format 'oboe' \(nearest: 'obo'\)"):
         read_taxonomy(put(tmp_path / "x.obo", OBO), format="oboe")

@@ -113,7 +113,7 @@ def test_other_encodings_are_refused(arff: Path) -> None:
 def test_a_file_cut_short_is_refused(arff: Path) -> None:
     rows = "".join(f"{n * 7919 % 100_003},a,20\n" for n in range(50_000))
     arff.write_bytes(gzip.compress((TREE + rows).encode())[:-1000])
-    with pytest.raises(UnreadableError, match="yeast.arff does not unpack to its end"):
+    with pytest.raises(UnreadableError, match="yeast.arff does not decompress to its end"):
         read_truth(arff)
 
 

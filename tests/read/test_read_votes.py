@@ -14,7 +14,7 @@ from mhpc.data.votes import Votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
-from mhpc.read.votes import _suspects, read_votes
+from mhpc.read.votes import _find_suspects, read_votes
 
 
 def rows(votes: Votes) -> set[tuple[str, str, str, float]]:
@@ -220,6 +220,6 @@ def test_repeats_and_overruled_nones_are_left_out_wherever_they_are(
 
 def test_repeats_are_found_among_more_votes_than_64_bits_can_number() -> None:
     answer = np.array([2**61, 5, 2**61])
-    found = _suspects(answer, np.array([0, 1, 0]), labels=9)
+    found = _find_suspects(answer, np.array([0, 1, 0]), n_labels=9)
     assert found.tolist() == [0, 1, 2]
-    assert _suspects(answer[:2], np.array([0, 1]), labels=1).tolist() == []
+    assert _find_suspects(answer[:2], np.array([0, 1]), n_labels=1).tolist() == []

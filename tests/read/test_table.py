@@ -9,12 +9,12 @@ import pytest
 from pyarrow import feather
 
 from mhpc.errors import DataError, UnreadableError
-from mhpc.read.tables import open_table, text_of
+from mhpc.read.tables import open_table, text_sql
 
 
 def texts(source: Any, column: str = "id") -> list[str | None]:
     with open_table(source) as table:
-        found = table.connection.execute(f"SELECT {text_of(table, column)} FROM cells").fetchall()
+        found = table.connection.execute(f"SELECT {text_sql(table, column)} FROM cells").fetchall()
     return [text for (text,) in found]
 
 
@@ -125,7 +125,7 @@ def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, line: str) -> No
     path.write_text(f'{{"id": 1}}\n\n{line}\n{{"id": 2}}\n')
     with pytest.raises(UnreadableError) as error:
         columns(path)
-    assert str(error.value) == f"{path}, line 3: '{line}' is not a JSON object; give one a line"
+    assert str(error.value) == f"{path}, line 3: '{line}' is not a JSON object; give one per line"
 
 
 def test_json_objects_without_keys_are_no_table(tmp_path: Path) -> None:

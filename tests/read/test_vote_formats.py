@@ -104,7 +104,7 @@ def test_of_several_controls_one_must_be_named(tmp_path: Path) -> None:
 
     answer = {"completed_by": 7, "result": [choice("tone_0"), choice("topic_0")]}
     path = put(tmp_path / "export.json", [task(1, answer)])
-    with pytest.raises(DataError, match="2 controls, 'tone_0', 'topic_0'; say which"):
+    with pytest.raises(DataError, match="2 controls contain labels, 'tone_0', 'topic_0'; choose one"):
         read_votes(path)
     assert rows(read_votes(path, columns={"label": "topic_*"})) == [("1", "7", "topic_0", 1.0)]
     with pytest.raises(DataError, match=r"no control 'topic' \(nearest: 'topic_0'\)"):
@@ -240,34 +240,34 @@ WRONG: dict[str, tuple[str, Any, str | None, str]] = {
     }], None, "e.json, record 2: the task has no id"),
     "annotations no list": ("e.json", [task(1, annotation(1, [["a"]])), {
         "id": 2, "data": {}, "annotations": "none",
-    }], None, "e.json, record 2: its annotations are no list"),
+    }], None, "e.json, record 2: its annotations are not a list"),
     "annotation without source": ("e.json", [task(1, annotation(None, [["a"]]))], None,
         "e.json, record 1: no source"),
     "score out of range": ("e.json", [task(1, predictions=[{
         "model_version": "m", "score": 3, "result": annotation(0, [["a"]])["result"],
-    }])], None, "e.json, record 1: a score that is no number from 0 to 1"),
+    }])], None, "e.json, record 1: a score that is not a number from 0 to 1"),
     "prodigy answer": ("p.jsonl", lines(GOOD, {**GOOD, "answer": "yes"}), None,
-        "p.jsonl, line 2: answer 'yes'; it is accept, reject or ignore"),
+        "p.jsonl, line 2: answer 'yes'; it must be accept, reject or ignore"),
     "prodigy spans": ("p.jsonl", lines({k: v for k, v in GOOD.items() if k != "accept"}), None,
         "p.jsonl, line 1: neither a list 'accept' nor a 'label'"),
     "cafa score": ("t.tsv", "T1\tGO:1\t0.5\nT1\tGO:2\t7\n", None,
-        "t.tsv, row 2: a score that is no number"),
+        "t.tsv, row 2: a score that is not a number"),
     "cafa cells": ("t.tsv", "T1\tGO:1\t0.5\nT1\tGO:2\n", None,
         "t.tsv, row 2: 'T1 GO:2' is not target, term and score"),
     "wide cell": ("w.csv", "task,worker,a,b\n1,ann,1,0\n2,ann,0,1\n3,ann,0,2\n", None,
-        "w.csv, row 3: column 'b' has something else"),
+        "w.csv, row 3: column 'b' has something other than"),
     "matrix cell": ("m.csv", "Study,a,b\n1,1,0\n2,0,1\n3,x,0\n", None,
         "m.csv, line 4: column 'a' has 'x', which is no number"),
     "matrix score": ("m.csv", "Study,a,b\n1,1,0\n2,0,1\n3,7,0\n", None,
-        "m.csv, row 3: column 'a' has something else"),
+        "m.csv, row 3: column 'a' has something other than"),
     "cafa more cells": ("t.tsv", "T1\tGO:1\t0.5\nT1\tGO:2\t0.5\tmore\n", None, "t.tsv, line 2: "),
     "doccano spans": ("all.jsonl", lines({"id": 1, "text": "…", "label": [[0, 2, "a"]]}), None,
         "all.jsonl, line 1: it labels spans"),
     "zooniverse annotations": ("c.csv", f"{ZOONIVERSE}1,ann,,no list,5\n", None,
-        "c.csv, row 1: its annotations are no JSON list"),
+        "c.csv, row 1: its annotations are not a JSON list"),
     "not that format": ("v.csv", "task,worker,label\n1,a,b\n", "prodigy",
-        "v.csv holds no JSON objects, which format 'prodigy' has"),
-    "no zip": ("v.zip", "PK\x03\x04 and so on", None, "does not unpack"),
+        "v.csv contains no JSON objects, which format 'prodigy' needs"),
+    "no zip": ("v.zip", "PK\x03\x04 and so on", None, "does not decompress"),
 }  # fmt: skip
 
 

@@ -38,9 +38,9 @@ def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 def _formats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from mhpc.read.vote_formats import FORMATS
+    from mhpc.read.vote_formats import VOTE_FORMATS
 
-    return [name for name in FORMATS if name.startswith(incomplete)]
+    return [name for name in VOTE_FORMATS if name.startswith(incomplete)]
 
 
 def _hierarchies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Files and frames -> Votes, Taxonomy, Truth."""
+"""Reading: files and dataframes in any known format become Votes, Taxonomy and Truth."""

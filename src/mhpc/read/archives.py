@@ -1,4 +1,4 @@
-"""Several files at once: folders, patterns, zip archives."""
+"""Several files at once: the files of a folder, of a pattern or of a zip archive."""
 
 import glob
 import lzma
@@ -15,143 +15,164 @@ from mhpc.read.files import MAX_RATIO, LocalFile, identify, local_file
 from mhpc.system.files import temporary_folder
 
 MAX_MEMBERS = 10_000
-"""Files in an archive."""
+"""How many files an archive may contain."""
 
-MAX_BYTES = 16 << 30
-"""What an archive may unpack to: 16 GiB."""
+MAX_ARCHIVE_BYTES = 16 << 30
+"""How many bytes an archive may decompress to: 16 GiB."""
 
-_SLACK = 1 << 20
-"""Up to a megabyte no ratio is a danger."""
+_HARMLESS_BYTES = 1 << 20
+_READ_BYTES = 1 << 20
 
-_BLOCK = 1 << 20
-
-_DAMAGE = (
+_ZIP_ERRORS = (
     zipfile.BadZipFile, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
     RuntimeError, ValueError,
     struct.error, zlib.error, lzma.LZMAError,
 )  # fmt: skip
-"""What comes of an archive that is not what it should be; names that are not UTF-8 among it."""
-
-
-@contextmanager
-def unpacked(path: Path, name: str) -> Iterator[tuple[LocalFile, ...]]:
-    """Give the files of an archive for as long as they are read, by name; folders are left out.
-
-    No member is written where its own name says: a name that would leave the folder is refused
-    all the same, since only a hostile archive has one.
-    """
-    with temporary_folder("mhpc-zip-") as folder:
-        try:
-            files = _unpacked(path, name, folder)
-        except MhpcError:
-            raise
-        except _DAMAGE as error:
-            raise UnreadableError(f"{name} starts like zip but does not unpack: {error}") from None
-        yield files
-
-
-def _unpacked(path: Path, name: str, folder: Path) -> tuple[LocalFile, ...]:
-    files = []
-    with zipfile.ZipFile(path) as archive:
-        left = min(MAX_BYTES, max(_SLACK, path.stat().st_size * MAX_RATIO))
-        for at, member in enumerate(_members(archive, name)):
-            copy = folder / str(at)
-            left -= _copied(archive, member, copy, left, name)
-            files.append(identify(copy, name=f"{name}/{member.filename}"))
-    return tuple(files)
-
-
-def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
-    members = [member for member in archive.infolist() if not member.is_dir()]
-    if len(members) > MAX_MEMBERS:
-        raise UnreadableError(
-            f"{name} has {len(members):,} files; the most is {MAX_MEMBERS:,}: unpack it"
-        )
-    for member in members:
-        place = PurePosixPath(member.filename.replace("\\", "/"))
-        if place.is_absolute() or ".." in place.parts or ":" in place.parts[0]:
-            raise UnreadableError(
-                f"{name} has a file {member.filename!r}, which would lie outside; make it anew"
-            )
-        if member.flag_bits & 1:
-            raise UnreadableError(f"{name}: {member.filename!r} is encrypted; unpack it")
-    told = [member for member in members if not _hidden(member)]
-    if not told:
-        raise UnreadableError(f"{name} has no files in it")
-    return sorted(told, key=lambda member: member.filename)
-
-
-def _hidden(member: zipfile.ZipInfo) -> bool:
-    """Tell whether a file is one that systems leave in archives."""
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(member.filename).parts)
-
-
-def _copied(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: Path, left: int, name: str
-) -> int:
-    """Unpack one member and return its size; what it really has counts, not what it declares."""
-    with archive.open(member) as packed, copy.open("wb") as out:
-        while block := packed.read(_BLOCK):
-            left -= len(block)
-            if left < 0:
-                raise UnreadableError(
-                    f"{name}: {member.filename!r} unpacks to more than {MAX_RATIO} times the "
-                    f"archive, or {MAX_BYTES >> 30} GiB; unpack it yourself if you trust it"
-                )
-            out.write(block)
-        return out.tell()
-
-
-def are_paths(source: Any) -> bool:
-    """Tell whether something is a list of paths."""
-    return (
-        isinstance(source, Sequence)
-        and not isinstance(source, str | bytes)
-        and bool(source)
-        and all(isinstance(each, str | Path) for each in source)
-    )
+"""What reading a damaged archive raises, also if names in it are not UTF-8."""
 
 
 @contextmanager
 def local_files(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[LocalFile, ...]]:
-    """Give the files that a name stands for, in order of their names; mostly it is one.
+    """Identify the files that a path stands for, in order of their names; usually it is one.
 
-    A folder of Parquet files stays one file, as `local_file` has it.
+    A folder of Parquet files counts as one file, as in `local_file`.
     """
     if not isinstance(source, str | Path):
         yield tuple(identify(Path(path), name=str(path)) for path in source)
         return
-    paths = _paths(Path(source))
-    with ExitStack() as opened:
+    paths = _find_paths(Path(source))
+    with ExitStack() as stack:
         if paths:
             yield tuple(identify(path, name=str(path)) for path in paths)
             return
-        file = opened.enter_context(local_file(source))
+        file = stack.enter_context(local_file(source))
         if file.format == "zip":
-            yield opened.enter_context(unpacked(file.path, file.name))
+            yield stack.enter_context(unpack_zip(file.path, file.name))
         else:
             yield (file,)
 
 
+@contextmanager
+def unpack_zip(
+    path: Path,
+    name: str,
+    *,
+    max_members: int = MAX_MEMBERS,
+    max_bytes: int = MAX_ARCHIVE_BYTES,
+    max_ratio: int = MAX_RATIO,
+) -> Iterator[tuple[LocalFile, ...]]:
+    """Extract the files of an archive to a temporary folder, in order of their names.
+
+    Members are never written to the place that their names say. A name that would leave the folder
+    is an error all the same, because only a malicious archive has one.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    name : str
+        How messages refer to it.
+    max_members : int
+        How many files it may contain.
+    max_bytes, max_ratio : int
+        How many bytes, and how many times its own size, it may decompress to.
+    """
+    with temporary_folder("mhpc-zip-") as folder:
+        files = []
+        try:
+            with zipfile.ZipFile(path) as archive:
+                ratio_limit = max(_HARMLESS_BYTES, path.stat().st_size * max_ratio)
+                budget = min(max_bytes, ratio_limit)
+                for number, member in enumerate(_list_members(archive, name, max_members)):
+                    copy = folder / str(number)
+                    size = _extract_member(archive, member, copy, budget)
+                    if size is None:
+                        raise UnreadableError(
+                            f"{name}: {member.filename!r} decompresses to more than {max_ratio} "
+                            f"times the archive, or {max_bytes >> 30} GiB; decompress it yourself "
+                            "if you trust it"
+                        )
+                    budget -= size
+                    files.append(identify(copy, name=f"{name}/{member.filename}"))
+        except MhpcError:
+            raise
+        except _ZIP_ERRORS as error:
+            raise UnreadableError(
+                f"{name} starts like zip but does not decompress: {error}"
+            ) from None
+        yield tuple(files)
+
+
+def are_paths(source: Any) -> bool:
+    """Return whether something is a list of paths."""
+    return (
+        isinstance(source, Sequence)
+        and not isinstance(source, str | bytes)
+        and bool(source)
+        and all(isinstance(path, str | Path) for path in source)
+    )
+
+
 def source_name(file: LocalFile) -> str:
-    """Return what a file calls its source: its name without what follows the first dots."""
+    """Return the source that a file is named after: its name without the usual suffixes."""
     name = file.name.replace("\\", "/").rsplit("/", 1)[-1]
     for suffix in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".arrow"):
         name = name.removesuffix(suffix)
     return name
 
 
-def _paths(path: Path) -> list[Path]:
-    """Return the files of a folder or of a pattern; none if the name is that of one file."""
+def _find_paths(path: Path) -> list[Path]:
+    """Return the files of a folder or pattern; none if the path is that of one file."""
     if path.is_dir():
-        found = sorted(each for each in path.iterdir() if each.is_file())
-        found = [each for each in found if not each.name.startswith((".", "_"))]
-        return [] if any(each.suffix == ".parquet" for each in found) else found
+        files = sorted(entry for entry in path.iterdir() if entry.is_file())
+        files = [file for file in files if not file.name.startswith((".", "_"))]
+        return [] if any(file.suffix == ".parquet" for file in files) else files
     if path.exists() or not glob.has_magic(str(path)):
         return []
-    # A pattern may be absolute, which Path.glob does not take.
-    found = sorted(Path(each) for each in glob.iglob(str(path)))  # noqa: PTH207
-    found = [each for each in found if each.is_file()]
-    if not found:
-        raise UnreadableError(f"{path}: no file has such a name")
-    return found
+    # A pattern may be absolute, which Path.glob does not accept.
+    files = sorted(Path(match) for match in glob.iglob(str(path)))  # noqa: PTH207
+    files = [file for file in files if file.is_file()]
+    if not files:
+        raise UnreadableError(f"{path}: no file matches this pattern")
+    return files
+
+
+def _list_members(archive: zipfile.ZipFile, name: str, max_members: int) -> list[zipfile.ZipInfo]:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if len(members) > max_members:
+        raise UnreadableError(
+            f"{name} has {len(members):,} files; the most is {max_members:,}: extract it yourself"
+        )
+    for member in members:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+            raise UnreadableError(
+                f"{name} has a file {member.filename!r}, which would be outside the folder; make "
+                "the archive again"
+            )
+        if member.flag_bits & 1:
+            raise UnreadableError(f"{name}: {member.filename!r} is encrypted; extract it yourself")
+    visible = [member for member in members if not _is_hidden(member)]
+    if not visible:
+        raise UnreadableError(f"{name} has no files in it")
+    return sorted(visible, key=lambda member: member.filename)
+
+
+def _is_hidden(member: zipfile.ZipInfo) -> bool:
+    """Return whether a file is one that operating systems leave in archives."""
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(member.filename).parts)
+
+
+def _extract_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: Path, budget: int
+) -> int | None:
+    """Extract a member and return its size, or None if it is over budget.
+
+    The actual size counts, not the declared one.
+    """
+    with archive.open(member) as compressed, copy.open("wb") as out:
+        while block := compressed.read(_READ_BYTES):
+            if out.tell() + len(block) > budget:
+                return None
+            out.write(block)
+        return out.tell()

@@ -1,8 +1,8 @@
 """Clus HMC ARFF: instances with labels from a hierarchy that the header declares.
 
-The attribute ``class`` is declared ``hierarchical``, then the labels as path codes
-(``01,01/01``: a tree) or as ``parent/child`` edges from ``root`` (a DAG). The last value of a
-data row is its labels, joined by ``@``; ancestors are implied.
+The attribute ``class`` is declared ``hierarchical``, followed by the labels: either path codes
+(``01,01/01``, a tree) or ``parent/child`` edges from ``root`` (a DAG). The last value of a data row
+is the list of its labels, joined by ``@``; their ancestors are implied.
 """
 
 import gzip
@@ -22,33 +22,33 @@ _ROOT = "root"
 
 
 @dataclass(frozen=True, eq=False)
-class HierarchicalArff:
-    """What such a file holds, its features left aside."""
+class LabelledInstances:
+    """A taxonomy, and instances whose labels are known."""
 
     taxonomy: Taxonomy
     truth: Truth
 
 
-def read_arff(file: LocalFile) -> HierarchicalArff:
-    """Read the taxonomy and the truth of a Clus HMC ARFF file."""
-    lines = _lines(file)
-    taxonomy = _declared(lines, file.name)
+def read_arff(file: LocalFile) -> LabelledInstances:
+    """Read the taxonomy and the truth of a Clus HMC ARFF file; features are ignored."""
+    lines = _read_lines(file)
+    taxonomy = _read_header(lines, file.name)
     instance: list[int] = []
     label: list[int] = []
     count = 0
     for number, line in lines:
         cell = line.rsplit(",", 1)[-1].strip().strip("'\"")
-        named = [] if cell in ("", "?") else cell.split("@")
-        for text in named:
+        labels = [] if cell in ("", "?") else cell.split("@")
+        for text in labels:
             if text not in taxonomy:
                 raise DataError(
-                    f"{file.name}, line {number}: label {quote_list([text])} is not declared in the "
-                    f"header{suggest(text, taxonomy)}"
+                    f"{file.name}, line {number}: label {quote_list([text])} is not declared in "
+                    f"the header{suggest(text, taxonomy)}"
                 )
             label.append(taxonomy.labels.positions[text])
-        if not named:
+        if not labels:
             label.append(-1)
-        instance.extend([count] * max(len(named), 1))
+        instance.extend([count] * max(len(labels), 1))
         count += 1
     if not count:
         raise DataError(f"{file.name} has no rows after @DATA")
@@ -59,11 +59,11 @@ def read_arff(file: LocalFile) -> HierarchicalArff:
         label=np.array(label, dtype=np.int64),
         origin=file.name,
     )
-    return HierarchicalArff(taxonomy, truth)
+    return LabelledInstances(taxonomy, truth)
 
 
-def _lines(file: LocalFile) -> Iterator[tuple[int, str]]:
-    """Give the numbered lines that say something."""
+def _read_lines(file: LocalFile) -> Iterator[tuple[int, str]]:
+    """Yield lines with their numbers, without comments and blank lines."""
     if file.compression == "zstd":
         raise UnreadableError(f"{file.name}: an ARFF file can be plain or gzip, not zstd")
     opener = gzip.open if file.compression == "gzip" else open
@@ -77,24 +77,24 @@ def _lines(file: LocalFile) -> Iterator[tuple[int, str]]:
                 f"{file.name} is not UTF-8 text; save the file as UTF-8"
             ) from None
         except GZIP_ERRORS as error:
-            raise UnreadableError(f"{file.name} does not unpack to its end: {error}") from None
+            raise UnreadableError(f"{file.name} does not decompress to its end: {error}") from None
 
 
-def _declared(lines: Iterator[tuple[int, str]], name: str) -> Taxonomy:
-    """Read the header, up to and with ``@DATA``."""
+def _read_header(lines: Iterator[tuple[int, str]], name: str) -> Taxonomy:
+    """Read the lines up to and including ``@DATA``, and return the declared taxonomy."""
     taxonomy = None
     for _, line in lines:
         words = line.split(None, 3)
         if words[0].lower() == "@data":
             break
         if words[0].lower() == "@attribute" and len(words) == 4 and words[2] == "hierarchical":
-            taxonomy = _hierarchy(words[3].split(","), name)
+            taxonomy = _parse_hierarchy(words[3].split(","), name)
     if taxonomy is None:
         raise DataError(f"{name}: no attribute is declared 'hierarchical' before @DATA")
     return taxonomy
 
 
-def _hierarchy(entries: list[str], name: str) -> Taxonomy:
+def _parse_hierarchy(entries: list[str], name: str) -> Taxonomy:
     entries = [entry.strip() for entry in entries]
     if not any(entry.startswith(f"{_ROOT}/") for entry in entries):
         return taxonomy_from_paths(entries, separator="/", origin=name)
@@ -105,5 +105,5 @@ def _hierarchy(entries: list[str], name: str) -> Taxonomy:
             raise DataError(f"{name}: {quote_list([entry])} is not a parent/child edge")
         edges.append((child, parent))
     labels = dict.fromkeys(child for child, _ in edges)
-    above = [(child, parent) for child, parent in edges if parent != _ROOT]
-    return build_taxonomy(list(labels), above, origin=name)
+    inner_edges = [(child, parent) for child, parent in edges if parent != _ROOT]
+    return build_taxonomy(list(labels), inner_edges, origin=name)

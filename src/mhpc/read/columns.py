@@ -1,4 +1,4 @@
-"""Column roles, ids and positions."""
+"""Which column plays which role, and the ids in a column as an index and positions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray
-from mhpc.read.tables import MAX_CELL, Table, text_of
+from mhpc.read.tables import MAX_CELL, Table, text_sql
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -23,7 +23,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "score": ("score", "confidence", "prob", "probability"),
     }
 )  # fmt: skip
-"""Names under which the columns of votes and truths are known, the canonical one first."""
+"""The names that columns of votes and truths may have, by role; the first one is ours."""
 
 TAXONOMY_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -33,6 +33,12 @@ TAXONOMY_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """The same for taxonomies."""
+
+MAX_ENUM_IDS = 1 << 14
+"""Up to this many ids, an ENUM of DuckDB is faster than sorting their hashes."""
+
+BLOCK_ROWS = 1 << 18
+"""How many rows are numbered at a time, so that they stay in the cache."""
 
 
 def find_columns(
@@ -44,25 +50,25 @@ def find_columns(
     origin: str,
     cure: str = "rename one",
 ) -> dict[str, str]:
-    """Return the column for each role that the table has.
+    """Return the column of each role that the table has.
 
     Parameters
     ----------
     present : sequence of str
-        The table's columns.
+        The columns of the table.
     aliases : mapping of role to names
-        Case does not matter; the first name that is present wins.
+        The usual names, in any case; the first one that is present is used.
     required : sequence of str
-        Roles that must be found.
+        The roles that must have a column.
     chosen : mapping of role to column, optional
-        The user's word, which goes before the aliases.
+        The choice of the user, which takes precedence.
     origin : str
         The table, for messages.
     cure : str
-        What would do, for messages.
+        What would help if a column is missing, for messages.
     """
-    by_name = {column.strip().lower(): column for column in reversed(present)}
-    found: dict[str, str] = {}
+    by_lower_name = {column.strip().lower(): column for column in reversed(present)}
+    columns: dict[str, str] = {}
     for role, column in (chosen or {}).items():
         if role not in aliases:
             raise ParameterError(
@@ -73,67 +79,78 @@ def find_columns(
                 f"{origin}: no column {column!r}{suggest(column, present)}; "
                 f"it has {quote_list(present)}"
             )
-        found[role] = column
+        columns[role] = column
     for role, names in aliases.items():
-        known = next((by_name[name] for name in names if name in by_name), None)
-        if role not in found and known is not None:
-            found[role] = known
+        usual = next((by_lower_name[name] for name in names if name in by_lower_name), None)
+        if role not in columns and usual is not None:
+            columns[role] = usual
     for role in required:
-        if role not in found:
+        if role not in columns:
             others = f" (nor {quote_list(aliases[role][1:])})" if aliases[role][1:] else ""
             raise MissingColumnError(
                 f"{origin}: no column {role!r}{others}; it has {quote_list(present)}; {cure}"
             )
-    return found
-
-
-FEW_IDS = 1 << 14
-"""Up to so many ids an ENUM finds them faster than a sort of their hashes."""
-
-_BLOCK_ROWS = 1 << 18
-"""Rows numbered at once: a short row of numbers stays in the cache."""
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One column a role, each as an index of its texts and a position a row; -1 is empty."""
+    """The columns of a table by role.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    index : mapping of role to Index
+        The distinct ids of each column.
+    position : mapping of role to int array, (rows,)
+        The position of each cell in the index of its column; -1 if the cell is empty.
+    """
 
     rows: int
     index: Mapping[str, Index]
     position: Mapping[str, IntArray]
 
 
-def read_cells(table: Table, columns: Mapping[str, str], roles: Sequence[str]) -> Cells:
-    """Read text columns; ids are numbered in order of first appearance.
+def read_cells(
+    table: Table,
+    columns: Mapping[str, str],
+    roles: Sequence[str],
+    *,
+    max_enum_ids: int = MAX_ENUM_IDS,
+) -> Cells:
+    """Read columns of ids, which are numbered in order of first appearance.
 
-    No text leaves DuckDB but one of each id: rows come as keys, in the order of the table.
+    Only the distinct texts leave DuckDB; the rows come as integers, in the order of the table.
     """
-    vocabularies = {role: _vocabulary(table, role, columns[role]) for role in roles}
-    keys = ", ".join(f"{vocabularies[role].key_of_row} AS {role}" for role in roles)
-    found = table.connection.execute(f"SELECT {keys} FROM cells").fetchnumpy()
-    rows = len(found[roles[0]])
+    vocabularies = {
+        role: _make_vocabulary(table, role, columns[role], max_enum_ids) for role in roles
+    }
+    keys = ", ".join(f"{vocabularies[role].key_sql} AS {role}" for role in roles)
+    key_of_row = table.connection.execute(f"SELECT {keys} FROM cells").fetchnumpy()
+    rows = len(key_of_row[roles[0]])
     if not rows:
-        raise no_rows(table.origin)
+        raise no_rows_error(table.origin)
     index, position = {}, {}
     for role in roles:
-        index[role], position[role] = _numbered(vocabularies[role], found.pop(role))
+        index[role], position[role] = _number_ids(vocabularies[role], key_of_row.pop(role))
     return Cells(rows, index, position)
 
 
 def check_not_empty(cells: Cells, role: str, origin: str) -> None:
-    """Refuse a table in which some row does not say which instance or source it is about."""
+    """Raise an error if a cell of a role is empty, such as the instance of a vote."""
     empty = np.flatnonzero(cells.position[role] < 0)
     if len(empty):
-        raise empty_cell(origin, role, row=empty[0] + 1, count=len(empty))
+        raise empty_cell_error(origin, role, row=empty[0] + 1, count=len(empty))
 
 
-def empty_cell(origin: str, role: str, *, row: int, count: int) -> DataError:
-    """Return the error that so many rows, the first of which is named, lack a role."""
+def empty_cell_error(origin: str, role: str, *, row: int, count: int) -> DataError:
+    """Return the error that some rows, of which `row` is the first, have an empty cell."""
     more = f", as have {count - 1:,} more" if count > 1 else ""
     return DataError(f"{origin}: row {row:,} has an empty {role}{more}; every row needs one")
 
 
-def overlong_cell(origin: str, role: str, *, row: int, length: int) -> DataError:
+def overlong_cell_error(origin: str, role: str, *, row: int, length: int) -> DataError:
     """Return the error that a text is too long to be an id."""
     return DataError(
         f"{origin}: row {row:,} has a {role} of {length:,} characters; "
@@ -141,92 +158,106 @@ def overlong_cell(origin: str, role: str, *, row: int, length: int) -> DataError
     )
 
 
-def no_rows(origin: str) -> DataError:
+def no_rows_error(origin: str) -> DataError:
     """Return the error that a table is empty."""
     return DataError(f"{origin}: a header but no rows; give rows")
 
 
 @dataclass(frozen=True, eq=False)
 class _Vocabulary:
-    """The texts of a column, None among them if cells are empty, and a number for each.
+    """The distinct texts of a column, and an integer key for each.
 
-    Numbers are places in `texts`, or hashes where there are too many texts for an ENUM to be
-    quick.
+    Attributes
+    ----------
+    texts : object array
+        The texts, with None among them if cells are empty.
+    hashes : uint64 array, optional
+        The key of each text; None if the keys are positions in `texts`.
+    key_sql : str
+        SQL for the key of a row.
     """
 
     texts: npt.NDArray[np.object_]
     hashes: npt.NDArray[np.uint64] | None
-    key_of_row: str
+    key_sql: str
 
 
-def _vocabulary(table: Table, role: str, column: str) -> _Vocabulary:
+def _make_vocabulary(table: Table, role: str, column: str, max_enum_ids: int) -> _Vocabulary:
     connection = table.connection
-    text = f"nullif({text_of(table, column)}, '')"
+    text = f"nullif({text_sql(table, column)}, '')"
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE vocabulary AS SELECT DISTINCT {text} AS id FROM cells"
     )
     _check_length(table, role, text)
-    found = connection.execute("SELECT id, hash(id) AS hash FROM vocabulary").fetchnumpy()
-    texts = np.array(np.ma.getdata(found["id"]), dtype=object)
-    texts[np.ma.getmaskarray(found["id"])] = None
-    hashes = np.asarray(found["hash"], dtype=np.uint64)
-    if len(texts) > FEW_IDS and not _any_twice(hashes):
+    distinct = connection.execute("SELECT id, hash(id) AS hash FROM vocabulary").fetchnumpy()
+    texts = np.array(np.ma.getdata(distinct["id"]), dtype=object)
+    texts[np.ma.getmaskarray(distinct["id"])] = None
+    hashes = np.asarray(distinct["hash"], dtype=np.uint64)
+    if len(texts) > max_enum_ids and not has_duplicates(hashes):
         return _Vocabulary(texts, hashes, f"hash({text})")
-    return _with_enum(table, role, text)
+    return _make_enum(table, role, text)
 
 
-def _with_enum(table: Table, role: str, text: str) -> _Vocabulary:
+def _make_enum(table: Table, role: str, text: str) -> _Vocabulary:
     ids = "SELECT id FROM vocabulary WHERE id IS NOT NULL"
     (count,) = table.connection.execute(f"SELECT count(*) FROM ({ids})").fetchone() or (0,)
     if not count:
         return _Vocabulary(np.array([None], dtype=object), None, "0")
-    kind = f"id_of_{role}"
-    table.connection.execute(f"DROP TYPE IF EXISTS {kind}")
-    table.connection.execute(f"CREATE TEMP TYPE {kind} AS ENUM ({ids})")
+    enum = f"id_of_{role}"
+    table.connection.execute(f"DROP TYPE IF EXISTS {enum}")
+    table.connection.execute(f"CREATE TEMP TYPE {enum} AS ENUM ({ids})")
     texts = np.full(count + 1, None, dtype=object)
-    found = table.connection.execute(f"SELECT id, enum_code(id::{kind}) AS code FROM ({ids})")
-    for id_, code in found.fetchall():
+    codes = table.connection.execute(f"SELECT id, enum_code(id::{enum}) AS code FROM ({ids})")
+    for id_, code in codes.fetchall():
         texts[code] = id_
-    return _Vocabulary(texts, None, f"coalesce(enum_code({text}::{kind})::INTEGER, {count})")
+    return _Vocabulary(texts, None, f"coalesce(enum_code({text}::{enum})::INTEGER, {count})")
 
 
-def _numbered(vocabulary: _Vocabulary, key: npt.NDArray[np.integer[Any]]) -> tuple[Index, IntArray]:
-    """Return the ids by first appearance, and their positions in the rows."""
+def _check_length(table: Table, role: str, text: str) -> None:
+    is_overlong = f"length(id) > {MAX_CELL}"
+    if not table.connection.execute(f"FROM vocabulary WHERE {is_overlong} LIMIT 1").fetchone():
+        return
+    row, length = table.connection.execute(
+        f"SELECT row, length(id) FROM (SELECT row_number() OVER () AS row, {text} AS id "
+        f"FROM cells) WHERE {is_overlong} ORDER BY row LIMIT 1"
+    ).fetchone() or (0, 0)
+    raise overlong_cell_error(table.origin, role, row=row, length=length)
+
+
+def _number_ids(
+    vocabulary: _Vocabulary, key: npt.NDArray[np.integer[Any]]
+) -> tuple[Index, IntArray]:
+    """Return the ids in order of first appearance, and the position of each row's id."""
     texts = vocabulary.texts
-    place = key if vocabulary.hashes is None else _places(vocabulary.hashes, key)
+    place = key if vocabulary.hashes is None else _locate_hashes(vocabulary.hashes, key)
     order = np.argsort(_first_rows(place, len(texts)), kind="stable")
-    order = order[texts[order] != None]  # noqa: E711 - of every element
+    order = order[texts[order] != None]  # noqa: E711 - for every element
     rank = np.full(len(texts), UNKNOWN)
     rank[order] = np.arange(len(order))
     return Index(tuple(texts[order].tolist())), rank[place]
 
 
-def _places(hashes: npt.NDArray[np.uint64], key: npt.NDArray[np.integer[Any]]) -> IntArray:
-    """Find every key among the hashes, all of which occur; rows of one id often come together."""
-    begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    _, place = np.unique(key[begins], return_inverse=True)
-    return np.repeat(np.argsort(hashes)[place], np.diff(np.append(begins, len(key))))
+def _locate_hashes(hashes: npt.NDArray[np.uint64], key: npt.NDArray[np.integer[Any]]) -> IntArray:
+    """Return the position of every key in the hashes, all of which occur.
+
+    Rows with the same id often follow each other, so one key per run is looked up.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    _, place = np.unique(key[starts], return_inverse=True)
+    return np.repeat(np.argsort(hashes)[place], np.diff(np.append(starts, len(key))))
 
 
-def _first_rows(place: npt.NDArray[np.integer[Any]], places: int) -> IntArray:
-    first = np.full(places, len(place))
-    for start in range(0, len(place), _BLOCK_ROWS):
-        some = place[start : start + _BLOCK_ROWS]
-        np.minimum.at(first, some, np.arange(start, start + len(some)))
+def _first_rows(
+    place: npt.NDArray[np.integer[Any]], n_places: int, *, block_rows: int = BLOCK_ROWS
+) -> IntArray:
+    first = np.full(n_places, len(place))
+    for start in range(0, len(place), block_rows):
+        block = place[start : start + block_rows]
+        np.minimum.at(first, block, np.arange(start, start + len(block)))
     return first
 
 
-def _any_twice(values: npt.NDArray[np.uint64]) -> bool:
+def has_duplicates(values: npt.NDArray[np.uint64]) -> bool:
+    """Return whether a value occurs twice."""
     ordered = np.sort(values)
     return bool((ordered[1:] == ordered[:-1]).any())
-
-
-def _check_length(table: Table, role: str, text: str) -> None:
-    overlong = f"length(id) > {MAX_CELL}"
-    if not table.connection.execute(f"FROM vocabulary WHERE {overlong} LIMIT 1").fetchone():
-        return
-    row, length = table.connection.execute(
-        f"SELECT row, length(id) FROM (SELECT row_number() OVER () AS row, {text} AS id "
-        f"FROM cells) WHERE {overlong} ORDER BY row LIMIT 1"
-    ).fetchone() or (0, 0)
-    raise overlong_cell(table.origin, role, row=row, length=length)

@@ -1,9 +1,8 @@
-"""What a file is: compression and format by content; size limits.
+"""What a file is: its format and compression, found from its content, within safe sizes.
 
-Only the lengths of frames and blocks are looked at (RFC 8878, section 3.1), nothing is unpacked.
-
-A gzip file can unpack to 1,032 times its size, a zstd file to 30,000 times. Tables seldom pack
-tenfold; a matrix of zeros packs more, but is small.
+A gzip file can decompress to 1,032 times its size, a zstd file to 30,000 times. Tables rarely
+compress more than tenfold, so files that grow far more are rejected. For zstd only the lengths of
+frames and blocks are read (RFC 8878, section 3.1); nothing is decompressed.
 """
 
 import gzip
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import duckdb
 
@@ -24,174 +23,187 @@ from mhpc.errors import UnreadableError, suggest
 from mhpc.system.database import database, reason, text_lines
 from mhpc.system.files import temporary_folder
 
-MAGIC = b"\x28\xb5\x2f\xfd"
-
-_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
-_DICTIONARY_BYTES = (0, 1, 2, 4)
-_SIZE_BYTES = (0, 2, 4, 8)
-_ONE_BYTE_REPEATED = 1
-_PACKED = 2
-_BLOCK_MOST = 1 << 17
-"""Bytes that a block holds at most."""
-
-
-def is_whole(path: Path) -> bool:
-    """Tell whether a file is nothing but frames, the last of them up to its end."""
-    return most_unpacked(path) is not None
-
-
-def most_unpacked(path: Path) -> int | None:
-    """Return the bytes that a file can unpack to at most; None if it is cut short."""
-    size, most = path.stat().st_size, 0
-    with path.open("rb") as file:
-        try:
-            while file.tell() < size:
-                most += _skip_frame(file)
-        except EOFError:
-            return None
-        return most if file.tell() == size else None
-
-
-def _skip_frame(file: BinaryIO) -> int:
-    """Go to the end of a frame, and return the bytes that it unpacks to at most."""
-    magic = _number(file, 4)
-    if magic in _SKIPPABLE:
-        _skip(file, _number(file, 4))
-        return 0
-    if magic.to_bytes(4, "little") != MAGIC:
-        raise EOFError
-    descriptor = _number(file, 1)
-    single = descriptor >> 5 & 1
-    window, size = 1 - single, _SIZE_BYTES[descriptor >> 6] or single
-    _skip(file, window + _DICTIONARY_BYTES[descriptor & 3] + size)
-    last = most = 0
-    while not last:
-        block = _number(file, 3)
-        last, kind, length = block & 1, block >> 1 & 3, block >> 3
-        _skip(file, 1 if kind == _ONE_BYTE_REPEATED else length)
-        most += _BLOCK_MOST if kind == _PACKED else length
-    checksum = descriptor >> 2 & 1
-    _skip(file, 4 * checksum)
-    return most
-
-
-def _number(file: BinaryIO, length: int) -> int:
-    found = file.read(length)
-    if len(found) < length:
-        raise EOFError
-    return int.from_bytes(found, "little")
-
-
-def _skip(file: BinaryIO, length: int) -> None:
-    file.seek(length, 1)
-
-
-MAX_RATIO = 200
-"""How many times larger than what it was packed into content may be."""
-
-MAX_UNPACKED = 1 << 30
-"""Bytes that a packed file may unpack to whatever its own size: 1 GiB."""
-
-_DEFLATE_MOST = 1032
-"""Deflate cannot pack better than this, so that small files need no look."""
-
-_BLOCK = 1 << 20
-
-
-def check_unpacked_size(path: Path, compression: str, name: str) -> None:
-    """Refuse a packed file that unpacks to too much; `name` is what messages call it."""
-    size = path.stat().st_size
-    most = max(MAX_UNPACKED, size * MAX_RATIO)
-    if compression == "zip":
-        found = _declared(path)
-    elif compression == "zstd":
-        # None is cut short, which is told where it is read.
-        found = most_unpacked(path) or 0
-    else:
-        found = _unzipped(path, size, most)
-    if found > most:
-        raise UnreadableError(
-            f"{name} unpacks to more than {MAX_RATIO} times its size, and more than "
-            f"{MAX_UNPACKED >> 20:,} MiB; unpack it yourself if you trust it"
-        )
-
-
-def _declared(path: Path) -> int:
-    """Return what the members of an archive declare: no more than that is ever read of them."""
-    with zipfile.ZipFile(path) as archive:
-        return sum(member.file_size for member in archive.infolist())
-
-
-def _unzipped(path: Path, size: int, most: int) -> int:
-    """Return the size of what a gzip file holds, or any number above `most` once it is passed."""
-    if size * _DEFLATE_MOST <= most:
-        return 0
-    found = 0
-    with gzip.open(path) as file:
-        try:
-            while found <= most and (block := file.read(_BLOCK)):
-                found += len(block)
-        except (OSError, EOFError, zlib.error):
-            # Damage is told by whoever reads it, with its place.
-            return found
-    return found
-
-
-Format = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
+FileFormat = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
 Compression = Literal["none", "gzip", "zstd"]
 
 STDIN = "-"
+"""The path that stands for standard input."""
+
 GZIP_ERRORS = (OSError, EOFError, zlib.error)
-"""What unpacking raises when a gzip file is damaged or cut short."""
+"""What decompressing a damaged or truncated gzip file raises."""
+
+MAX_RATIO = 200
+"""How many times larger than the compressed file its content may be."""
+
+MAX_UNPACKED = 1 << 30
+"""How many bytes a compressed file may decompress to regardless of the ratio: 1 GiB."""
+
+MAX_DOCUMENT = 1 << 28
+"""The largest document to read at once: 256 MiB. Ontologies of a million terms are smaller."""
 
 _HEAD_BYTES = 1 << 16
-_MAGIC: tuple[tuple[bytes, Format], ...] = (
+_READ_BYTES = 1 << 20
+_MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"PAR1", "parquet"),
     (b"ARROW1", "arrow"),
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
 )
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _XML = re.compile(r"<(\?xml|!|[A-Za-z_][\w.-]*(:[A-Za-z_][\w.-]*)?[\s/>])")
-"""A tag, not the ``<http://…>`` of Turtle."""
+"""A tag, in contrast to the ``<http://…>`` of Turtle."""
 
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file on this machine, what it is, and what to call it in messages."""
+    """A file on this machine.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    format, compression : str
+        What its content is.
+    head : str
+        How it begins, decompressed; empty if it is not text.
+    name : str
+        How messages refer to it.
+    parts : tuple of Path
+        The files of a folder of Parquet files, by name; empty if it is a single file.
+    """
 
     path: Path
-    format: Format
+    format: FileFormat
     compression: Compression
     head: str
     name: str
     parts: tuple[Path, ...] = ()
-    """The files of a folder of Parquet, by name; none where it is one file."""
 
 
 @contextmanager
-def local_file(source: str | Path) -> Iterator[LocalFile]:
-    """Give a file that can be read twice; ``-`` is standard input.
+def local_file(
+    source: str | Path, *, max_unpacked: int = MAX_UNPACKED, max_ratio: int = MAX_RATIO
+) -> Iterator[LocalFile]:
+    """Identify a file and make sure that it can be read twice.
 
-    What comes through a pipe, standard input or a shell's ``<(command)``, is kept aside
-    meanwhile. A folder of Parquet files is read as one file.
+    Parameters
+    ----------
+    source : path or "-"
+        ``-`` is standard input. Standard input and named pipes such as a shell's ``<(command)`` are
+        copied to a temporary file. A folder of Parquet files counts as one file.
+    max_unpacked, max_ratio : int
+        The limits of `check_unpacked_size`.
     """
     path = Path(source)
     if str(source) == STDIN:
-        with _kept_aside(sys.stdin.buffer) as copy:
-            yield identify(copy, name="standard input")
+        with _temporary_copy(sys.stdin.buffer) as copy:
+            yield identify(
+                copy, name="standard input", max_unpacked=max_unpacked, max_ratio=max_ratio
+            )
     elif path.is_fifo():
-        with path.open("rb") as pipe, _kept_aside(pipe) as copy:
-            yield identify(copy, name=str(source))
-    elif parts := _parquet_in(path):
+        with path.open("rb") as pipe, _temporary_copy(pipe) as copy:
+            yield identify(copy, name=str(source), max_unpacked=max_unpacked, max_ratio=max_ratio)
+    elif parts := _parquet_files_in(path):
         for part in parts:
             _check_file_name(part)
         yield LocalFile(path, "parquet", "none", "", str(source), parts)
     else:
-        yield identify(path, name=str(source))
+        yield identify(path, name=str(source), max_unpacked=max_unpacked, max_ratio=max_ratio)
+
+
+def identify(
+    path: Path, *, name: str, max_unpacked: int = MAX_UNPACKED, max_ratio: int = MAX_RATIO
+) -> LocalFile:
+    """Find out what a file is, which messages refer to as `name`."""
+    _check_file_name(path)
+    head = _read_head(path, name)
+    if format_ := _binary_format(head):
+        return LocalFile(path, format_, "none", "", name)
+    compression: Compression = "none"
+    if head.startswith(_GZIP_MAGIC):
+        compression, head = "gzip", _read_gzip_head(path, name)
+    elif head.startswith(_ZSTD_MAGIC):
+        compression, head = "zstd", _read_zstd_head(path, name)
+    if compression != "none":
+        check_unpacked_size(path, compression, name, max_unpacked=max_unpacked, max_ratio=max_ratio)
+    if format_ := _binary_format(head):
+        raise UnreadableError(
+            f"{name} is {format_.title()} compressed with {compression}; decompress it"
+        )
+    text = _decode_head(head, name)
+    if not text.strip():
+        raise UnreadableError(f"{name} is empty; give a table with a header and rows")
+    return LocalFile(path, _text_format(text), compression, text, name)
+
+
+def read_document(file: LocalFile, *, max_bytes: int = MAX_DOCUMENT) -> bytes:
+    """Return the whole content of a file, decompressed, unless it is too large."""
+    try:
+        with _open_binary(file) as stream:
+            content: bytes = stream.read(max_bytes + 1)
+    except GZIP_ERRORS as error:
+        raise UnreadableError(f"{file.name} cannot be read: {error}") from None
+    if len(content) > max_bytes:
+        raise UnreadableError(
+            f"{file.name} is larger than {max_bytes >> 20} MiB, the limit for such a document"
+        )
+    return content
+
+
+def check_unpacked_size(
+    path: Path,
+    compression: str,
+    name: str,
+    *,
+    max_unpacked: int = MAX_UNPACKED,
+    max_ratio: int = MAX_RATIO,
+) -> None:
+    """Raise an error if a file decompresses to far too much.
+
+    Parameters
+    ----------
+    path : Path
+        The compressed file.
+    compression : "gzip", "zstd" or "zip"
+        How it is compressed.
+    name : str
+        How messages refer to it.
+    max_unpacked : int
+        How many bytes are acceptable in any case.
+    max_ratio : int
+        How many times its own size is acceptable in any case.
+    """
+    size = path.stat().st_size
+    limit = max(max_unpacked, size * max_ratio)
+    if compression == "zip":
+        unpacked = _declared_zip_size(path)
+    elif compression == "zstd":
+        # A truncated file has no size; the error comes when it is read.
+        unpacked = max_zstd_size(path) or 0
+    else:
+        unpacked = _gzip_size(path, size, limit)
+    if unpacked > limit:
+        raise UnreadableError(
+            f"{name} decompresses to more than {max_ratio} times its size, and to more than "
+            f"{max_unpacked >> 20:,} MiB; decompress it yourself if you trust it"
+        )
+
+
+def max_zstd_size(path: Path) -> int | None:
+    """Return an upper bound of the decompressed size of a zstd file; None if it is truncated."""
+    size, unpacked = path.stat().st_size, 0
+    with path.open("rb") as file:
+        try:
+            while file.tell() < size:
+                unpacked += _skip_zstd_frame(file)
+        except EOFError:
+            return None
+        return unpacked if file.tell() == size else None
 
 
 @contextmanager
-def _kept_aside(stream: BinaryIO) -> Iterator[Path]:
+def _temporary_copy(stream: BinaryIO) -> Iterator[Path]:
     with temporary_folder("mhpc-") as folder:
         copy = folder / "copy"
         with copy.open("wb") as out:
@@ -199,48 +211,27 @@ def _kept_aside(stream: BinaryIO) -> Iterator[Path]:
         yield copy
 
 
-def _parquet_in(path: Path) -> tuple[Path, ...]:
-    """Return the Parquet files of a folder, by name; what other tools leave there is hidden."""
+def _parquet_files_in(path: Path) -> tuple[Path, ...]:
+    """Return the Parquet files of a folder, by name, without hidden files of other tools."""
     if not path.is_dir():
         return ()
     return tuple(sorted(file for file in path.glob("[!._]*.parquet") if file.is_file()))
 
 
-def identify(path: Path, *, name: str) -> LocalFile:
-    """Tell what a file is; `name` is what messages call it."""
-    _check_file_name(path)
-    head = _head(path, name)
-    if magic := _magic(head):
-        return LocalFile(path, magic, "none", "", name)
-    compression: Compression = "none"
-    if head.startswith(b"\x1f\x8b"):
-        compression, head = "gzip", _unzipped_head(path, name)
-    elif head.startswith(MAGIC):
-        compression, head = "zstd", _zstd_head(path, name)
-    if compression != "none":
-        check_unpacked_size(path, compression, name)
-    if magic := _magic(head):
-        raise UnreadableError(f"{name} is {magic.title()} packed with {compression}; unpack it")
-    text = _decoded(head, name)
-    if not text.strip():
-        raise UnreadableError(f"{name} is empty; give a table with a header and rows")
-    return LocalFile(path, _text_format(text), compression, text, name)
-
-
 def _check_file_name(path: Path) -> None:
-    """Refuse a name that is not UTF-8, which neither DuckDB nor run.json can hold."""
+    """Raise an error for a name that is not UTF-8: neither DuckDB nor run.json can hold it."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
         raise UnreadableError(f"{str(path)!r}: the name is not UTF-8; rename the file") from None
 
 
-def _head(path: Path, name: str) -> bytes:
+def _read_head(path: Path, name: str) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
     except FileNotFoundError:
-        raise UnreadableError(f"{name}: no such file{_beside(path)}") from None
+        raise UnreadableError(f"{name}: no such file{_suggest_path(path)}") from None
     except IsADirectoryError:
         raise UnreadableError(
             f"{name} is a directory; give a file in it, or a folder of Parquet files"
@@ -249,38 +240,38 @@ def _head(path: Path, name: str) -> bytes:
         raise UnreadableError(f"{name} cannot be read: {error.strerror}") from None
 
 
-def _beside(path: Path) -> str:
+def _suggest_path(path: Path) -> str:
     if not path.parent.is_dir():
         return f"; there is no folder {str(path.parent)!r} either"
-    return suggest(path.name, [other.name for other in path.parent.iterdir()])
+    return suggest(path.name, [neighbor.name for neighbor in path.parent.iterdir()])
 
 
-def _magic(head: bytes) -> Format | None:
+def _binary_format(head: bytes) -> FileFormat | None:
     return next((format_ for magic, format_ in _MAGIC if head.startswith(magic)), None)
 
 
-def _unzipped_head(path: Path, name: str) -> bytes:
+def _read_gzip_head(path: Path, name: str) -> bytes:
     try:
         with gzip.open(path) as file:
             return file.read(_HEAD_BYTES)
     except GZIP_ERRORS as error:
-        raise UnreadableError(f"{name} starts like gzip but does not unpack: {error}") from None
+        raise UnreadableError(f"{name} starts like gzip but does not decompress: {error}") from None
 
 
-def _zstd_head(path: Path, name: str) -> bytes:
-    """Let DuckDB unpack the first lines: the standard library cannot read zstd before 3.14."""
-    if not is_whole(path):
-        raise UnreadableError(f"{name} starts like zstd but is cut short; pack it again")
+def _read_zstd_head(path: Path, name: str) -> bytes:
+    """Let DuckDB decompress the first lines: Python itself cannot read zstd before 3.14."""
+    if max_zstd_size(path) is None:
+        raise UnreadableError(f"{name} starts like zstd but is truncated; compress it again")
     query = f"SELECT coalesce(line, '') FROM {text_lines(path, 'zstd')} LIMIT 20"
     try:
         with database() as connection:
             lines = connection.execute(query).fetchall()
     except duckdb.Error as error:
-        raise UnreadableError(f"{name}, packed with zstd{reason(error)}") from None
+        raise UnreadableError(f"{name}, compressed with zstd{reason(error)}") from None
     return "".join(f"{line}\n" for (line,) in lines).encode()
 
 
-def _decoded(head: bytes, name: str) -> str:
+def _decode_head(head: bytes, name: str) -> str:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise UnreadableError(f"{name} is UTF-16 text; save it as UTF-8")
     if b"\0" in head:
@@ -290,7 +281,7 @@ def _decoded(head: bytes, name: str) -> str:
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # A character cut in two by the end of the head is not an error of the file.
+        # The end of the head may cut a character in two, which is not an error of the file.
         if len(head) == _HEAD_BYTES and error.start >= len(head) - 4:
             return head[: error.start].decode("utf-8-sig")
         line = head.count(b"\n", 0, error.start) + 1
@@ -300,20 +291,90 @@ def _decoded(head: bytes, name: str) -> str:
         ) from None
 
 
-def _text_format(text: str) -> Format:
+def _text_format(text: str) -> FileFormat:
     start = text.lstrip()
     if start.startswith("{"):
-        return "jsonl" if _is_one_line(start) else "json"
+        return "jsonl" if _is_object_on_one_line(start) else "json"
     if start.startswith("["):
         return "json"
     if _XML.match(start):
         return "xml"
-    # Only the first line that is no comment tells: further down, @data may be somebody's id.
-    declared = next((line for line in start.splitlines() if not line.startswith("%")), "")
-    return "arff" if declared.lower().startswith(("@relation", "@attribute")) else "csv"
+    # Only the first line that is not a comment decides: further down, @data may be an id.
+    first = next((line for line in start.splitlines() if not line.startswith("%")), "")
+    return "arff" if first.lower().startswith(("@relation", "@attribute")) else "csv"
 
 
-def _is_one_line(start: str) -> bool:
-    """Tell whether an object ends on the line where it begins, as in JSON Lines."""
+def _is_object_on_one_line(start: str) -> bool:
     line, _, rest = start.partition("\n")
     return not rest.strip() or line.rstrip().endswith("}") or rest.lstrip().startswith("{")
+
+
+def _open_binary(file: LocalFile) -> Any:
+    if file.compression == "zstd":
+        raise UnreadableError(f"{file.name}: such a document can be plain or gzip, not zstd")
+    return gzip.open(file.path) if file.compression == "gzip" else file.path.open("rb")
+
+
+def _declared_zip_size(path: Path) -> int:
+    """Return the size that the members of an archive declare: no more than that is ever read."""
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
+def _gzip_size(path: Path, size: int, limit: int, *, max_deflate_ratio: int = 1032) -> int:
+    """Return the size of the content of a gzip file, or any number above the limit."""
+    if size * max_deflate_ratio <= limit:
+        # Deflate cannot compress any better, so there is no need to decompress.
+        return 0
+    unpacked = 0
+    with gzip.open(path) as file:
+        try:
+            while unpacked <= limit and (block := file.read(_READ_BYTES)):
+                unpacked += len(block)
+        except GZIP_ERRORS:
+            # The error comes with its place when the file is read.
+            return unpacked
+    return unpacked
+
+
+_ZSTD_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+_ZSTD_DICTIONARY_BYTES = (0, 1, 2, 4)
+_ZSTD_SIZE_BYTES = (0, 2, 4, 8)
+_ZSTD_REPEATED_BYTE = 1
+_ZSTD_COMPRESSED = 2
+_ZSTD_MAX_BLOCK = 1 << 17
+
+
+def _skip_zstd_frame(file: BinaryIO) -> int:
+    """Move to the end of a frame, and return an upper bound of its decompressed size."""
+    magic = _read_integer(file, 4)
+    if magic in _ZSTD_SKIPPABLE:
+        _skip_bytes(file, _read_integer(file, 4))
+        return 0
+    if magic.to_bytes(4, "little") != _ZSTD_MAGIC:
+        raise EOFError
+    descriptor = _read_integer(file, 1)
+    is_single_segment = descriptor >> 5 & 1
+    window_bytes = 1 - is_single_segment
+    size_bytes = _ZSTD_SIZE_BYTES[descriptor >> 6] or is_single_segment
+    _skip_bytes(file, window_bytes + _ZSTD_DICTIONARY_BYTES[descriptor & 3] + size_bytes)
+    is_last = unpacked = 0
+    while not is_last:
+        block = _read_integer(file, 3)
+        is_last, kind, length = block & 1, block >> 1 & 3, block >> 3
+        _skip_bytes(file, 1 if kind == _ZSTD_REPEATED_BYTE else length)
+        unpacked += _ZSTD_MAX_BLOCK if kind == _ZSTD_COMPRESSED else length
+    has_checksum = descriptor >> 2 & 1
+    _skip_bytes(file, 4 * has_checksum)
+    return unpacked
+
+
+def _read_integer(file: BinaryIO, length: int) -> int:
+    content = file.read(length)
+    if len(content) < length:
+        raise EOFError
+    return int.from_bytes(content, "little")
+
+
+def _skip_bytes(file: BinaryIO, length: int) -> None:
+    file.seek(length, 1)

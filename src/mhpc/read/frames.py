@@ -1,4 +1,4 @@
-"""Pandas, polars, Arrow, Hugging Face."""
+"""Dataframes of any library, mappings, lists of rows and Hugging Face data sets as columns."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,64 +11,93 @@ import numpy as np
 
 from mhpc.errors import DataError
 
-WHOLE_BELOW = 1e15
-"""A float up to here has a digit to spare after the point, so that 7.0 can only mean 7."""
+MAX_EXACT_FLOAT = 1e15
+"""Floats below this have at least one digit after the point, so that 7.0 can only mean 7."""
 
-_PLAIN = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.float64))
-_LISTS = (list, tuple, set, frozenset, np.ndarray)
+_NUMBER_DTYPES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.float64))
+_LIST_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
 
-def columns_of(source: Any, origin: str) -> list[tuple[str, Any]]:
-    """Return names and cells of whatever is like a table; cells as arrays that DuckDB takes."""
+def to_columns(source: Any, origin: str) -> list[tuple[str, Any]]:
+    """Return the names and cells of anything like a table, as arrays that DuckDB can read."""
     if isinstance(source, Mapping) and all(map(_is_column, source.values())):
-        return [(str(name), texts(cells)) for name, cells in source.items()]
+        return [(str(name), to_texts(cells)) for name, cells in source.items()]
     if _is_column(source) and isinstance(source, Sequence):
         if not all(isinstance(row, Mapping) for row in source):
             raise DataError(f"{origin}: rows must be mappings such as {{'instance': …}}")
         names = dict.fromkeys(name for row in source for name in row)
-        return [(str(name), texts([row.get(name) for row in source])) for name in names]
-    frame = _frame(source, origin)
-    return [(str(name), _of_series(frame.get_column(name))) for name in frame.columns]
+        return [(str(name), to_texts([row.get(name) for row in source])) for name in names]
+    frame = _to_narwhals(source, origin)
+    return [(str(name), _series_to_texts(frame.get_column(name))) for name in frame.columns]
 
 
-def plain_native(source: Any, origin: str) -> Any | None:
-    """Return a dataframe that DuckDB reads by itself to the same texts; None if it would not.
+def to_native_frame(source: Any, origin: str) -> Any | None:
+    """Return a dataframe that DuckDB itself reads with the same result, or None.
 
-    It knows pandas and Arrow, and through Arrow polars, but guesses at columns of objects.
+    DuckDB knows pandas and Arrow, and polars through Arrow, but it guesses the type of columns of
+    objects.
     """
     if isinstance(source, Mapping | Sequence):
         return None
-    frame = _frame(source, origin)
-    if not all(_is_plain(frame.get_column(name)) for name in frame.columns):
+    frame = _to_narwhals(source, origin)
+    if not all(_is_unambiguous(frame.get_column(name)) for name in frame.columns):
         return None
     if frame.implementation.is_polars():
         try:
             return frame.to_arrow()
         except ImportError:
             return None
-    known = frame.implementation.is_pandas() or frame.implementation.is_pyarrow()
-    return frame.to_native() if known else None
+    is_known = frame.implementation.is_pandas() or frame.implementation.is_pyarrow()
+    return frame.to_native() if is_known else None
 
 
-def _is_plain(series: Any) -> bool:
-    dtype = series.dtype
-    if dtype == nw.Object:
-        return _are_lists_of_texts(series.to_list())
-    if dtype == nw.List:
-        return bool(dtype.inner == nw.String)
-    if dtype == nw.UInt64 or dtype == nw.Float32:
-        return False
-    return bool(dtype.is_numeric()) or dtype == nw.String or isinstance(dtype, nw.Categorical)
+def to_arrow(source: Any, origin: str) -> Any:
+    """Return the Arrow table of a Hugging Face data set, with names of classes; or the source.
+
+    Nothing is imported to recognize one: whoever has such an object has the library and pyarrow.
+    """
+    kind = type(source)
+    if not kind.__module__.startswith("datasets."):
+        return source
+    if not hasattr(source, "with_format") or isinstance(source, dict):
+        splits = ", ".join(map(repr, source)) if isinstance(source, dict) else ""
+        raise DataError(f"{origin}: a {kind.__name__} of splits; give one of them: {splits}")
+    if not hasattr(source, "num_rows"):
+        raise DataError(f"{origin}: a {kind.__name__} is streamed; load the whole data set")
+    table = source.with_format("arrow")[:]
+    for name, feature in source.features.items():
+        position = table.column_names.index(name)
+        table = table.set_column(position, name, _name_classes(table.column(name), feature))
+    return table
 
 
-def _are_lists_of_texts(cells: Sequence[Any]) -> bool:
-    relate_labels = set(map(type, cells))
-    if not relate_labels <= {list, NoneType} or list not in relate_labels:
-        return False
-    return set(map(type, chain.from_iterable(filter(None, cells)))) <= {str}
+def to_texts(cells: Iterable[Any]) -> Any:
+    """Return cells as an array of texts, None where one is empty, or of plain numbers.
+
+    DuckDB converts numbers to text faster and by the same rule. A list becomes the text of a JSON
+    list.
+    """
+    if isinstance(cells, np.ndarray) and cells.ndim == 1 and cells.dtype in _NUMBER_DTYPES:
+        return cells
+    values = list(cells)
+    types = set(map(type, values))
+    if types <= {str, NoneType}:
+        return np.array(values, dtype=object)
+    if types == {float}:
+        return np.array(values)
+    # numpy turns integers of more than 63 bits into floats or objects, so they become text.
+    if types == {int} and (integers := np.array(values)).dtype == np.int64:
+        return integers
+    texts = np.empty(len(values), dtype=object)
+    texts[:] = [None if _is_missing(cell) else _to_text(cell) for cell in values]
+    return texts
 
 
-def _frame(source: Any, origin: str) -> Any:
+def _is_column(cells: Any) -> bool:
+    return isinstance(cells, Iterable) and not isinstance(cells, str | bytes | Mapping)
+
+
+def _to_narwhals(source: Any, origin: str) -> Any:
     try:
         frame = nw.from_native(source)
         return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
@@ -81,30 +110,26 @@ def _frame(source: Any, origin: str) -> Any:
         raise DataError(f"{origin}: {' '.join(str(error).split())}") from None
 
 
-def texts(cells: Iterable[Any]) -> Any:
-    """Return cells as an array of texts, None where one is empty; plain numbers stay numbers.
-
-    Those become text in DuckDB, which is quicker, and by the same rule. A list becomes the text
-    of a JSON list.
-    """
-    if isinstance(cells, np.ndarray) and cells.ndim == 1 and cells.dtype in _PLAIN:
-        return cells
-    values = list(cells)
-    relate_labels = set(map(type, values))
-    if relate_labels <= {str, NoneType}:
-        return np.array(values, dtype=object)
-    if relate_labels == {float}:
-        return np.array(values)
-    # Integers of more than 63 bits become floats or objects there, and are better off as text.
-    if relate_labels == {int} and (integers := np.array(values)).dtype == np.int64:
-        return integers
-    made = np.empty(len(values), dtype=object)
-    made[:] = [None if _missing(cell) else _text(cell) for cell in values]
-    return made
+def _is_unambiguous(series: Any) -> bool:
+    dtype = series.dtype
+    if dtype == nw.Object:
+        return _are_lists_of_texts(series.to_list())
+    if dtype == nw.List:
+        return bool(dtype.inner == nw.String)
+    if dtype == nw.UInt64 or dtype == nw.Float32:
+        return False
+    return bool(dtype.is_numeric()) or dtype == nw.String or isinstance(dtype, nw.Categorical)
 
 
-def _of_series(series: Any) -> Any:
-    """Return a column of a dataframe; whole columns of text or numbers need no look at each."""
+def _are_lists_of_texts(cells: Sequence[Any]) -> bool:
+    types = set(map(type, cells))
+    if not types <= {list, NoneType} or list not in types:
+        return False
+    return set(map(type, chain.from_iterable(filter(None, cells)))) <= {str}
+
+
+def _series_to_texts(series: Any) -> Any:
+    """Return a column of a dataframe; columns of only text or numbers are converted as a whole."""
     dtype = series.dtype
     if isinstance(dtype, nw.Categorical | nw.Enum):
         series, dtype = series.cast(nw.String), nw.String()
@@ -114,56 +139,32 @@ def _of_series(series: Any) -> Any:
         return cells
     if dtype.is_integer() and not series.null_count() and dtype != nw.UInt64:
         return series.to_numpy()
-    return texts(series.to_list())
+    return to_texts(series.to_list())
 
 
-def _is_column(cells: Any) -> bool:
-    return isinstance(cells, Iterable) and not isinstance(cells, str | bytes | Mapping)
-
-
-def _missing(cell: Any) -> bool:
-    if isinstance(cell, _LISTS):
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, _LIST_TYPES):
         return False
     try:
         return cell is None or bool(cell != cell)
     except TypeError:
-        # pandas' NA will not say whether it differs from itself.
+        # pandas.NA refuses to be compared.
         return True
 
 
-def _text(value: Any) -> str:
-    """Write a value as `text_of` does in SQL."""
-    if isinstance(value, _LISTS):
-        return json.dumps([None if _missing(each) else _text(each) for each in value])
+def _to_text(value: Any) -> str:
+    """Convert a value to text in the same way as `mhpc.read.tables.text_sql`."""
+    if isinstance(value, _LIST_TYPES):
+        return json.dumps([None if _is_missing(item) else _to_text(item) for item in value])
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value)) if abs(float(value)) < WHOLE_BELOW else str(value)
+        return str(int(value)) if abs(float(value)) < MAX_EXACT_FLOAT else str(value)
     return str(value)
 
 
-def plain_frame(source: Any, origin: str) -> Any:
-    """Return the Arrow table of a data set, its classes by name; anything else as it is.
-
-    Nothing is imported: who gives such an object has its library, and pyarrow with it.
-    """
-    kind = type(source)
-    if not kind.__module__.startswith("datasets."):
-        return source
-    if not hasattr(source, "with_format") or isinstance(source, dict):
-        splits = ", ".join(map(repr, source)) if isinstance(source, dict) else ""
-        raise DataError(f"{origin}: a {kind.__name__} of splits; give one of them: {splits}")
-    if not hasattr(source, "num_rows"):
-        raise DataError(f"{origin}: a {kind.__name__} is read as it is asked for; load it whole")
-    table = source.with_format("arrow")[:]
-    for name, feature in source.features.items():
-        at = table.column_names.index(name)
-        table = table.set_column(at, name, _named_classes(table.column(name), feature))
-    return table
-
-
-def _named_classes(column: Any, feature: Any) -> Any:
-    """Return the column with names for the numbers of classes, also where they are in lists."""
+def _name_classes(column: Any, feature: Any) -> Any:
+    """Replace the numbers of classes by their names, also within lists."""
     import pyarrow
 
     names = getattr(feature, "names", None)
@@ -172,6 +173,6 @@ def _named_classes(column: Any, feature: Any) -> Any:
     names = getattr(getattr(feature, "feature", None), "names", None)
     if isinstance(names, list):
         lists = column.combine_chunks()
-        named = pyarrow.array(names).take(lists.values)
-        return pyarrow.ListArray.from_arrays(lists.offsets, named, mask=lists.is_null())
+        values = pyarrow.array(names).take(lists.values)
+        return pyarrow.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())
     return column

@@ -1,4 +1,4 @@
-"""Path codes: labels that spell their ancestors, such as ``20/01/03`` or ``A > B > C``."""
+"""Path codes: labels that spell out their ancestors, such as ``20/01/03`` or ``A > B > C``."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.tables import MAX_CELL
 
 SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
-"""Tried in this order; the one in most labels wins, the earlier one in a tie."""
+"""The separators to try: the one in most labels is used, the earlier one in case of a tie."""
 
 
 def taxonomy_from_paths(
@@ -17,35 +17,50 @@ def taxonomy_from_paths(
     separator: str | None = None,
     origin: str = "the taxonomy",
 ) -> Taxonomy:
-    """Make a taxonomy from paths; prefixes that are not listed are added.
+    """Build a taxonomy from paths; prefixes that are not listed become labels too.
 
-    A label without a name in `names` is called by its last step if that has a letter in it,
-    else by the whole code: ``flower`` for ``plant > flower``, but ``20/01`` for ``20/01``.
+    Parameters
+    ----------
+    labels : sequence of str
+        The paths.
+    names : mapping of label to name, optional
+        A label without a name is called by its last step if that contains a letter, otherwise by
+        the whole code: ``flower`` for ``plant > flower``, but ``20/01`` for ``20/01``.
+    separator : str, optional
+        What separates the steps; the most common of `SEPARATORS` by default.
+    origin : str
+        Where the labels come from, for messages.
     """
-    between = separator or max(SEPARATORS, key=lambda s: sum(s in label for label in labels))
-    known: dict[str, str] = {}
-    given = names or {}
+    if not separator:
+        separator = max(SEPARATORS, key=lambda s: sum(s in label for label in labels))
+    known_names = names or {}
+    name_of: dict[str, str] = {}
     edges: dict[tuple[str, str], None] = {}
     for label in labels:
-        if len(label) > MAX_CELL:
-            # Before it is taken apart: a path of a million steps has a million prefixes.
-            raise TaxonomyError(
-                f"{origin} has a label of {len(label):,} characters, {quote_list([label])}; the most "
-                f"is {MAX_CELL:,}"
-            )
-        steps = label.split(between)
-        if not all(step.strip() for step in steps):
-            raise TaxonomyError(
-                f"{origin}: path {quote_list([label])} has an empty step between two {between!r}; "
-                "give another separator if that is not what separates"
-            )
+        steps = _split_path(label, separator, origin)
         for length in range(1, len(steps) + 1):
-            code = between.join(steps[:length])
-            known.setdefault(code, given.get(code) or _name(steps[length - 1], code))
+            code = separator.join(steps[:length])
+            name_of.setdefault(code, known_names.get(code) or _make_name(steps[length - 1], code))
             if length > 1:
-                edges[code, between.join(steps[: length - 1])] = None
-    return build_taxonomy(list(known), edges, names=list(known.values()), origin=origin)
+                edges[code, separator.join(steps[: length - 1])] = None
+    return build_taxonomy(list(name_of), edges, names=list(name_of.values()), origin=origin)
 
 
-def _name(step: str, code: str) -> str:
+def _split_path(label: str, separator: str, origin: str) -> list[str]:
+    if len(label) > MAX_CELL:
+        # Checked before splitting: a path of a million steps has a million prefixes.
+        raise TaxonomyError(
+            f"{origin} has a label of {len(label):,} characters, {quote_list([label])}; the most "
+            f"is {MAX_CELL:,}"
+        )
+    steps = label.split(separator)
+    if not all(step.strip() for step in steps):
+        raise TaxonomyError(
+            f"{origin}: path {quote_list([label])} has an empty step between two {separator!r}; "
+            "give another separator if that is not what separates the steps"
+        )
+    return steps
+
+
+def _make_name(step: str, code: str) -> str:
     return step.strip() if any(map(str.isalpha, step)) else code

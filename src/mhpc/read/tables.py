@@ -1,4 +1,4 @@
-"""Tables: any file or frame as text columns in DuckDB."""
+"""Any file or dataframe as a DuckDB relation ``cells``, with ids as text."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ import duckdb
 
 from mhpc.errors import DataError, UnreadableError
 from mhpc.read.files import LocalFile, local_file
-from mhpc.read.frames import WHOLE_BELOW, columns_of, plain_frame, plain_native
+from mhpc.read.frames import MAX_EXACT_FLOAT, to_arrow, to_columns, to_native_frame
 from mhpc.read.json_xml import keys_of_records, load_array, load_lines
 from mhpc.system.database import database, identifier, literal, one_file, reason, some_files
 from mhpc.system.files import temporary_folder
@@ -22,11 +22,11 @@ TableSource: TypeAlias = Any
 """A path, ``-``, any dataframe, a mapping of columns, or a list of rows as mappings."""
 
 MAX_CELL = 10_000
-"""Characters of the longest id that is believed; a longer one is a broken quote, not an id."""
+"""The most characters that an id may have; a longer one is an open quote, not an id."""
 
 _DELIMITERS = (",", "\t", ";", "|")
-_NO_TABLES = {
-    "arff": "an ARFF file, which holds a truth and its taxonomy",
+_NOT_TABLES = {
+    "arff": "an ARFF file, which contains a truth and its taxonomy",
     "xml": "an XML file",
     "zip": "a zip archive",
 }
@@ -34,7 +34,17 @@ _NO_TABLES = {
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A relation ``cells`` in a DuckDB connection, and what it was made from."""
+    """A relation ``cells`` in a DuckDB connection.
+
+    Attributes
+    ----------
+    connection : DuckDBPyConnection
+        Where the relation is.
+    columns : tuple of str
+        The names of its columns.
+    origin : str
+        How messages refer to what it was loaded from.
+    """
 
     connection: duckdb.DuckDBPyConnection
     columns: tuple[str, ...]
@@ -43,9 +53,9 @@ class Table:
 
 @contextmanager
 def open_table(source: TableSource, *, name: str = "the table") -> Iterator[Table]:
-    """Open a table for as long as it is read; its rows keep their order.
+    """Open a table, whose rows keep their order.
 
-    `name` is what messages call a table that is no file.
+    Messages refer to a table that is not a file as `name`.
     """
     if isinstance(source, str | Path):
         with local_file(source) as file, open_table(file) as table:
@@ -56,124 +66,127 @@ def open_table(source: TableSource, *, name: str = "the table") -> Iterator[Tabl
         try:
             yield Table(connection, tuple(load_table(connection, source, origin)), origin)
         except duckdb.Error as error:
-            # Parquet is read as it is asked for, so its errors come late: here, not in _parquet.
+            # DuckDB reads Parquet lazily, so its errors come here and not from _load_parquet.
             raise UnreadableError(f"{origin}{reason(error)}") from None
-
-
-def text_of(table: Table, column: str) -> str:
-    """Return SQL for a column as text, so that the id 7 is '7' whatever file it came from.
-
-    A column of whole floats is one of integers with gaps, as dataframes make them: 7.0 is '7'.
-    """
-    name = identifier(column)
-    kind = str(table.connection.table("cells").select(name).types[0])
-    if kind in ("FLOAT", "DOUBLE"):
-        return (
-            f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) "
-            f"AND abs({name}) < {WHOLE_BELOW:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
-            f"ELSE CAST({name} AS VARCHAR) END"
-        )
-    return f"CAST({name} AS VARCHAR)"
 
 
 def load_table(
     connection: duckdb.DuckDBPyConnection, source: LocalFile | Any, origin: str
 ) -> Sequence[str]:
-    """Make ``cells`` of a file or of what is in memory, and return its columns."""
+    """Load a file or an object in memory into ``cells``, and return its columns."""
     if not isinstance(source, LocalFile):
-        return _from_frame(connection, source, origin)
-    readers = {
-        "csv": _csv, "jsonl": _jsonl, "json": _json, "parquet": _parquet, "arrow": _arrow,
+        return _load_object(connection, source, origin)
+    loaders = {
+        "csv": _load_csv, "jsonl": _load_jsonl, "json": _load_json, "parquet": _load_parquet,
+        "arrow": _load_arrow,
     }  # fmt: skip
-    return readers.get(source.format, _no_table)(connection, source)
+    if source.format not in loaders:
+        raise UnreadableError(f"{source.name} is {_NOT_TABLES[source.format]}, not a table")
+    return loaders[source.format](connection, source)
 
 
-def _csv(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    columns = csv_columns(file)
-    # Where there is one column, a blank line reads as an empty cell; with several it is no row.
-    rows = f" WHERE {identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else ""
-    connection.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {csv_relation(file)}{rows}")
-    return columns
+def text_sql(table: Table, column: str) -> str:
+    """Return SQL for a column as text, so that the id 7 is '7' in every kind of file.
+
+    Whole floats are integers in a column with gaps, as dataframes store them: 7.0 is '7'.
+    """
+    name = identifier(column)
+    kind = str(table.connection.table("cells").select(name).types[0])
+    if kind in ("FLOAT", "DOUBLE"):
+        return (
+            f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) AND "
+            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
+            f"ELSE CAST({name} AS VARCHAR) END"
+        )
+    return f"CAST({name} AS VARCHAR)"
 
 
 def csv_columns(file: LocalFile) -> list[str]:
-    """Return the columns that the header of a CSV file names."""
-    lines, delimiter, blank = _dialect(file)
-    return _named(next(csv.reader(lines[blank:], delimiter=delimiter)), file.name)
+    """Return the names in the header of a CSV file."""
+    lines, delimiter, n_blank = _find_dialect(file)
+    return _check_names(next(csv.reader(lines[n_blank:], delimiter=delimiter)), file.name)
 
 
 def csv_sample(file: LocalFile) -> list[list[str]]:
-    """Return the rows of a CSV file that its head holds whole."""
-    lines, delimiter, blank = _dialect(file)
-    return list(csv.reader(lines[blank + 1 : -1] or lines[blank + 1 :], delimiter=delimiter))
+    """Return the rows that the head of a CSV file contains completely."""
+    lines, delimiter, n_blank = _find_dialect(file)
+    return list(csv.reader(lines[n_blank + 1 : -1] or lines[n_blank + 1 :], delimiter=delimiter))
 
 
 def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:
-    """Return SQL for the cells of a CSV file as text, those of some columns as numbers.
+    """Return SQL for the cells of a CSV file as text, or as numbers in some columns.
 
-    DuckDB is told all about the dialect: its own guess may take '#' for a comment or a date for an
-    id.
+    The dialect is spelled out, because DuckDB's own guess may take '#' for a comment or an id for
+    a date.
     """
-    _, delimiter, blank = _dialect(file)
+    _, delimiter, n_blank = _find_dialect(file)
     types = ", ".join(
         f"{literal(column)}: '{'DOUBLE' if column in numbers else 'VARCHAR'}'"
         for column in csv_columns(file)
     )
     return (
-        f"read_csv({one_file(file.path)}, auto_detect=false, header=true, skip={blank}, "
+        f"read_csv({one_file(file.path)}, auto_detect=false, header=true, skip={n_blank}, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', compression='{file.compression}', "
         f"hive_partitioning=false, columns={{{types}}})"
     )
 
 
-def _dialect(file: LocalFile) -> tuple[list[str], str, int]:
-    """Return the lines of the head, what separates cells, and how many blank lines come first."""
-    lines = io.StringIO(file.head, newline="").readlines()
-    blank = next(at for at, line in enumerate(lines) if line.strip())
-    return lines, max(_DELIMITERS, key=lines[blank].count), blank
-
-
-def _jsonl(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    load_lines(connection, file)
-    return cells_of_records(connection, file.name)
-
-
-def _json(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    load_array(connection, file)
-    return cells_of_records(connection, file.name)
-
-
-def cells_of_records(connection: duckdb.DuckDBPyConnection, origin: str) -> Sequence[str]:
-    """Make ``cells`` of ``records``, a column a key, and return the columns."""
+def tabulate_records(connection: duckdb.DuckDBPyConnection, origin: str) -> Sequence[str]:
+    """Create ``cells`` from ``records`` with one column per key, and return the columns."""
     keys = keys_of_records(connection)
-    columns = _named(keys, origin)
-    # Text for numbers and strings alike, with no guess at dates; all keys in one look.
+    columns = _check_names(keys, origin)
+    # Numbers and strings both become text, dates are not guessed, and all keys are read at once.
     shape = json.dumps(dict.fromkeys(keys, "VARCHAR"), ensure_ascii=False)
     cells = ", ".join(
-        f"found.{identifier(key)} AS {identifier(column)}"
+        f"record.{identifier(key)} AS {identifier(column)}"
         for key, column in zip(keys, columns, strict=True)
     )
     connection.execute(
         f"CREATE TEMP TABLE cells AS SELECT {cells} FROM "
-        f"(SELECT from_json(json, {literal(shape)}) AS found FROM records)"
+        f"(SELECT from_json(json, {literal(shape)}) AS record FROM records)"
     )
     return columns
 
 
-def _parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    # A folder called label=bee would otherwise give every row the label bee.
+def _find_dialect(file: LocalFile) -> tuple[list[str], str, int]:
+    """Return the lines of the head, the delimiter, and the number of blank lines at the top."""
+    lines = io.StringIO(file.head, newline="").readlines()
+    n_blank = next(number for number, line in enumerate(lines) if line.strip())
+    return lines, max(_DELIMITERS, key=lines[n_blank].count), n_blank
+
+
+def _load_csv(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    columns = csv_columns(file)
+    # DuckDB skips blank lines, except in a file with a single column.
+    rows = f" WHERE {identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else ""
+    connection.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {csv_relation(file)}{rows}")
+    return columns
+
+
+def _load_jsonl(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    load_lines(connection, file)
+    return tabulate_records(connection, file.name)
+
+
+def _load_json(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    load_array(connection, file)
+    return tabulate_records(connection, file.name)
+
+
+def _load_parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    # With hive_partitioning, a folder called label=bee would give every row the label bee.
     table = f"read_parquet({some_files(file.parts or (file.path,))}, hive_partitioning=false)"
     connection.execute(f"CREATE TEMP VIEW cells AS SELECT * FROM {table}")
     try:
         return connection.table("cells").columns
     except RuntimeError:
-        # What DuckDB's binding says of names that are no text.
+        # DuckDB raises this if the names are not text.
         raise UnreadableError(
-            f"{file.name}: its columns' names are not UTF-8; write it anew"
+            f"{file.name}: the names of its columns are not UTF-8; write the file again"
         ) from None
 
 
-def _arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
     try:
         from pyarrow import ArrowException, ipc
     except ImportError:
@@ -184,22 +197,18 @@ def _arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[s
         frame = ipc.open_file(str(file.path)).read_all()
     except (ArrowException, OSError) as error:
         raise UnreadableError(f"{file.name} is a damaged Arrow file: {error}") from None
-    return _from_frame(connection, frame, file.name)
+    return _load_object(connection, frame, file.name)
 
 
-def _no_table(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
-    raise UnreadableError(f"{file.name} is {_NO_TABLES[file.format]}, not a table")
-
-
-def _from_frame(connection: duckdb.DuckDBPyConnection, source: Any, origin: str) -> Sequence[str]:
+def _load_object(connection: duckdb.DuckDBPyConnection, source: Any, origin: str) -> Sequence[str]:
     if isinstance(source, duckdb.DuckDBPyRelation):
-        return _from_relation(connection, source, origin)
-    source = plain_frame(source, origin)
-    if (native := plain_native(source, origin)) is not None:
-        return _from_native(connection, native, origin)
-    given = columns_of(source, origin)
-    columns = _named([name for name, _ in given], origin)
-    cells = [column for _, column in given]
+        return _load_relation(connection, source, origin)
+    source = to_arrow(source, origin)
+    if (native := to_native_frame(source, origin)) is not None:
+        return _load_native_frame(connection, native, origin)
+    named_columns = to_columns(source, origin)
+    columns = _check_names([name for name, _ in named_columns], origin)
+    cells = [column for _, column in named_columns]
     lengths = dict.fromkeys(map(len, cells))
     if len(lengths) > 1:
         raise DataError(f"{origin}: its columns differ in length: {', '.join(map(str, lengths))}")
@@ -209,42 +218,45 @@ def _from_frame(connection: duckdb.DuckDBPyConnection, source: Any, origin: str)
     return columns
 
 
-def _from_native(connection: duckdb.DuckDBPyConnection, native: Any, origin: str) -> Sequence[str]:
-    connection.register("frame", native)
-    columns = _named(connection.table("frame").columns, origin)
-    named = ", ".join(map(identifier, columns))
-    # Arrow is as quick to read as a table of DuckDB; frames of Python's texts are read but once.
-    arrow = type(native).__module__.startswith("pyarrow")
+def _load_native_frame(
+    connection: duckdb.DuckDBPyConnection, frame: Any, origin: str
+) -> Sequence[str]:
+    connection.register("frame", frame)
+    columns = _check_names(connection.table("frame").columns, origin)
+    names = ", ".join(map(identifier, columns))
+    # Arrow is as fast to query as a table of DuckDB; Python texts are better converted once.
+    is_arrow = type(frame).__module__.startswith("pyarrow")
     connection.execute(
-        f"CREATE TEMP {'VIEW' if arrow else 'TABLE'} cells AS SELECT * FROM frame AS given({named})"
+        f"CREATE TEMP {'VIEW' if is_arrow else 'TABLE'} cells AS "
+        f"SELECT * FROM frame AS renamed({names})"
     )
     return columns
 
 
-def _from_relation(
+def _load_relation(
     connection: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation, origin: str
 ) -> Sequence[str]:
-    """Take over what lives in another connection, by a file: no text passes through Python."""
-    columns = _named(source.columns, origin)
+    """Copy a relation from another connection through a file, so that no text visits Python."""
+    columns = _check_names(source.columns, origin)
     # Parquet has no integers of 128 bits, and would round them.
-    kept = ", ".join(
+    selected = ", ".join(
         f"CAST({identifier(name)} AS VARCHAR)" if "HUGEINT" in str(kind) else identifier(name)
         for name, kind in zip(source.columns, source.types, strict=True)
     )
-    named = ", ".join(map(identifier, columns))
+    names = ", ".join(map(identifier, columns))
     with temporary_folder("mhpc-") as folder:
         path = folder / "relation.parquet"
-        source.project(kept).to_parquet(str(path), compression="uncompressed")
+        source.project(selected).to_parquet(str(path), compression="uncompressed")
         connection.execute(
             f"CREATE TEMP TABLE cells AS SELECT * FROM read_parquet({one_file(path)}, "
-            f"hive_partitioning=false) AS given({named})"
+            f"hive_partitioning=false) AS renamed({names})"
         )
     return columns
 
 
-def _named(header: Sequence[str], origin: str) -> list[str]:
-    """Return column names that tell columns apart, case aside; row numbers often have none."""
-    columns = [name.strip() or f"column {at}" for at, name in enumerate(header, start=1)]
+def _check_names(header: Sequence[str], origin: str) -> list[str]:
+    """Return names that differ in more than case; a column of row numbers often has none."""
+    columns = [name.strip() or f"column {number}" for number, name in enumerate(header, start=1)]
     if not columns:
         raise DataError(f"{origin}: no columns; give a header and rows")
     seen: set[str] = set()

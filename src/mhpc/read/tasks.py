@@ -1,4 +1,4 @@
-"""Reading what another tool holds of instances: its tasks, to be given back with labels."""
+"""Tasks of annotation tools: what they show for each instance, to be exported with new labels."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,41 +8,50 @@ from typing import Any
 from mhpc.errors import DataError, UnreadableError
 from mhpc.read.json_xml import load_json
 
-MOST_BYTES = 1 << 30
-"""An export is read whole; one larger than this is refused."""
+MAX_EXPORT_BYTES = 1 << 30
+"""The largest export to read; it is parsed in memory."""
 
 _CONTROLS = ("taxonomy", "choices")
 
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """The fields of every task by its id, and the control in which people gave labels, if any."""
+    """The tasks of a project.
+
+    Attributes
+    ----------
+    fields : mapping of id to mapping
+        The data of every task.
+    control : mapping of str to str
+        The names of the control in which people gave labels, if the export shows them.
+    """
 
     fields: Mapping[str, Mapping[str, Any]]
     control: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_tasks(path: Path) -> Tasks:
-    """Read a Label Studio JSON export, or records as Argilla writes them to JSON."""
-    found = _read(path)
-    if not isinstance(found, list) or not all(isinstance(task, dict) for task in found):
-        raise DataError(f"{path} is not a JSON array of tasks; give a tool's JSON export")
+def read_tasks(path: Path, *, max_bytes: int = MAX_EXPORT_BYTES) -> Tasks:
+    """Read the JSON export of Label Studio, or records that Argilla wrote to JSON."""
+    tasks = _read_json(path, max_bytes)
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise DataError(f"{path} is not a JSON array of tasks; give the JSON export of a tool")
     fields: dict[str, Mapping[str, Any]] = {}
-    for number, task in enumerate(found, start=1):
-        held = task.get("data", task.get("fields"))
-        if task.get("id") is None or not isinstance(held, dict):
+    for number, task in enumerate(tasks, start=1):
+        data = task.get("data", task.get("fields"))
+        if task.get("id") is None or not isinstance(data, dict):
             raise DataError(
                 f"{path}: task {number:,} has no 'id' with 'data' (Label Studio) or 'fields' "
-                "(Argilla); give a tool's JSON export"
+                "(Argilla); give the JSON export of a tool"
             )
-        fields[str(task["id"])] = held
-    return Tasks(fields, _control(found))
+        fields[str(task["id"])] = data
+    return Tasks(fields, _find_control(tasks))
 
 
-def _read(path: Path) -> Any:
+def _read_json(path: Path, max_bytes: int) -> Any:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UnreadableError(f"{path} is larger than {MOST_BYTES >> 20:,} MB; split it")
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise UnreadableError(f"{path} is larger than {max_bytes >> 20:,} MB; split it")
         content = path.read_bytes()
     except UnreadableError:
         raise
@@ -51,9 +60,9 @@ def _read(path: Path) -> Any:
     return load_json(content, str(path))
 
 
-def _control(tasks: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the names of the first control that holds labels in somebody's answer."""
-    for region in _listed(_listed(tasks, "annotations"), "result"):
+def _find_control(tasks: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the names of the first control that contains labels in an annotation."""
+    for region in _objects_under(_objects_under(tasks, "annotations"), "result"):
         if region.get("type") in _CONTROLS:
             return {
                 "control": str(region["type"]),
@@ -63,9 +72,9 @@ def _control(tasks: list[dict[str, Any]]) -> dict[str, str]:
     return {}
 
 
-def _listed(objects: Iterable[dict[str, Any]], key: str) -> Iterator[dict[str, Any]]:
-    """Give the objects that are listed under a key; what is no list of objects has none."""
-    for each in objects:
-        below = each.get(key)
-        if isinstance(below, list):
-            yield from (one for one in below if isinstance(one, dict))
+def _objects_under(objects: Iterable[dict[str, Any]], key: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects in the lists under a key, skipping anything else."""
+    for parent in objects:
+        children = parent.get(key)
+        if isinstance(children, list):
+            yield from (child for child in children if isinstance(child, dict))

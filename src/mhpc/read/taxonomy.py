@@ -1,4 +1,4 @@
-"""Reading taxonomies."""
+"""`read_taxonomy`: a taxonomy from any file or object in any format."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,12 +6,15 @@ from pathlib import Path
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.files import local_file
+from mhpc.read.formats import choose_format
 from mhpc.read.tables import MAX_CELL, TableSource
-from mhpc.read.taxonomy_formats import icd, tables, taxonomy_format
+from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 MAX_LEVELS = 1_000
-"""Levels of the deepest hierarchy that is believed: work grows with the third power of a chain."""
+"""The most levels that a taxonomy may have: work grows with the cube of the length of a chain."""
+
+_ICD = "icd-10-cm"
 
 
 def read_taxonomy(
@@ -19,25 +22,26 @@ def read_taxonomy(
     *,
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
-    format: str | None = None,  # noqa: A002 - what users call it
+    format: str | None = None,  # noqa: A002 - the word that users know
 ) -> Taxonomy:
-    """Read a hierarchy: a table label, parent; path codes; or any other format there is.
+    """Read a taxonomy: a table of labels and parents, path codes, or any other known format.
 
     Parameters
     ----------
     source : path, "-", dataframe, mapping of columns, list of mappings, graph or name
-        With a column ``parent``: an edge a row, several rows for several parents, an empty
-        parent for a root; ``name`` may hold what to show. Without one, labels are paths such
-        as ``20/01/03`` or ``A > B > C`` and every prefix is a parent. Or OBO, SKOS, nested JSON,
-        the config of Label Studio, a Clus HMC ARFF file, a networkx graph from parents to
-        children, or the name ``icd-10-cm``.
+        A table with a column ``parent`` has one row per parent of a label, with an empty parent for
+        a root; a column ``name`` may hold the name to show. Without a column ``parent``, labels are
+        paths such as ``20/01/03`` or ``A > B > C``, and every prefix is an ancestor. Other formats
+        are OBO, SKOS, nested JSON, the config of Label Studio, a Clus HMC ARFF file, a networkx
+        graph with edges from parents to children, and the name ``icd-10-cm``.
     columns : mapping of role to column name, optional
-        Where the names are none of the usual ones: ``{"label": "node"}``.
+        The columns of a table whose names are unusual: ``{"label": "node"}``.
     separator : str, optional
-        What separates the steps of paths; found by itself unless given.
+        What separates the steps of paths; detected by default.
     format : str, optional
-        Which of `mhpc.read.taxonomy_formats.TAXONOMY_FORMATS` it is, what the content tells unless
-        given; some take a word more, as in ``obo=part_of``, ``paths=;``, ``label-studio=topic``.
+        The name of a format in `mhpc.read.taxonomy_formats.TAXONOMY_FORMATS`; detected from the
+        content by default. Some formats take an argument: ``obo=part_of``, ``paths=;``,
+        ``label-studio=topic``.
 
     Examples
     --------
@@ -47,46 +51,41 @@ def read_taxonomy(
     Taxonomy(3 labels, 3 levels)
     """
     name, _, argument = format.partition("=") if format else (None, "", "")
-    if isinstance(source, str | Path) and not (_is_named(source) or name == icd.NAME):
+    if isinstance(source, str | Path) and not (_is_icd(source) or name == _ICD):
         with local_file(source) as file:
-            told = TaxonomyInput(file, file.name, argument or separator)
-            return _checked(_read(told, name, columns, separator), file.name)
-    told = TaxonomyInput(
-        str(source) if isinstance(source, Path) else source, "the taxonomy", argument or None
-    )
-    return _checked(_read(told, name, columns, separator), told.origin)
+            return _read(TaxonomyInput(file, file.name, argument or separator, columns), name)
+    value = str(source) if isinstance(source, Path) else source
+    return _read(TaxonomyInput(value, "the taxonomy", argument or separator, columns), name)
 
 
-def _read(
-    told: TaxonomyInput, name: str | None, columns: Mapping[str, str] | None, separator: str | None
-) -> Taxonomy:
-    if columns:
-        return tables.read_table(told, columns=columns, separator=separator)
-    found = taxonomy_format(told, name)
-    if found is tables:
-        return tables.read_table(told, columns=None, separator=separator or told.argument)
-    return found.read(told)
+def _is_icd(source: str | Path) -> bool:
+    return str(source).lower() == _ICD and not Path(source).exists()
 
 
-def _is_named(source: str | Path) -> bool:
-    return str(source).lower() == icd.NAME and not Path(source).exists()
+def _read(source: TaxonomyInput, format_name: str | None) -> Taxonomy:
+    if source.columns:
+        # Only tables have columns.
+        format_name = "table"
+    format_ = choose_format(TAXONOMY_FORMATS, source, format_name, what="taxonomy format")
+    taxonomy = format_.read(source)
+    _check_size(taxonomy, source.origin)
+    return taxonomy
 
 
-def _checked(taxonomy: Taxonomy, origin: str) -> Taxonomy:
+def _check_size(taxonomy: Taxonomy, origin: str) -> None:
     if len(taxonomy) < 2:
-        held = f"one label, {quote_list(taxonomy.labels.ids)}" if len(taxonomy) else "no label"
+        content = f"one label, {quote_list(taxonomy.labels.ids)}" if len(taxonomy) else "no label"
         raise TaxonomyError(
-            f"{origin} has {held}: there is nothing to choose between; give at least two"
+            f"{origin} has {content}: there is nothing to choose between; give at least two"
         )
     if len(taxonomy.levels) > MAX_LEVELS:
         raise TaxonomyError(
-            f"{origin} has {len(taxonomy.levels):,} levels; the most is {MAX_LEVELS:,}: is a child "
-            "taken for its parent?"
+            f"{origin} has {len(taxonomy.levels):,} levels; the most is {MAX_LEVELS:,}: are "
+            "children and parents swapped?"
         )
     longest = max(taxonomy.labels, key=len)
     if len(longest) > MAX_CELL:
         raise TaxonomyError(
-            f"{origin} has a label of {len(longest):,} characters, {quote_list([longest])}; the most "
-            f"is {MAX_CELL:,}"
+            f"{origin} has a label of {len(longest):,} characters, {quote_list([longest])}; the "
+            f"most is {MAX_CELL:,}"
         )
-    return taxonomy

@@ -1,4 +1,4 @@
-"""Reading truths."""
+"""`read_truth`: known labels of instances from a table, an ARFF file or the export of a tool."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,14 +14,14 @@ from mhpc.read.vote_table import open_votes
 
 
 def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None) -> Truth:
-    """Read known labels: a table instance, label, or a Clus HMC ARFF file.
+    """Read known labels: a table with the columns instance and label, or a Clus HMC ARFF file.
 
     Parameters
     ----------
     source : path, "-", dataframe, mapping of columns or list of mappings
-        An empty label means that the instance has none. Rows of an ARFF file are instances
-        '1', '2', …; its attributes other than the class are not looked at. Of the export of an
-        annotation tool, what is marked there as truth.
+        An empty label means that the instance has none. The rows of an ARFF file are instances '1',
+        '2', …; only its class is read. In the export of an annotation tool, the answers marked as
+        ground truth are read.
     columns : mapping of role to column name, optional
         As for `mhpc.read_votes`.
     """
@@ -36,36 +36,36 @@ def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None)
 
 
 def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
-    """Return the truth that pairs of instance and label are; None is no label."""
+    """Build a truth from pairs of an instance and a label, which is None for no label."""
     instances = Index(tuple(dict.fromkeys(instance for instance, _ in rows)))
     labels = Index(tuple(dict.fromkeys(label for _, label in rows if label is not None)))
     return Truth(
         instances=instances,
         labels=labels,
         instance=instances.locate(instance for instance, _ in rows),
-        # None is in no index, and its position there is that of no label.
+        # The empty text is in no index, so its position is that of no label.
         label=labels.locate(label or "" for _, label in rows),
         origin=origin,
     )
 
 
 def _read_export(file: LocalFile, columns: Mapping[str, str] | None) -> Truth:
-    with open_votes(file, columns=columns) as opened:
-        if opened.plain:
+    with open_votes(file, columns=columns) as votes:
+        if votes.is_original:
             return _read_table(file, columns)
-        if not opened.gold:
-            raise DataError(f"{opened.table.origin}: nothing in it is marked as the truth")
-        rows = opened.table.connection.execute("SELECT instance, label FROM gold").fetchall()
-        return make_truth(rows, opened.table.origin)
+        if not votes.has_gold:
+            raise DataError(f"{votes.table.origin}: no answer in it is marked as ground truth")
+        rows = votes.table.connection.execute("SELECT instance, label FROM gold").fetchall()
+        return make_truth(rows, votes.table.origin)
 
 
 def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth:
     with open_table(source, name="the truth") as table:
         origin = table.origin
-        found = find_columns(
+        roles = find_columns(
             table.columns, ALIASES, required=("instance", "label"), chosen=columns, origin=origin
         )
-        cells = read_cells(table, found, ("instance", "label"))
+        cells = read_cells(table, roles, ("instance", "label"))
         check_not_empty(cells, "instance", origin)
     return Truth(
         instances=cells.index["instance"],

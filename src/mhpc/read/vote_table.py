@@ -1,4 +1,4 @@
-"""Votes from whatever holds them, as a long table in DuckDB."""
+"""Votes in any format, opened as a long table in DuckDB."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,38 +7,44 @@ from typing import Any
 
 from mhpc.data.votes import Scope
 from mhpc.errors import DataError
-from mhpc.read.columns import no_rows
+from mhpc.read.columns import no_rows_error
 from mhpc.read.files import LocalFile
+from mhpc.read.formats import choose_format
 from mhpc.read.tables import MAX_CELL, Table
-from mhpc.read.vote_formats import format_of
+from mhpc.read.vote_formats import VOTE_FORMATS
 from mhpc.read.vote_formats.base import LongTable, VotesInput, open_votes_input
+
+INVALID_SCORE_SQL = (
+    "label IS NOT NULL AND NOT coalesce(TRY_CAST(score AS DOUBLE) BETWEEN 0 AND 1, false)"
+)
+"""The SQL condition of a vote whose score is not a number from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class VoteTable:
-    """A table of votes, which of its columns plays which role, and what else was told.
+    """A long table of votes, with one row per vote.
 
     Attributes
     ----------
     table : Table
         The votes.
     columns : mapping of role to column
-        Where the roles are.
+        The columns of instances, sources, labels and, if there are any, scores.
     files : tuple of LocalFile
-        What they were read from, if from files.
-    plain : bool
-        Whether the table is as it was given.
-    gold : Table, optional
-        A table instance, label of what is known, ``gold`` in the same connection.
+        The files that the votes come from; empty for an object in memory.
+    is_original : bool
+        Whether the table is the one in the input, not one that a format built.
+    has_gold : bool
+        Whether the connection has a table ``gold`` of instances and known labels.
     scope : Scope
-        What sources can speak about, as the format tells.
+        Which labels each source can give, according to the format.
     """
 
     table: Table
     columns: Mapping[str, str]
     files: tuple[LocalFile, ...]
-    plain: bool
-    gold: bool
+    is_original: bool
+    has_gold: bool
     scope: Scope
 
 
@@ -46,23 +52,28 @@ class VoteTable:
 def open_votes(
     source: Any, *, columns: Mapping[str, str] | None = None, format_: str | None = None
 ) -> Iterator[VoteTable]:
-    """Open votes in any format for as long as they are read."""
-    with open_votes_input(source, name="the votes") as given:
-        flat = format_of(given, format_).read(given, columns or {})
-        if flat.numbered:
-            _check_values(given, flat)
-        table = Table(given.connection, tuple(flat.columns.values()), given.origin)
+    """Open votes in any format."""
+    with open_votes_input(source, name="the votes") as votes:
+        chosen_format = choose_format(VOTE_FORMATS, votes, format_, what="format")
+        long_table = chosen_format.read(votes, columns or {})
+        if long_table.is_numbered:
+            _check_values(votes, long_table)
         yield VoteTable(
-            table, flat.columns, given.files, not flat.numbered, _any_gold(given, flat), flat.scope
+            table=Table(votes.connection, tuple(long_table.columns.values()), votes.origin),
+            columns=long_table.columns,
+            files=votes.files,
+            is_original=not long_table.is_numbered,
+            has_gold=long_table.has_gold and _has_gold_rows(votes),
+            scope=long_table.scope,
         )
 
 
-def _any_gold(given: VotesInput, flat: LongTable) -> bool:
-    return flat.gold and bool(given.connection.execute("SELECT 1 FROM gold LIMIT 1").fetchall())
+def _has_gold_rows(votes: VotesInput) -> bool:
+    return bool(votes.connection.execute("SELECT 1 FROM gold LIMIT 1").fetchall())
 
 
-def _check_values(given: VotesInput, flat: LongTable) -> None:
-    """Refuse what is wrong, told by its place in the file rather than by its row in the table."""
+def _check_values(votes: VotesInput, long_table: LongTable) -> None:
+    """Raise errors that name the place in the file, which is not the row of the long table."""
     checks = {
         "no instance; it needs one": "coalesce(instance, '') = ''",
         "no source; it needs one": "coalesce(source, '') = ''",
@@ -70,15 +81,13 @@ def _check_values(given: VotesInput, flat: LongTable) -> None:
             f"greatest(length(instance), length(source), length(label)) > {MAX_CELL}"
         ),
     }
-    if "score" in flat.columns:
-        checks["a score that is no number from 0 to 1"] = (
-            "label IS NOT NULL AND NOT coalesce(TRY_CAST(score AS DOUBLE) BETWEEN 0 AND 1, false)"
-        )
-    firsts = ", ".join(f"min(number) FILTER ({wrong})" for wrong in checks.values())
-    found = given.connection.execute(f"SELECT count(*), {firsts} FROM cells").fetchone()
-    assert found is not None  # noqa: S101 - an aggregate has one row
-    if not found[0]:
-        raise no_rows(given.origin)
-    for says, number in zip(checks, found[1:], strict=True):
+    if "score" in long_table.columns:
+        checks["a score that is not a number from 0 to 1"] = INVALID_SCORE_SQL
+    first_numbers = ", ".join(f"min(number) FILTER ({wrong})" for wrong in checks.values())
+    row = votes.connection.execute(f"SELECT count(*), {first_numbers} FROM cells").fetchone()
+    assert row is not None  # noqa: S101 - an aggregate has one row
+    if not row[0]:
+        raise no_rows_error(votes.origin)
+    for message, number in zip(checks, row[1:], strict=True):
         if number is not None:
-            raise DataError(f"{given.place(number)}: {says}")
+            raise DataError(f"{votes.locate(number)}: {message}")

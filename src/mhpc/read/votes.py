@@ -1,4 +1,4 @@
-"""Read_votes, duplicates."""
+"""`read_votes`: votes from any file or object in any format, checked and without duplicates."""
 
 import warnings
 from collections.abc import Iterable, Mapping
@@ -12,104 +12,10 @@ from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
 from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.read.columns import ALIASES, Cells, check_not_empty, find_columns, read_cells
-from mhpc.read.tables import Table, TableSource, open_table, text_of
+from mhpc.read.tables import Table, TableSource, open_table, text_sql
 from mhpc.read.truth import make_truth
 from mhpc.read.vote_table import VoteTable, open_votes
 from mhpc.system.database import identifier
-
-
-@dataclass(frozen=True)
-class DroppedVotes:
-    """Rows that do not count for one reason: how many, and the first of them."""
-
-    why: str
-    rows: int
-    row: int
-    source: str
-    instance: str
-
-    def __add__(self, other: "DroppedVotes") -> "DroppedVotes":
-        return replace(min(self, other, key=lambda each: each.row), rows=self.rows + other.rows)
-
-
-def drop_duplicates(
-    cells: Cells, score: FloatArray, *, number: IntArray | None = None
-) -> tuple[BoolArray | slice, tuple[DroppedVotes, ...]]:
-    """Keep the highest score of a vote given twice, and no "none" beside a label.
-
-    Rows are counted from 1, or have the numbers that are given.
-    """
-    instance, source, label = (cells.position[r] for r in ("instance", "source", "label"))
-    answer = instance * len(cells.index["source"]) + source
-    suspect = _suspects(answer, label, len(cells.index["label"]))
-    if not len(suspect):
-        return slice(None), ()
-    overruled, repeated = np.zeros((2, cells.rows), dtype=bool)
-    overruled[suspect], repeated[suspect] = _superfluous(
-        answer[suspect], label[suspect], score[suspect]
-    )
-    found = []
-    for rows, why in (
-        (repeated, "repeated; the highest score of a vote counts"),
-        (overruled, "saying 'none of these' where the same source gives a label; left out"),
-    ):
-        if rows.any():
-            at = np.flatnonzero(rows)[0]
-            found.append(
-                DroppedVotes(
-                    why,
-                    rows=int(rows.sum()),
-                    row=int(at + 1 if number is None else number[at]),
-                    source=cells.index["source"][source[at]],
-                    instance=cells.index["instance"][instance[at]],
-                )
-            )
-    return np.asarray(~(repeated | overruled)), tuple(found)
-
-
-def warn_dropped(left_out: Iterable[DroppedVotes], origin: str) -> None:
-    """Warn of rows that do not count, whatever part they are from, once for each reason."""
-    reasons: dict[str, DroppedVotes] = {}
-    for each in left_out:
-        reasons[each.why] = reasons[each.why] + each if each.why in reasons else each
-    for each in reasons.values():
-        warnings.warn(
-            f"{origin}: {pluralize(each.rows, 'row')} {each.why} "
-            f"(first: row {each.row:,}, source {each.source!r}, instance {each.instance!r})",
-            MhpcWarning,
-            stacklevel=3,
-        )
-
-
-def _suspects(answer: IntArray, label: IntArray, labels: int) -> IntArray:
-    """Return the rows of all answers in which a vote comes twice, or "none" beside a label.
-
-    Nearly always there are none, which one sort of numbers can tell.
-    """
-    width = labels + 1
-    if int(answer.max()) >= np.iinfo(np.int64).max // width - 1:
-        return np.arange(len(answer))
-    vote = answer * width
-    vote += label
-    vote -= NONE_OF_THESE
-    none = vote[label == NONE_OF_THESE]
-    vote.sort()
-    twice = vote[1:][vote[1:] == vote[:-1]]
-    after = vote[np.minimum(np.searchsorted(vote, none, side="right"), len(vote) - 1)]
-    beside = none[(after > none) & (after < none + width)]
-    wrong = np.concatenate([twice, beside]) // width
-    return np.flatnonzero(np.isin(answer, wrong)) if len(wrong) else np.arange(0)
-
-
-def _superfluous(
-    answer: IntArray, label: IntArray, score: FloatArray
-) -> tuple[BoolArray, BoolArray]:
-    """Mark the rows that are overruled by a label, and those that repeat a vote."""
-    overruled = (label == NONE_OF_THESE) & np.isin(answer, answer[label != NONE_OF_THESE])
-    order = np.lexsort((-score, label, answer))
-    repeated = np.zeros(len(answer), dtype=bool)
-    repeated[order[1:]] = (np.diff(answer[order]) == 0) & (np.diff(label[order]) == 0)
-    return overruled, repeated & ~overruled
 
 
 def read_votes(
@@ -117,41 +23,41 @@ def read_votes(
     *,
     columns: Mapping[str, str] | None = None,
     scope: Scope | str | Path = "all",
-    format: str | None = None,  # noqa: A002 - what users call it
+    format: str | None = None,  # noqa: A002 - the word that users know
 ) -> Votes:
-    """Read who said what: a table instance, source, label and, if sources are graded, score.
+    """Read votes: a table with the columns instance, source, label and, if there are any, score.
 
     Parameters
     ----------
     source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
-        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or packed with gzip or zstd, or a folder
-        of Parquet files. Several rows are several labels; an empty label means "looked, and chose
-        none of these". Or the export of an annotation tool, or one file a source: a folder, a
-        pattern such as ``models/*.csv``, or a zip archive.
+        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, or a
+        folder of Parquet files. A source that gives an instance several labels has several rows; an
+        empty label means "none of these". Or the export of an annotation tool, or one file per
+        source: a folder, a pattern such as ``models/*.csv``, or a zip archive.
     columns : mapping of role to column name, optional
-        Where the names are none of the usual ones: ``{"instance": "photo"}``. In the export of a
-        tool with several controls, ``label`` says which of them.
-    scope : "all", "used", mapping of source to labels, or a file with source, label rows
-        What sources can speak about. ``"used"`` is what each ever said, with ancestors. Outside
-        its scope the silence of a source is not a "no".
+        The columns whose names are unusual: ``{"instance": "photo"}``. In the export of a tool with
+        several controls, ``label`` chooses one of them.
+    scope : "all", "used", mapping of source to labels, or a file with the columns source and label
+        Which labels each source can give. ``"used"`` means those that it ever gave, with their
+        ancestors. Not giving a label outside its scope does not count against the label.
     format : str, optional
-        Which of `mhpc.read.vote_formats.FORMATS` it is; what the content tells unless given.
+        The name of a format in `mhpc.read.vote_formats.VOTE_FORMATS`; detected from the content by
+        default.
 
     Examples
     --------
     >>> read_votes({"task": [1, 1], "worker": ["ann", "bob"], "label": ["bee", None]})
     Votes(2 votes of 2 sources on 1 instances)
     """
-    with open_votes(source, columns=columns, format_=format) as opened:
-        table = opened.table
-        cells = read_cells(table, opened.columns, ("instance", "source", "label"))
+    with open_votes(source, columns=columns, format_=format) as vote_table:
+        table = vote_table.table
+        cells = read_cells(table, vote_table.columns, ("instance", "source", "label"))
         check_not_empty(cells, "instance", table.origin)
         check_not_empty(cells, "source", table.origin)
-        score = read_scores(table, opened.columns.get("score"), cells)
-        gold = read_gold(opened, cells.index["instance"])
-        origin, told = table.origin, opened.scope
-    keep, left_out = drop_duplicates(cells, score)
-    warn_dropped(left_out, origin)
+        score = read_scores(table, vote_table.columns.get("score"), cells)
+        gold = read_gold(vote_table, cells.index["instance"])
+    keep, dropped = drop_duplicates(cells, score)
+    warn_dropped(dropped, table.origin)
     return Votes(
         instances=cells.index["instance"],
         sources=cells.index["source"],
@@ -160,90 +66,221 @@ def read_votes(
         source=cells.position["source"][keep],
         label=cells.position["label"][keep],
         score=score[keep],
-        scope=scope_of(scope, told, cells.index["source"]),
-        origin=origin,
+        scope=resolve_scope(scope, vote_table.scope, cells.index["source"]),
+        origin=table.origin,
         gold=gold,
     )
 
 
 def read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
-    """Return the score of every row, 1 where a row has no label or the table no scores."""
+    """Return the score of every row: 1 if the row has no label or the table no scores."""
     if column is None:
-        # One number seen from every row: a hundred megabytes less for twelve million votes.
+        # One number for all rows saves a hundred megabytes for twelve million votes.
         return np.broadcast_to(np.ones(1), cells.rows)
-    text = f"nullif({text_of(table, column)}, '')"
+    text = f"nullif({text_sql(table, column)}, '')"
     kind = str(table.connection.table("cells").select(identifier(column)).types[0])
     number = identifier(column) if kind == "DOUBLE" else f"TRY_CAST({text} AS DOUBLE)"
-    found = table.connection.execute(
+    numbers = table.connection.execute(
         f"SELECT coalesce({number}, 'nan'::DOUBLE) AS score FROM cells"
     ).fetchnumpy()
-    score = np.asarray(found["score"], dtype=np.float64)
-    voted = cells.position["label"] != NONE_OF_THESE
-    wrong = np.flatnonzero(voted & ~((score >= 0) & (score <= 1)))
+    score = np.asarray(numbers["score"], dtype=np.float64)
+    has_label = cells.position["label"] != NONE_OF_THESE
+    wrong = np.flatnonzero(has_label & ~((score >= 0) & (score <= 1)))
     if len(wrong):
-        at = wrong[0]
-        (given,) = table.connection.execute(
-            f"SELECT {text} FROM cells LIMIT 1 OFFSET {at}"
+        row = wrong[0]
+        (value,) = table.connection.execute(
+            f"SELECT {text} FROM cells LIMIT 1 OFFSET {row}"
         ).fetchone() or (None,)
-        raise wrong_score(
+        raise wrong_score_error(
             table.origin,
-            row=at + 1,
-            given=given,
-            label=cells.index["label"][cells.position["label"][at]],
-            source=cells.index["source"][cells.position["source"][at]],
+            row=row + 1,
+            value=value,
+            label=cells.index["label"][cells.position["label"][row]],
+            source=cells.index["source"][cells.position["source"][row]],
         )
-    return np.where(voted, score, 1.0)
+    return np.where(has_label, score, 1.0)
 
 
-def wrong_score(origin: str, *, row: int, given: str | None, label: str, source: str) -> DataError:
-    """Return the error that a score is none."""
-    what = "no score" if given is None else f"score {given!r}"
+def wrong_score_error(
+    origin: str, *, row: int, value: str | None, label: str, source: str
+) -> DataError:
+    """Return the error that a score is missing or not a number from 0 to 1."""
+    score = "no score" if value is None else f"score {value!r}"
     return DataError(
-        f"{origin}: row {row:,} has {what} for label {label!r} of source {source!r}; "
+        f"{origin}: row {row:,} has {score} for label {label!r} of source {source!r}; "
         "a score is a number from 0 to 1"
     )
 
 
-def read_gold(opened: VoteTable, instances: Index) -> Truth | None:
-    """Return what votes' own file knows of some of the instances; None if nothing."""
-    if not opened.gold:
+def read_gold(votes: VoteTable, instances: Index) -> Truth | None:
+    """Return the known labels of instances that the input itself contains, if any."""
+    if not votes.has_gold:
         return None
-    found = opened.table.connection.execute("SELECT instance, label FROM gold").fetchall()
-    rows = [(instance, label) for instance, label in found if instance in instances]
-    return make_truth(rows, opened.table.origin) if rows else None
+    gold = votes.table.connection.execute("SELECT instance, label FROM gold").fetchall()
+    rows = [(instance, label) for instance, label in gold if instance in instances]
+    return make_truth(rows, votes.table.origin) if rows else None
 
 
-def scope_of(scope: Scope | str | Path, told: Scope, sources: Index) -> Scope:
-    """Return what sources can speak about: by a file if one is named, else as the votes tell."""
+def resolve_scope(scope: Scope | str | Path, format_scope: Scope, sources: Index) -> Scope:
+    """Return which labels each source can give.
+
+    Parameters
+    ----------
+    scope : "all", "used", mapping of source to labels, or a file
+        What the user asked for.
+    format_scope : Scope
+        What the format of the votes says, which counts if the user asked for nothing.
+    sources : Index
+        The sources with votes; the user's scope may name no others.
+    """
     if scope == "used":
         return "used"
     if scope == "all":
-        if isinstance(told, Mapping):
-            # A table of a source's own may say what it was asked, and hold no answer.
-            return {source: labels for source, labels in told.items() if source in sources}
-        return told
+        if isinstance(format_scope, Mapping):
+            # A matrix may say what its source was asked without containing an answer.
+            return {source: labels for source, labels in format_scope.items() if source in sources}
+        return format_scope
     if isinstance(scope, Mapping):
-        listed, origin = dict(scope), "the scope"
+        labels_of, origin = dict(scope), "the scope"
     else:
-        listed, origin = _read_scope(scope), f"{scope}"
-    for source in listed:
+        labels_of, origin = _read_scope(scope), f"{scope}"
+    for source in labels_of:
         if source not in sources:
             raise DataError(
                 f"{origin} names source {source!r}, which has no answers"
                 f"{suggest(source, sources)}; correct it, or leave it out"
             )
-    return listed
+    return labels_of
 
 
 def _read_scope(source: str | Path) -> dict[str, tuple[str, ...]]:
     with open_table(source) as table:
-        found = find_columns(
+        roles = find_columns(
             table.columns, ALIASES, required=("source", "label"), origin=table.origin
         )
-        cells = read_cells(table, found, ("source", "label"))
+        cells = read_cells(table, roles, ("source", "label"))
         check_not_empty(cells, "source", table.origin)
         check_not_empty(cells, "label", table.origin)
-    listed: dict[str, list[str]] = {source: [] for source in cells.index["source"]}
+    labels_of: dict[str, list[str]] = {source: [] for source in cells.index["source"]}
     for s, k in zip(cells.position["source"], cells.position["label"], strict=True):
-        listed[cells.index["source"][s]].append(cells.index["label"][k])
-    return {source: tuple(labels) for source, labels in listed.items()}
+        labels_of[cells.index["source"][s]].append(cells.index["label"][k])
+    return {source: tuple(labels) for source, labels in labels_of.items()}
+
+
+@dataclass(frozen=True)
+class DroppedVotes:
+    """Rows that are dropped for one reason.
+
+    Attributes
+    ----------
+    reason : str
+        Why they are dropped.
+    rows : int
+        How many they are.
+    row : int
+        The number of the first one.
+    source, instance : str
+        The source and instance of the first one.
+    """
+
+    reason: str
+    rows: int
+    row: int
+    source: str
+    instance: str
+
+    def __add__(self, other: "DroppedVotes") -> "DroppedVotes":
+        first = min(self, other, key=lambda dropped: dropped.row)
+        return replace(first, rows=self.rows + other.rows)
+
+
+def drop_duplicates(
+    cells: Cells, score: FloatArray, *, number: IntArray | None = None
+) -> tuple[BoolArray | slice, tuple[DroppedVotes, ...]]:
+    """Keep the highest score of a repeated vote, and drop "none of these" beside a label.
+
+    Parameters
+    ----------
+    cells : Cells
+        The ids of R rows.
+    score : float array, (R,)
+        Their scores.
+    number : int array, (R,), optional
+        Their numbers, for messages; by default they count from 1.
+
+    Returns
+    -------
+    tuple
+        A mask or slice of the rows to keep, and a description of the others.
+    """
+    instance, source, label = (cells.position[role] for role in ("instance", "source", "label"))
+    answer = instance * len(cells.index["source"]) + source
+    suspects = _find_suspects(answer, label, len(cells.index["label"]))
+    if not len(suspects):
+        return slice(None), ()
+    overruled, repeated = np.zeros((2, cells.rows), dtype=bool)
+    overruled[suspects], repeated[suspects] = _mark_superfluous(
+        answer[suspects], label[suspects], score[suspects]
+    )
+    dropped = []
+    for rows, reason in (
+        (repeated, "repeated; the highest score of a vote counts"),
+        (overruled, "saying 'none of these' where the same source gives a label; left out"),
+    ):
+        if rows.any():
+            first = np.flatnonzero(rows)[0]
+            dropped.append(
+                DroppedVotes(
+                    reason,
+                    rows=int(rows.sum()),
+                    row=int(first + 1 if number is None else number[first]),
+                    source=cells.index["source"][source[first]],
+                    instance=cells.index["instance"][instance[first]],
+                )
+            )
+    return np.asarray(~(repeated | overruled)), tuple(dropped)
+
+
+def warn_dropped(dropped: Iterable[DroppedVotes], origin: str) -> None:
+    """Warn about rows that were dropped, once for each reason, from whatever part they are."""
+    by_reason: dict[str, DroppedVotes] = {}
+    for rows in dropped:
+        by_reason[rows.reason] = by_reason[rows.reason] + rows if rows.reason in by_reason else rows
+    for rows in by_reason.values():
+        warnings.warn(
+            f"{origin}: {pluralize(rows.rows, 'row')} {rows.reason} "
+            f"(first: row {rows.row:,}, source {rows.source!r}, instance {rows.instance!r})",
+            MhpcWarning,
+            stacklevel=3,
+        )
+
+
+def _find_suspects(answer: IntArray, label: IntArray, n_labels: int) -> IntArray:
+    """Return the rows of answers that repeat a vote, or have "none of these" beside a label.
+
+    There are hardly ever any, which takes one sort of integers to find out.
+    """
+    width = n_labels + 1
+    if int(answer.max()) >= np.iinfo(np.int64).max // width - 1:
+        return np.arange(len(answer))
+    vote = answer * width
+    vote += label
+    vote -= NONE_OF_THESE
+    none = vote[label == NONE_OF_THESE]
+    vote.sort()
+    repeated = vote[1:][vote[1:] == vote[:-1]]
+    next_vote = vote[np.minimum(np.searchsorted(vote, none, side="right"), len(vote) - 1)]
+    beside_label = none[(next_vote > none) & (next_vote < none + width)]
+    suspects = np.concatenate([repeated, beside_label]) // width
+    return np.flatnonzero(np.isin(answer, suspects)) if len(suspects) else np.arange(0)
+
+
+def _mark_superfluous(
+    answer: IntArray, label: IntArray, score: FloatArray
+) -> tuple[BoolArray, BoolArray]:
+    """Mark the rows that are overruled by a label, and those that repeat a vote."""
+    overruled = (label == NONE_OF_THESE) & np.isin(answer, answer[label != NONE_OF_THESE])
+    order = np.lexsort((-score, label, answer))
+    repeated = np.zeros(len(answer), dtype=bool)
+    repeated[order[1:]] = (np.diff(answer[order]) == 0) & (np.diff(label[order]) == 0)
+    return overruled, repeated & ~overruled

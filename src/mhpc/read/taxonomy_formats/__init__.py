@@ -1,38 +1,29 @@
-"""Registry of taxonomy formats."""
+"""The formats in which taxonomies can be read, in the order in which they are tried."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
-from mhpc.errors import ParameterError, quote_list, suggest
-from mhpc.read.taxonomy_formats import arff as clus
-from mhpc.read.taxonomy_formats import codes, edges, icd, label_studio, nested, obo, skos, tables
-from mhpc.read.taxonomy_formats import networkx as graphs
-from mhpc.read.taxonomy_formats.base import TaxonomyFormat, TaxonomyInput
+from mhpc.read.formats import by_name
+from mhpc.read.taxonomy_formats.arff import Arff
+from mhpc.read.taxonomy_formats.base import TaxonomyFormat
+from mhpc.read.taxonomy_formats.icd import Icd10Cm
+from mhpc.read.taxonomy_formats.label_studio import LabelStudioConfig
+from mhpc.read.taxonomy_formats.nested import NestedJson
+from mhpc.read.taxonomy_formats.networkx import NetworkxGraph
+from mhpc.read.taxonomy_formats.obo import Obo
+from mhpc.read.taxonomy_formats.skos import Skos
+from mhpc.read.taxonomy_formats.tables import BareEdges, BarePaths, TaxonomyTable
 
-TAXONOMY_FORMATS: Mapping[str, TaxonomyFormat] = MappingProxyType(
-    {
-        "icd-10-cm": icd,
-        "networkx": graphs,
-        "arff": clus,
-        "obo": obo,
-        "skos": skos,
-        "label-studio": label_studio,
-        "nested": nested,
-        "edges": edges,
-        "paths": codes,
-        "table": tables,
-    }
+# The table, which matches everything, comes last.
+TAXONOMY_FORMATS: Mapping[str, TaxonomyFormat] = by_name(
+    Icd10Cm(),
+    NetworkxGraph(),
+    Arff(),
+    Obo(),
+    Skos(),
+    LabelStudioConfig(),
+    NestedJson(),
+    BareEdges(),
+    BarePaths(),
+    TaxonomyTable(),
 )
-"""The table, which takes all else, comes last."""
-
-
-def taxonomy_format(told: TaxonomyInput, name: str | None) -> TaxonomyFormat:
-    """Return the format that is insisted on, or the first that recognises what is given."""
-    if name is None:
-        return next(each for each in TAXONOMY_FORMATS.values() if each.matches(told))
-    if name not in TAXONOMY_FORMATS:
-        raise ParameterError(
-            f"no format of taxonomies {name!r}{suggest(name, TAXONOMY_FORMATS)}; there are "
-            f"{quote_list(list(TAXONOMY_FORMATS), most=20)}"
-        )
-    return TAXONOMY_FORMATS[name]
+"""Every format of taxonomies by its name."""

@@ -1,65 +1,65 @@
-"""What a format of taxonomies is."""
+"""What a taxonomy format is, and what it reads from."""
 
-import gzip
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import UnreadableError
-from mhpc.read.files import GZIP_ERRORS, LocalFile
+from mhpc.read.files import LocalFile, read_document
 
-MAX_DOCUMENT = 1 << 28
-"""Bytes of a document that is read whole: 256 MiB; ontologies of a million terms are smaller."""
+
+class TaxonomyFormat(Protocol):
+    """One way of storing a taxonomy. The formats are listed in `mhpc.read.taxonomy_formats`."""
+
+    @property
+    def name(self) -> str:
+        """The name by which users choose the format."""
+
+    def matches(self, source: "TaxonomyInput", /) -> bool:
+        """Return whether the content of an input is in this format."""
+
+    def read(self, source: "TaxonomyInput", /) -> Taxonomy:
+        """Return the taxonomy."""
 
 
 @dataclass(frozen=True, eq=False)
 class TaxonomyInput:
-    """A file or something in memory, and what the user adds to the name of its format."""
+    """A file or an object in memory, and how the user wants it to be read.
 
-    source: Any
+    Attributes
+    ----------
+    value : LocalFile or object
+        What is to be read.
+    origin : str
+        How messages refer to it.
+    argument : str, optional
+        What the user added to the name of the format, as in ``obo=part_of``.
+    columns : mapping of role to column, optional
+        The columns of a table that the user chose.
+    """
+
+    value: Any
     origin: str
     argument: str | None = None
+    columns: Mapping[str, str] | None = None
 
     @property
     def file(self) -> LocalFile | None:
         """The file, if it is one."""
-        return self.source if isinstance(self.source, LocalFile) else None
+        return self.value if isinstance(self.value, LocalFile) else None
 
     @property
     def head(self) -> str:
-        """How the file begins."""
-        return self.source.head if isinstance(self.source, LocalFile) else ""
+        """The beginning of the file, if it is text."""
+        return self.value.head if isinstance(self.value, LocalFile) else ""
 
+    def require_file(self) -> LocalFile:
+        """Return the file, or raise an error for an object in memory."""
+        if self.file is None:
+            raise UnreadableError(f"{self.origin}: this format is read from a file")
+        return self.file
 
-class TaxonomyFormat(Protocol):
-    """A format is a module with these two functions."""
-
-    def matches(self, told: TaxonomyInput) -> bool:
-        """Tell by its content whether something is in this format."""
-
-    def read(self, told: TaxonomyInput) -> Taxonomy:
-        """Return the taxonomy."""
-
-
-def atomic_file(told: TaxonomyInput) -> bytes:
-    """Return all of a file, unpacked, if it is not too large."""
-    file = told.file
-    if file is None:
-        raise UnreadableError(f"{told.origin}: this format is read from a file")
-    try:
-        with _opened(file) as stream:
-            content: bytes = stream.read(MAX_DOCUMENT + 1)
-    except GZIP_ERRORS as error:
-        raise UnreadableError(f"{file.name} cannot be read: {error}") from None
-    if len(content) > MAX_DOCUMENT:
-        raise UnreadableError(
-            f"{file.name} is larger than {MAX_DOCUMENT >> 20} MiB, the most for such a document"
-        )
-    return content
-
-
-def _opened(file: LocalFile) -> Any:
-    if file.compression == "zstd":
-        raise UnreadableError(f"{file.name}: such a document can be plain or gzip, not zstd")
-    return gzip.open(file.path) if file.compression == "gzip" else Path(file.path).open("rb")
+    def read_content(self) -> bytes:
+        """Return the whole content of the file, decompressed."""
+        return read_document(self.require_file())

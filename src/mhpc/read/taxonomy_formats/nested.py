@@ -1,10 +1,4 @@
-"""JSON trees: nodes with children, keys within keys, or groups of names.
-
-``{"name": "plant", "children": […]}``, ``{"plant": {"flower": {…}}}`` and
-``{"anger": ["anger", "annoyance"]}`` are all read, mixed or not. A node without an id is called by
-its name if only one has it, else by its path. A child may carry the name of the group it is in:
-then the child has it, as answers mean, and the group is called ``anger (group)``.
-"""
+"""JSON trees: nodes with children, keys within keys, or groups of names."""
 
 import json
 from collections import Counter
@@ -14,8 +8,8 @@ from typing import Any
 
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError, quote_list
-from mhpc.read.json_xml import MAX_DEPTH, load_json, too_deep
-from mhpc.read.taxonomy_formats.base import TaxonomyInput, atomic_file
+from mhpc.read.json_xml import MAX_DEPTH, load_json, too_deep_error
+from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _IDS = ("id", "code", "key", "uri")
 _NAMES = ("name", "label", "title", "text", "value")
@@ -23,150 +17,159 @@ _CHILDREN = ("children", "nodes", "subcategories", "subclasses", "items", "narro
 _PARENTS = ("parent", "parent_id", "parentid", "broader")
 
 
+class NestedJson:
+    """A tree of JSON objects, in a file or in memory.
+
+    ``{"name": "plant", "children": […]}``, ``{"plant": {"flower": {…}}}`` and
+    ``{"anger": ["anger", "annoyance"]}`` can all be read, also mixed. The label of a node without
+    an id is its name if no other node has it, or else its path. If a child has the name of its
+    group, the child keeps it, since that is what answers mean, and the group becomes
+    ``anger (group)``.
+    """
+
+    name = "nested"
+
+    def matches(self, source: TaxonomyInput) -> bool:
+        """Look for a JSON document, or something nested in memory, that is not a table."""
+        if source.file is None:
+            return isinstance(source.value, Mapping) and any(
+                isinstance(content, Mapping) for content in source.value.values()
+            )
+        if source.file.format == "json":
+            return not _is_table(source.head)
+        is_one_object = source.file.format == "jsonl" and "\n" not in source.head.strip()
+        return is_one_object and not _is_table(source.head)
+
+    def read(self, source: TaxonomyInput) -> Taxonomy:
+        """Return the taxonomy of all nodes, each below the node that contains it."""
+        if source.file is None:
+            document = source.value
+        else:
+            document = load_json(source.read_content(), source.origin)
+        try:
+            nodes = list(_walk_nodes(document, source.origin))
+        except RecursionError:
+            raise too_deep_error(source.origin) from None
+        if not nodes:
+            raise TaxonomyError(f"{source.origin}: no label in it")
+        ids = _make_ids(nodes)
+        edges = {
+            (id_, ids[node.parent]): None
+            for id_, node in zip(ids, nodes, strict=True)
+            if node.parent >= 0
+        }
+        names = dict(zip(ids, (node.path[-1] for node in nodes), strict=True))
+        return build_taxonomy(list(names), edges, names=list(names.values()), origin=source.origin)
+
+
 @dataclass(frozen=True)
 class _Node:
-    """A node, the position of the one above it, and the names on the way to it."""
+    """A node: its own id, the names on the path to it, and the position of its parent or -1."""
 
     id: str | None
     path: tuple[str, ...]
-    above: int
-
-
-def matches(told: TaxonomyInput) -> bool:
-    """Tell whether it is a JSON document, or something nested in memory, but no table."""
-    if told.file is None:
-        return isinstance(told.source, Mapping) and any(
-            isinstance(below, Mapping) for below in told.source.values()
-        )
-    if told.file.format == "json":
-        return not _is_table(told.head)
-    alone = told.file.format == "jsonl" and "\n" not in told.head.strip()
-    return alone and not _is_table(told.head)
-
-
-def read(told: TaxonomyInput) -> Taxonomy:
-    """Return every node with the one it is in."""
-    try:
-        nodes = list(_nodes(_document(told), told.origin))
-    except RecursionError:
-        raise too_deep(told.origin) from None
-    if not nodes:
-        raise TaxonomyError(f"{told.origin}: no label in it")
-    ids = _ids(nodes)
-    edges = {
-        (id_, ids[node.above]): None
-        for id_, node in zip(ids, nodes, strict=True)
-        if node.above >= 0
-    }
-    names = dict(zip(ids, (node.path[-1] for node in nodes), strict=True))
-    return build_taxonomy(list(names), edges, names=list(names.values()), origin=told.origin)
+    parent: int
 
 
 def _is_table(head: str) -> bool:
-    """Tell whether objects say who their parent is, and so are rows."""
+    """Return whether the first object has a parent, and so is the row of a table."""
     start = head.lstrip()
-    begins = start[1:].lstrip() if start.startswith("[") else start
+    first_object = start[1:].lstrip() if start.startswith("[") else start
     try:
-        row, _ = json.JSONDecoder().raw_decode(begins)
+        row, _ = json.JSONDecoder().raw_decode(first_object)
     except (ValueError, RecursionError):
         return False
     return isinstance(row, dict) and bool({key.lower() for key in row}.intersection(_PARENTS))
 
 
-def _document(told: TaxonomyInput) -> Any:
-    if told.file is None:
-        return told.source
-    return load_json(atomic_file(told), told.origin)
-
-
-def _nodes(document: Any, origin: str) -> Iterator[_Node]:
-    """Give nodes, each after the one it is in; a stack of our own, since depth is the file's."""
+def _walk_nodes(document: Any, origin: str) -> Iterator[_Node]:
+    """Yield the nodes, each after its parent, with an explicit stack as files may be deep."""
     count = 0
-    waiting: list[tuple[Any, tuple[str, ...], int]] = [(document, (), -1)]
-    while waiting:
-        content, path, above = waiting.pop()
-        found = list(_below(content, path, origin))
-        if found and len(path) >= MAX_DEPTH:
-            raise too_deep(origin)
-        places = range(count, count + len(found))
-        for id_, name, _ in found:
-            yield _Node(id_, (*path, name), above)
-        count += len(found)
-        for place, (_, name, inside) in reversed(list(zip(places, found, strict=True))):
+    stack: list[tuple[Any, tuple[str, ...], int]] = [(document, (), -1)]
+    while stack:
+        content, path, parent = stack.pop()
+        children = list(_children_in(content, path, origin))
+        if children and len(path) >= MAX_DEPTH:
+            raise too_deep_error(origin)
+        positions = range(count, count + len(children))
+        for id_, name, _ in children:
+            yield _Node(id_, (*path, name), parent)
+        count += len(children)
+        for position, (_, name, inside) in reversed(list(zip(positions, children, strict=True))):
             if inside:
-                waiting.append((inside, (*path, name), place))
+                stack.append((inside, (*path, name), position))
 
 
-def _below(
+def _children_in(
     content: Any, path: tuple[str, ...], origin: str
 ) -> Iterator[tuple[str | None, str, Any]]:
-    """Give id, name and content of what is directly inside."""
-    if isinstance(content, Mapping) and not _describes(content):
+    """Yield the id, name and content of the nodes directly inside."""
+    if isinstance(content, Mapping) and not _is_node(content):
         for name, inside in content.items():
-            nested = isinstance(inside, Mapping) and _describes(inside) and not _named(inside)
-            yield None, str(name), _first(inside, _CHILDREN) if nested else inside
+            unnamed = isinstance(inside, Mapping) and _is_node(inside) and not _has_name(inside)
+            yield None, str(name), _first_value(inside, _CHILDREN) if unnamed else inside
     elif isinstance(content, Mapping):
-        yield _described(content, path, origin)
+        yield _describe_node(content, path, origin)
     elif isinstance(content, Sequence) and not isinstance(content, str):
-        for each in content:
-            if isinstance(each, Mapping) and _describes(each):
-                yield _described(each, path, origin)
-            elif isinstance(each, Mapping | list):
-                yield from _below(each, path, origin)
+        for item in content:
+            if isinstance(item, Mapping) and _is_node(item):
+                yield _describe_node(item, path, origin)
+            elif isinstance(item, Mapping | list):
+                yield from _children_in(item, path, origin)
             else:
-                yield None, str(each), None
+                yield None, str(item), None
     elif content is not None and path and content != "":
         yield None, str(content), None
 
 
-def _described(
+def _describe_node(
     node: Mapping[str, Any], path: tuple[str, ...], origin: str
 ) -> tuple[str | None, str, Any]:
-    id_, name = _first(node, _IDS), _first(node, _NAMES)
+    id_, name = _first_value(node, _IDS), _first_value(node, _NAMES)
     if id_ is None and name is None:
         where = PATH_SEPARATOR.join(path) or "the top"
         raise TaxonomyError(
             f"{origin}: a node below {quote_list([where])} has neither a name nor an id"
         )
     shown = str(name if name is not None else id_)
-    return None if id_ is None else str(id_), shown, _first(node, _CHILDREN)
+    return None if id_ is None else str(id_), shown, _first_value(node, _CHILDREN)
 
 
-def _describes(node: Mapping[str, Any]) -> bool:
-    """Tell whether keys are those of one node, not names of nodes."""
-    keys = {str(key).lower() for key in node}
-    return bool(keys.intersection(_CHILDREN)) or _named(node)
+def _is_node(mapping: Mapping[str, Any]) -> bool:
+    """Return whether the keys are the attributes of one node, not the names of several."""
+    keys = {str(key).lower() for key in mapping}
+    return bool(keys.intersection(_CHILDREN)) or _has_name(mapping)
 
 
-def _named(node: Mapping[str, Any]) -> bool:
-    found = (_first(node, _NAMES), _first(node, _IDS))
-    return any(isinstance(each, str | int) for each in found)
+def _has_name(mapping: Mapping[str, Any]) -> bool:
+    values = (_first_value(mapping, _NAMES), _first_value(mapping, _IDS))
+    return any(isinstance(value, str | int) for value in values)
 
 
-def _first(node: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    lower = {str(key).lower(): value for key, value in node.items()}
+def _first_value(mapping: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    lower = {str(key).lower(): value for key, value in mapping.items()}
     return next((lower[key] for key in keys if key in lower), None)
 
 
-def _ids(nodes: Sequence[_Node]) -> list[str]:
-    """Return an id for each node: its own, its name if that is the only one, or its path.
+def _make_ids(nodes: Sequence[_Node]) -> list[str]:
+    """Return an id for each node: its own, its name if that is unique, or its path.
 
-    Two nodes with one id of their own are one label with two parents; no other two share an id.
+    Two nodes with the same id of their own are one label with two parents; no others share an id.
     """
-    within = {
-        node.above
+    groups = {
+        node.parent
         for node in nodes
-        if node.above >= 0 and nodes[node.above].path[-1] == node.path[-1]
+        if node.parent >= 0 and nodes[node.parent].path[-1] == node.path[-1]
     }
-    called = [
-        f"{node.path[-1]} (group)" if at in within else node.path[-1]
-        for at, node in enumerate(nodes)
+    names = [
+        f"{node.path[-1]} (group)" if position in groups else node.path[-1]
+        for position, node in enumerate(nodes)
     ]
-    often = Counter(called)
+    name_counts = Counter(names)
     taken = {node.id for node in nodes}
     ids = []
-    for node, name in zip(nodes, called, strict=True):
-        id_ = node.id or (name if often[name] == 1 else PATH_SEPARATOR.join(node.path))
+    for node, name in zip(nodes, names, strict=True):
+        id_ = node.id or (name if name_counts[name] == 1 else PATH_SEPARATOR.join(node.path))
         while node.id is None and id_ in taken:
             id_ += " (group)"
         taken.add(id_)

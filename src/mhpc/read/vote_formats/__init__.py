@@ -1,49 +1,30 @@
-"""Registry of vote formats."""
+"""The formats in which votes can be read, in the order in which they are tried."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
-from mhpc.errors import ParameterError, quote_list, suggest
-from mhpc.read.vote_formats import (
-    argilla,
-    cafa,
-    doccano,
-    label_studio,
-    label_studio_min,
-    long,
-    matrices,
-    peerannot,
-    prodigy,
-    wide,
-    zooniverse,
+from mhpc.read.formats import by_name
+from mhpc.read.vote_formats.argilla import Argilla
+from mhpc.read.vote_formats.base import VoteFormat
+from mhpc.read.vote_formats.cafa import Cafa
+from mhpc.read.vote_formats.doccano import Doccano
+from mhpc.read.vote_formats.label_studio import LabelStudio, LabelStudioMin
+from mhpc.read.vote_formats.peerannot import Peerannot
+from mhpc.read.vote_formats.prodigy import Prodigy
+from mhpc.read.vote_formats.tables import LongFormat, Matrices, WideFormat
+from mhpc.read.vote_formats.zooniverse import Zooniverse
+
+# Formats that the first bytes reveal come first; the long table, which matches everything, last.
+VOTE_FORMATS: Mapping[str, VoteFormat] = by_name(
+    Cafa(),
+    Peerannot(),
+    Doccano(),
+    LabelStudio(),
+    LabelStudioMin(),
+    Argilla(),
+    Prodigy(),
+    Zooniverse(),
+    Matrices(),
+    WideFormat(),
+    LongFormat(),
 )
-from mhpc.read.vote_formats.base import VoteFormat, VotesInput
-
-FORMATS: Mapping[str, VoteFormat] = MappingProxyType(
-    {
-        "cafa": cafa,
-        "peerannot": peerannot,
-        "doccano": doccano,
-        "label-studio": label_studio,
-        "label-studio-min": label_studio_min,
-        "argilla": argilla,
-        "prodigy": prodigy,
-        "zooniverse": zooniverse,
-        "matrices": matrices,
-        "wide": wide,
-        "long": long,
-    }
-)
-"""Those that the first bytes tell come first, the long table, which takes all else, last."""
-
-
-def format_of(given: VotesInput, name: str | None) -> VoteFormat:
-    """Return the format that is insisted on, or the first that recognises what is given."""
-    if name is not None:
-        if name not in FORMATS:
-            raise ParameterError(
-                f"no format {name!r}{suggest(name, FORMATS)}; there are "
-                f"{quote_list(list(FORMATS), most=20)}"
-            )
-        return FORMATS[name]
-    return next(format_ for format_ in FORMATS.values() if format_.matches(given))
+"""Every format of votes by its name."""

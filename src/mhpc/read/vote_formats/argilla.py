@@ -1,125 +1,131 @@
-"""Argilla's records, flattened or nested: responses of users, suggestions of models.
-
-The instance is the record's id, the source the user's id or the suggestion's agent. Only
-submitted responses count, where the export says which are.
-"""
+"""Argilla's records, flattened or nested: responses of users and suggestions of models."""
 
 import json
 from collections.abc import Mapping
 
 from mhpc.read.json_xml import keys_of_records, pointer
 from mhpc.read.vote_formats.base import (
-    CANONICAL,
+    SCORED_COLUMNS,
     LongTable,
     VotesInput,
-    chosen_controls,
-    field,
-    is_no_label,
-    labels_of,
-    refuse,
-    rows_of,
+    check_rows,
+    choose_controls,
+    field_sql,
+    is_object_sql,
+    labels_sql,
+    unnest_labels_sql,
 )
 from mhpc.system.database import identifier, literal
 
 _RESPONSES = ".responses"
 _SUGGESTION = ".suggestion"
+_SCORE_LIST = """from_json(score, '["DOUBLE"]')"""
+_IS_SUBMITTED = (
+    "coalesce(status, 'submitted') = 'submitted' AND value IS NOT NULL "
+    "AND CAST(value AS VARCHAR) <> 'null'"
+)
 
 
-def matches(given: VotesInput) -> bool:
-    """Tell whether the first record has responses or suggestions, of either shape."""
-    first = given.first
-    nested = {"fields", "responses", "suggestions"} <= first.keys()
-    return nested or any(key.endswith((_RESPONSES, _SUGGESTION)) for key in first)
+class Argilla:
+    """Records with responses and suggestions.
+
+    The instance is the id of the record, the source the id of the user or the agent of the
+    suggestion. Only submitted responses count, if the export says which ones are.
+    """
+
+    name = "argilla"
+
+    def matches(self, votes: VotesInput) -> bool:
+        """Look for responses or suggestions, flattened or nested, in the first record."""
+        record = votes.first_record
+        nested = {"fields", "responses", "suggestions"} <= record.keys()
+        return nested or any(key.endswith((_RESPONSES, _SUGGESTION)) for key in record)
+
+    def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
+        """Make one row per label of a response or suggestion."""
+        votes.require_records(self.name)
+        keys = keys_of_records(votes.connection)
+        nested = "responses" in keys and "fields" in keys
+        questions = _nested_questions(votes) if nested else _flat_questions(keys)
+        chosen = choose_controls(votes, questions, columns, what="question")
+        answers_sql = _nested_answers_sql if nested else _flat_answers_sql
+        instance = field_sql("json", columns.get("instance", "id"))
+        answers = " UNION ALL ".join(answers_sql(question, instance) for question in chosen)
+        connection = votes.connection
+        connection.execute(f"CREATE TEMP TABLE answers AS {answers}")
+        check_rows(
+            votes,
+            "answers",
+            wrong=is_object_sql("value"),
+            message="'its value ' || value || ' is neither a label nor a list of labels'",
+        )
+        has_score_list = "json_type(score) = 'ARRAY' AND json_array_length(score) > 0"
+        connection.execute(
+            "CREATE TEMP TABLE cells AS SELECT number, instance, source, "
+            f"{unnest_labels_sql('labels')} AS label, unnest(CASE "
+            f"WHEN len(labels) > 0 AND {has_score_list} THEN {_SCORE_LIST} "
+            "WHEN len(labels) > 0 THEN "
+            "list_transform(labels, lambda label: coalesce((score ->> '$')::DOUBLE, 1)) "
+            f"ELSE [1.0] END) AS score FROM (SELECT *, {labels_sql('value')} AS labels "
+            "FROM answers)"
+        )
+        return LongTable(SCORED_COLUMNS)
 
 
-def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
-    """Make a row of every label of a response or suggestion."""
-    given.require_records("argilla")
-    keys = keys_of_records(given.connection)
-    nested = "responses" in keys and "fields" in keys
-    present = _questions(given, keys, nested=nested)
-    chosen = chosen_controls(given, present, columns, what="question")
-    instance = field("json", columns.get("instance", "id"))
-    answers = " UNION ALL ".join(
-        part for name in chosen for part in (_nested if nested else _flattened)(name, instance)
-    )
-    connection = given.connection
-    connection.execute(f"CREATE TEMP TABLE answers AS {answers}")
-    refuse(
-        given, "answers", is_no_label("value"),
-        "'its value ' || value || ' is no label and no list of labels'",
-    )  # fmt: skip
-    graded = "json_type(score) = 'ARRAY' AND json_array_length(score) > 0"
-    connection.execute(
-        "CREATE TEMP TABLE cells AS SELECT number, instance, source, "
-        f"{rows_of('labels')} AS label, "
-        f"unnest(CASE WHEN len(labels) > 0 AND {graded} THEN {_SCORES} WHEN len(labels) > 0 THEN "
-        "list_transform(labels, lambda each: coalesce((score ->> '$')::DOUBLE, 1)) ELSE [1.0] END)"
-        f" AS score FROM (SELECT *, {labels_of('value')} AS labels FROM answers)"
-    )
-    return LongTable(CANONICAL)
+def _flat_questions(keys: list[str]) -> list[str]:
+    names = [key.removesuffix(_RESPONSES) for key in keys if key.endswith(_RESPONSES)]
+    names += [key.removesuffix(_SUGGESTION) for key in keys if key.endswith(_SUGGESTION)]
+    return list(dict.fromkeys(names))
 
 
-_SCORES = """from_json(score, '["DOUBLE"]')"""
-
-
-def _questions(given: VotesInput, keys: list[str], *, nested: bool) -> list[str]:
-    if not nested:
-        named = [key.removesuffix(_RESPONSES) for key in keys if key.endswith(_RESPONSES)]
-        named += [key.removesuffix(_SUGGESTION) for key in keys if key.endswith(_SUGGESTION)]
-        return list(dict.fromkeys(named))
-    found = given.connection.execute(
+def _nested_questions(votes: VotesInput) -> list[str]:
+    rows = votes.connection.execute(
         "SELECT DISTINCT unnest(json_keys(json, '$.responses') || json_keys(json, "
         "'$.suggestions')) AS question FROM records ORDER BY question"
     ).fetchall()
-    return [question for (question,) in found]
+    return [question for (question,) in rows]
 
 
-def _flattened(question: str, instance: str) -> list[str]:
-    relate_labels = {
+def _flat_answers_sql(question: str, instance: str) -> str:
+    types = {
         _RESPONSES: ["JSON"], f"{_RESPONSES}.users": ["VARCHAR"],
         f"{_RESPONSES}.status": ["VARCHAR"], _SUGGESTION: "JSON", f"{_SUGGESTION}.score": "JSON",
         f"{_SUGGESTION}.agent": "VARCHAR",
     }  # fmt: skip
     shape = json.dumps(
-        {question + part: kind for part, kind in relate_labels.items()}, ensure_ascii=False
+        {question + suffix: type_ for suffix, type_ in types.items()}, ensure_ascii=False
     )
-    at = {part: f"said.{identifier(question + part)}" for part in relate_labels}
-    looked = (
-        f"SELECT number, {instance} AS instance, from_json(json, {literal(shape)}) AS said "
+    fields = {suffix: f"record.{identifier(question + suffix)}" for suffix in types}
+    suggestion = fields[_SUGGESTION]
+    records = (
+        f"SELECT number, {instance} AS instance, from_json(json, {literal(shape)}) AS record "
         "FROM records"
     )
     responses = (
-        f"SELECT number, instance, unnest({at[_RESPONSES]}) AS value, "
-        f"unnest({at[_RESPONSES + '.users']}) AS source, "
-        f"unnest({at[_RESPONSES + '.status']}) AS status FROM ({looked})"
+        f"SELECT number, instance, unnest({fields[_RESPONSES]}) AS value, "
+        f"unnest({fields[_RESPONSES + '.users']}) AS source, "
+        f"unnest({fields[_RESPONSES + '.status']}) AS status FROM ({records})"
     )
-    return [
+    return (
         "SELECT number, instance, source, value, NULL::JSON AS score "
-        f"FROM ({responses}) WHERE {_COUNTS}",
-        f"SELECT number, instance, coalesce({at[_SUGGESTION + '.agent']}, 'suggestion'), "
-        f"{at[_SUGGESTION]}, {at[_SUGGESTION + '.score']} FROM ({looked} WHERE contains(json, "
-        f"{literal(question + _SUGGESTION)})) WHERE {at[_SUGGESTION]} IS NOT NULL "
-        f"AND CAST({at[_SUGGESTION]} AS VARCHAR) <> 'null'",
-    ]
+        f"FROM ({responses}) WHERE {_IS_SUBMITTED} UNION ALL "
+        f"SELECT number, instance, coalesce({fields[_SUGGESTION + '.agent']}, 'suggestion'), "
+        f"{suggestion}, {fields[_SUGGESTION + '.score']} FROM ({records} WHERE contains(json, "
+        f"{literal(question + _SUGGESTION)})) WHERE {suggestion} IS NOT NULL "
+        f"AND CAST({suggestion} AS VARCHAR) <> 'null'"
+    )
 
 
-def _nested(question: str, instance: str) -> list[str]:
-    response = f"json -> 'responses' -> {literal(pointer(question))}"
+def _nested_answers_sql(question: str, instance: str) -> str:
+    responses = f"json -> 'responses' -> {literal(pointer(question))}"
     suggestion = f"json -> 'suggestions' -> {literal(pointer(question))}"
     shape = """'[{"value": "JSON", "user_id": "VARCHAR", "status": "VARCHAR"}]'"""
-    return [
-        f"SELECT number, instance, source, value, NULL::JSON AS score FROM (SELECT number, "
-        "instance, each.user_id AS source, each.value AS value, each.status AS status FROM "
-        f"(SELECT number, {instance} AS instance, unnest(from_json({response}, {shape})) AS each "
-        f"FROM records)) WHERE {_COUNTS}",
+    return (
+        "SELECT number, instance, source, value, NULL::JSON AS score FROM (SELECT number, "
+        "instance, response.user_id AS source, response.value AS value, response.status AS status "
+        f"FROM (SELECT number, {instance} AS instance, unnest(from_json({responses}, {shape})) AS "
+        f"response FROM records)) WHERE {_IS_SUBMITTED} UNION ALL "
         f"SELECT number, {instance}, coalesce({suggestion} ->> 'agent', 'suggestion'), "
         f"{suggestion} -> 'value', {suggestion} -> 'score' FROM records "
-        f"WHERE coalesce(json_type({suggestion} -> 'value'), 'NULL') <> 'NULL'",
-    ]
-
-
-_COUNTS = (
-    "coalesce(status, 'submitted') = 'submitted' AND value IS NOT NULL "
-    "AND CAST(value AS VARCHAR) <> 'null'"
-)
+        f"WHERE coalesce(json_type({suggestion} -> 'value'), 'NULL') <> 'NULL'"
+    )

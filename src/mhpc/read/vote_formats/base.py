@@ -1,4 +1,4 @@
-"""VoteFormat protocol, VotesInput, LongTable, SQL for nested cells."""
+"""What a vote format is, what it reads from and what it produces, and SQL that formats share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,24 +16,50 @@ from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_li
 from mhpc.read.archives import are_paths, local_files
 from mhpc.read.files import LocalFile
 from mhpc.read.json_xml import first_record, load_array, load_lines, load_mappings, pointer
-from mhpc.read.tables import cells_of_records, csv_columns, load_table
+from mhpc.read.tables import csv_columns, load_table, tabulate_records
 from mhpc.system.database import database, literal, reason
+
+ROWS_PER_FILE = 1 << 40
+"""Where there are several files, file n numbers its records from n times this number."""
+
+SCORED_COLUMNS = {role: role for role in ("instance", "source", "label", "score")}
+"""The columns of a long table that a format builds itself, by role."""
+
+UNSCORED_COLUMNS = {role: role for role in ("instance", "source", "label")}
+"""The same for formats without scores."""
+
+
+class VoteFormat(Protocol):
+    """One way of storing votes. The formats are listed in `mhpc.read.vote_formats`."""
+
+    @property
+    def name(self) -> str:
+        """The name by which users choose the format."""
+
+    def matches(self, votes: "VotesInput", /) -> bool:
+        """Return whether the content of an input is in this format."""
+
+    def read(self, votes: "VotesInput", columns: Mapping[str, str], /) -> "LongTable":
+        """Create the table ``cells`` with one row per vote, and ``gold`` if there are known labels.
+
+        `columns` maps roles to the columns or controls that the user chose for them.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class VotesInput:
-    """Files, or something in memory, and a DuckDB connection to read them into.
+    """Files or an object in memory, and the DuckDB connection that they are loaded into.
 
     Attributes
     ----------
     connection : DuckDBPyConnection
-        Where relations are made.
+        Where formats create their tables.
     origin : str
-        What messages call it.
+        How messages refer to the input.
     files : tuple of LocalFile
-        In order of their names; none where it is in memory.
+        The files in order of their names; empty for an object in memory.
     value : object
-        What is in memory; None where there are files.
+        The object in memory; None if there are files.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -42,19 +68,18 @@ class VotesInput:
     value: Any = None
 
     @property
-    def head(self) -> str:
-        """How the first file begins, where that is text."""
-        return self.files[0].head if self.files else ""
+    def only_file(self) -> LocalFile | None:
+        """The file, if there is exactly one."""
+        return self.files[0] if len(self.files) == 1 else None
 
     @property
-    def unit(self) -> str:
-        """What messages count in the only file: lines of JSON Lines, else records or rows."""
-        relate_labels = {"jsonl": "line", "json": "record"}
-        return relate_labels.get(self.files[0].format, "row") if self.files else "record"
+    def head(self) -> str:
+        """The beginning of the first file, if it is text."""
+        return self.files[0].head if self.files else ""
 
     @cached_property
     def has_records(self) -> bool:
-        """Whether there are JSON objects, which then are in ``records``."""
+        """Whether the input consists of JSON objects; if so, they are loaded into ``records``."""
         if len(self.files) > 1:
             return False
         if self.files:
@@ -62,114 +87,102 @@ class VotesInput:
             if load := loaders.get(self.files[0].format):
                 load(self.connection, self.files[0])
             return self.files[0].format in loaders
-        if not _are_mappings(self.value) or not _any_nested(self.value):
+        if not _are_mappings(self.value) or not _has_nested_cells(self.value):
             return False
         load_mappings(self.connection, self.value, self.origin)
         return True
 
-    def require_records(self, name: str) -> None:
-        """Make ``records``, or say that a format which needs them was asked for in vain."""
-        if not self.has_records:
-            raise UnreadableError(f"{self.origin} holds no JSON objects, which format {name!r} has")
-
-    def require_files(self, name: str) -> None:
-        """Refuse what is in memory where a format has the source in the name of a file."""
-        if not self.files:
-            raise UnreadableError(f"{self.origin}: format {name!r} is read from files")
-
     @cached_property
-    def first(self) -> Mapping[str, Any]:
-        """The first JSON object; nothing where there is none."""
+    def first_record(self) -> Mapping[str, Any]:
+        """The first JSON object; empty if there is none."""
         return first_record(self.connection) if self.has_records else {}
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table ``cells``, which is made of what is given."""
+        """The columns of the table ``cells``, which is loaded from the input."""
         if self.has_records:
-            return tuple(cells_of_records(self.connection, self.origin))
+            return tuple(tabulate_records(self.connection, self.origin))
         source = self.files[0] if self.files else self.value
         return tuple(load_table(self.connection, source, self.origin))
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The columns, without the table where the header of a CSV file tells them."""
-        if len(self.files) == 1 and self.files[0].format == "csv":
-            return tuple(csv_columns(self.files[0]))
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns, without loading the table if a CSV header has them."""
+        if self.only_file is not None and self.only_file.format == "csv":
+            return tuple(csv_columns(self.only_file))
         return self.columns
 
-    def place(self, number: int) -> str:
-        """Return where a record is, for messages."""
+    def require_records(self, format_name: str) -> None:
+        """Load ``records``, or raise an error that names the format that needs them."""
+        if not self.has_records:
+            raise UnreadableError(
+                f"{self.origin} contains no JSON objects, which format {format_name!r} needs"
+            )
+
+    def require_files(self, format_name: str) -> None:
+        """Raise an error for objects in memory if a format takes sources from file names."""
+        if not self.files:
+            raise UnreadableError(f"{self.origin}: format {format_name!r} is read from files")
+
+    def locate(self, number: int) -> str:
+        """Return where the record with a number is, for messages."""
         if len(self.files) > 1:
-            file, number = divmod(number, EACH)
+            file, number = divmod(number, ROWS_PER_FILE)
             return f"{self.files[file].name}, line {number:,}"
-        return f"{self.origin}, {self.unit} {number:,}"
+        return f"{self.origin}, {self._record_noun} {number:,}"
+
+    @property
+    def _record_noun(self) -> str:
+        if not self.files:
+            return "record"
+        return {"jsonl": "line", "json": "record"}.get(self.files[0].format, "row")
 
 
 @dataclass(frozen=True, eq=False)
 class LongTable:
-    """What a format made: the table ``cells``, and what else it knows.
+    """What reading a format yields: the table ``cells``, described by these attributes.
 
     Attributes
     ----------
     columns : mapping of role to column
-        Where instance, source, label and, if there is one, score are.
-    numbered : bool
-        Whether ``cells`` has a column ``number``, which `VotesInput.place` can tell.
-    gold : bool
-        Whether there is a table ``gold`` of instance and label.
+        The columns of instances, sources, labels and, if there are any, scores.
+    is_numbered : bool
+        Whether ``cells`` has a column ``number`` that `VotesInput.locate` understands.
+    has_gold : bool
+        Whether there is also a table ``gold`` with the columns instance and label.
     scope : mapping of source to labels, optional
-        What sources can speak about, where the format says it.
+        Which labels each source can give, if the format says so.
     """
 
     columns: Mapping[str, str]
-    numbered: bool = True
-    gold: bool = False
+    is_numbered: bool = True
+    has_gold: bool = False
     scope: Scope = "all"
-
-
-EACH = 1 << 40
-"""Of several files, the first numbers its records from here times 0, the second times 1, …"""
-
-CANONICAL = {role: role for role in ("instance", "source", "label", "score")}
-"""The columns of a table that a format makes anew."""
-
-UNGRADED = {role: role for role in ("instance", "source", "label")}
-"""The same where nobody gives scores."""
-
-
-class VoteFormat(Protocol):
-    """A format is a module with these two functions; `columns` is the user's word."""
-
-    def matches(self, given: VotesInput) -> bool:
-        """Tell by its content whether something is in this format."""
-
-    def read(self, given: VotesInput, columns: Mapping[str, str]) -> LongTable:
-        """Make the table ``cells``, a row a vote, and ``gold`` if some truth is known."""
 
 
 @contextmanager
 def open_votes_input(source: Any, *, name: str) -> Iterator[VotesInput]:
-    """Open what is given; `name` is what messages call it if it is no file."""
+    """Open paths or an object in memory, which messages refer to as `name`."""
     with database() as connection:
         if isinstance(source, LocalFile):
-            with _said_plainly(source.name):
+            with _translate_errors(source.name):
                 yield VotesInput(connection, source.name, (source,))
         elif isinstance(source, str | Path) or are_paths(source):
             with local_files(source) as files:
                 origin = files[0].name if len(files) == 1 else _joint_name(source)
-                with _said_plainly(origin):
+                with _translate_errors(origin):
                     yield VotesInput(connection, origin, files)
         else:
-            with _said_plainly(name):
+            with _translate_errors(name):
                 yield VotesInput(connection, name, value=source)
 
 
 @contextmanager
-def _said_plainly(origin: str) -> Iterator[None]:
+def _translate_errors(origin: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        # Parquet is read as it is asked for, so its errors come late.
+        # DuckDB reads Parquet lazily, so its errors may come from any later query.
         raise UnreadableError(f"{origin}{reason(error)}") from None
 
 
@@ -186,26 +199,99 @@ def _are_mappings(value: Any) -> bool:
     )
 
 
-def _any_nested(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether rows are more than a table: some cell of the first is a list or a mapping."""
+def _has_nested_cells(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the first row has a list or a mapping in it, and so is not a table row."""
     return any(isinstance(cell, Mapping | list | tuple) for cell in rows[0].values())
 
 
-def path_of(steps: str) -> str:
-    """Return SQL for a list of steps as a path."""
+def choose_controls(
+    votes: VotesInput, present: Sequence[str], columns: Mapping[str, str], *, what: str
+) -> list[str]:
+    """Return which of several controls, questions or tasks the labels come from.
+
+    The user's choice may be a pattern, because names of repeated controls carry an index.
+    """
+    if not present:
+        raise MissingColumnError(
+            f"{votes.origin}: no {what} in it contains labels; is it the right export?"
+        )
+    pattern = columns.get("label")
+    if pattern is None:
+        if len(present) > 1:
+            raise DataError(
+                f"{votes.origin}: {len(present)} {what}s contain labels, {quote_list(present)}; "
+                f"choose one with --column label=NAME"
+            )
+        return list(present)
+    matching = [name for name in present if fnmatchcase(name, pattern)]
+    if not matching:
+        raise MissingColumnError(
+            f"{votes.origin}: no {what} {pattern!r}{suggest(pattern, present)}; "
+            f"it has {quote_list(present)}"
+        )
+    return matching
+
+
+def check_rows(votes: VotesInput, relation: str, *, wrong: str, message: str) -> None:
+    """Raise an error about the first row that is wrong.
+
+    Parameters
+    ----------
+    relation : str
+        A table or view with a column ``number``.
+    wrong : str
+        The SQL condition of a row that is wrong.
+    message : str
+        An SQL expression for what is wrong with it.
+    """
+    row = votes.connection.execute(
+        f"SELECT number, {message} FROM {relation} WHERE {wrong} ORDER BY number LIMIT 1"
+    ).fetchone()
+    if row:
+        raise DataError(f"{votes.locate(row[0])}: {row[1]}")
+
+
+def drop_cells(votes: VotesInput) -> None:
+    """Drop the table or view ``cells`` if there is one."""
+    if kind := _cells_kind(votes):
+        votes.connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} cells")
+
+
+def replace_cells(votes: VotesInput, query: str) -> None:
+    """Replace ``cells`` by the result of a query, which may read from it."""
+    votes.connection.execute(f"CREATE TEMP TABLE new_cells AS {query}")
+    drop_cells(votes)
+    votes.connection.execute("ALTER TABLE new_cells RENAME TO cells")
+
+
+def row_number_sql(votes: VotesInput) -> str:
+    """Return SQL for the number of a row of ``cells``, counted from 1."""
+    # The rows of a table have numbers already; numbering those of a view is not parallel.
+    return "row_number() OVER ()" if _cells_kind(votes) == "VIEW" else "rowid + 1"
+
+
+def _cells_kind(votes: VotesInput) -> str | None:
+    row = votes.connection.execute(
+        "SELECT table_type FROM information_schema.tables WHERE table_name = 'cells'"
+    ).fetchone()
+    return row[0] if row else None
+
+
+def path_sql(steps: str) -> str:
+    """Return SQL that joins a list of steps into a path."""
     return f"array_to_string({steps}, {literal(PATH_SEPARATOR)})"
 
 
-def labels_of(value: str) -> str:
-    """Return SQL for the labels of a JSON value: a text, or a list of texts or of paths.
+def labels_sql(value: str) -> str:
+    """Return SQL for the list of labels in a JSON value: a text, or a list of texts or paths.
 
-    How the value begins tells which; DuckDB writes JSON without blanks.
+    The first characters decide which it is; DuckDB writes JSON without blanks.
     """
     text = f"CAST({value} AS VARCHAR)"
-    path = path_of("""from_json(each, '["VARCHAR"]')""")
+    path = path_sql("""from_json(item, '["VARCHAR"]')""")
     paths = (
-        f"""list_transform(from_json({value}, '["JSON"]'), lambda each: """
-        f"""CASE json_type(each) WHEN 'ARRAY' THEN {path} ELSE each ->> '$' END)"""
+        f"""list_transform(from_json({value}, '["JSON"]'), lambda item: """
+        f"""CASE json_type(item) WHEN 'ARRAY' THEN {path} ELSE item ->> '$' END)"""
     )
     return (
         f"CASE WHEN starts_with({text}, '[[') THEN {paths} WHEN starts_with({text}, '[') THEN "
@@ -214,82 +300,25 @@ def labels_of(value: str) -> str:
     )
 
 
-def is_no_label(value: str) -> str:
-    """Return SQL that tells an object, or a list of them, from labels."""
+def is_object_sql(value: str) -> str:
+    """Return the SQL condition that a JSON value is an object or a list of objects, not labels."""
     text = f"CAST({value} AS VARCHAR)"
     return f"(starts_with({text}, '{{') OR starts_with({text}, '[{{'))"
 
 
-def rows_of(labels: str) -> str:
-    """Return SQL that makes a row of every label, and one without where there is none."""
+def unnest_labels_sql(labels: str) -> str:
+    """Return SQL that makes one row per label, and one without a label if the list is empty."""
     return f"unnest(CASE WHEN len({labels}) > 0 THEN {labels} ELSE [NULL] END)"
 
 
-def field(record: str, name: str) -> str:
-    """Return SQL for a field as text; ``meta.id`` is the field id of meta, if no key has dots."""
+def field_sql(record: str, name: str) -> str:
+    """Return SQL for a field as text; ``meta.id`` is the field id in meta unless a key has dots."""
     if "." not in name:
         return f"({record} ->> {literal(pointer(name))})"
     nested = "/" + "/".join(pointer(part)[1:] for part in name.split("."))
     return f"coalesce({record} ->> {literal(pointer(name))}, {record} ->> {literal(nested)})"
 
 
-def chosen_controls(
-    given: VotesInput, present: Sequence[str], columns: Mapping[str, str], *, what: str
-) -> list[str]:
-    """Return which of several controls, questions or tasks gives the labels.
-
-    The user's word may be a pattern: names of repeated controls carry an index.
-    """
-    if not present:
-        raise MissingColumnError(f"{given.origin}: no {what} that gives labels; is it another one?")
-    word = columns.get("label")
-    if word is None:
-        if len(present) > 1:
-            raise DataError(
-                f"{given.origin}: labels come from {len(present)} {what}s, {quote_list(present)}; "
-                f"say which is meant with --column label=NAME"
-            )
-        return list(present)
-    found = [name for name in present if fnmatchcase(name, word)]
-    if not found:
-        raise MissingColumnError(
-            f"{given.origin}: no {what} {word!r}{suggest(word, present)}; it has {quote_list(present)}"
-        )
-    return found
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return SQL for a list of texts."""
-    return f"({', '.join(map(literal, names))})"
-
-
-def refuse(given: VotesInput, relation: str, where: str, says: str) -> None:
-    """Refuse the first of some rows with a number; `says` is SQL for what is wrong with it."""
-    found = given.connection.execute(
-        f"SELECT number, {says} FROM {relation} WHERE {where} ORDER BY number LIMIT 1"
-    ).fetchone()
-    if found:
-        raise DataError(f"{given.place(found[0])}: {found[1]}")
-
-
-def numbers(given: VotesInput) -> str:
-    """Return SQL for the number of a row of ``cells``, from 1."""
-    # The rows of a table have numbers already; to number those of a view takes turns.
-    return "row_number() OVER ()" if _kind(given) == "VIEW" else "rowid + 1"
-
-
-def remake_cells(given: VotesInput, query: str | None) -> None:
-    """Make the table ``cells`` anew, whatever it was, or none at all."""
-    if query is not None:
-        given.connection.execute(f"CREATE TEMP TABLE remade AS {query}")
-    if kind := _kind(given):
-        given.connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} cells")
-    if query is not None:
-        given.connection.execute("ALTER TABLE remade RENAME TO cells")
-
-
-def _kind(given: VotesInput) -> str | None:
-    found = given.connection.execute(
-        "SELECT table_type FROM information_schema.tables WHERE table_name = 'cells'"
-    ).fetchone()
-    return found[0] if found else None
+def list_sql(texts: Sequence[str]) -> str:
+    """Return SQL for a list of texts, to be used after IN."""
+    return f"({', '.join(map(literal, texts))})"

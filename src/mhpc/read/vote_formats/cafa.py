@@ -1,8 +1,4 @@
-"""CAFA predictions: ``target term score`` without a header, one file a source.
-
-The file's name is the source. Lines that name the author, the model and the keywords, and END,
-may stand around.
-"""
+"""CAFA predictions: ``target term score`` without a header, one file per source."""
 
 import re
 from collections.abc import Mapping
@@ -12,54 +8,73 @@ import duckdb
 from mhpc.errors import UnreadableError
 from mhpc.read.archives import source_name
 from mhpc.read.files import LocalFile
-from mhpc.read.vote_formats.base import CANONICAL, EACH, LongTable, VotesInput, listed, refuse
+from mhpc.read.vote_formats.base import (
+    ROWS_PER_FILE,
+    SCORED_COLUMNS,
+    LongTable,
+    VotesInput,
+    check_rows,
+    list_sql,
+)
 from mhpc.system.database import literal, one_file, reason
 
-_FRAME = ("AUTHOR", "MODEL", "KEYWORDS", "ACCURACY", "END")
+_KEYWORDS = ("AUTHOR", "MODEL", "KEYWORDS", "ACCURACY", "END")
 _LINE = re.compile(r"\S+[\t ]\S+[\t ]+[01]?\.?\d*([eE]-?\d+)?\s*")
 
 
-def matches(given: VotesInput) -> bool:
-    """Tell whether the first line is a target, a term and a score, or AUTHOR."""
-    lines = [line for line in given.head.splitlines()[:20] if line.strip()]
-    if not lines or any(file.format != "csv" for file in given.files):
-        return False
-    if lines[0].startswith("AUTHOR\t") or lines[0].startswith("AUTHOR "):
-        return True
-    return bool(_LINE.fullmatch(lines[0]))
+class Cafa:
+    """Predictions as the CAFA challenge collects them.
 
+    The file is named after the source. Lines that name the author, the model and the keywords, and
+    END, are skipped.
+    """
 
-def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
-    """Make a row of every line."""
-    given.require_files("cafa")
-    parts = []
-    for at, file in enumerate(given.files):
-        try:
-            given.connection.execute(f"CREATE TEMP TABLE part_{at} AS FROM {_cells(file)}")
-        except duckdb.Error as error:
-            raise UnreadableError(f"{file.name}{reason(error)}") from None
-        parts.append(
-            f"SELECT {at * EACH + 1} + rowid AS number, target AS instance, "
-            f"{literal(source_name(file))} AS source, term AS label, score FROM part_{at}"
+    name = "cafa"
+
+    def matches(self, votes: VotesInput) -> bool:
+        """Look for a target, a term and a score, or AUTHOR, on the first line."""
+        lines = [line for line in votes.head.splitlines()[:20] if line.strip()]
+        if not lines or any(file.format != "csv" for file in votes.files):
+            return False
+        if lines[0].startswith(("AUTHOR\t", "AUTHOR ")):
+            return True
+        return bool(_LINE.fullmatch(lines[0]))
+
+    def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
+        """Make one row per line."""
+        votes.require_files(self.name)
+        parts = []
+        for number, file in enumerate(votes.files):
+            try:
+                votes.connection.execute(
+                    f"CREATE TEMP TABLE part_{number} AS FROM {_lines_sql(file)}"
+                )
+            except duckdb.Error as error:
+                raise UnreadableError(f"{file.name}{reason(error)}") from None
+            parts.append(
+                f"SELECT {number * ROWS_PER_FILE + 1} + rowid AS number, target AS instance, "
+                f"{literal(source_name(file))} AS source, term AS label, score FROM part_{number}"
+            )
+        is_keyword = f"regexp_extract(instance, '^[A-Z]+') IN {list_sql(_KEYWORDS)}"
+        votes.connection.execute(
+            f"CREATE TEMP TABLE cells AS SELECT * FROM ({' UNION ALL '.join(parts)}) "
+            f"WHERE CASE WHEN score IS NOT NULL THEN true ELSE NOT {is_keyword} END"
         )
-    framed = f"regexp_extract(instance, '^[A-Z]+') IN {listed(_FRAME)}"
-    given.connection.execute(
-        f"CREATE TEMP TABLE cells AS SELECT * FROM ({' UNION ALL '.join(parts)}) "
-        f"WHERE CASE WHEN score IS NOT NULL THEN true ELSE NOT {framed} END"
-    )
-    refuse(
-        given, "cells", "label IS NULL OR score IS NULL",
-        "'''' || coalesce(instance, '') || coalesce(' ' || label, '') || ''' is not target, term "
-        "and score'",
-    )  # fmt: skip
-    return LongTable(CANONICAL)
+        check_rows(
+            votes,
+            "cells",
+            wrong="label IS NULL OR score IS NULL",
+            message="'''' || coalesce(instance, '') || coalesce(' ' || label, '') || "
+            "''' is not target, term and score'",
+        )
+        return LongTable(SCORED_COLUMNS)
 
 
-def _cells(file: LocalFile) -> str:
-    """Return SQL for the lines of a file in three cells, of which some may be missing."""
-    between = "\\t" if "\t" in file.head else " "
+def _lines_sql(file: LocalFile) -> str:
+    """Return SQL for the lines of a file as three cells, of which some may be missing."""
+    delimiter = "\\t" if "\t" in file.head else " "
     return (
-        f"read_csv({one_file(file.path)}, auto_detect=false, header=false, delim='{between}', "
+        f"read_csv({one_file(file.path)}, auto_detect=false, header=false, delim='{delimiter}', "
         f"quote='', escape='', compression='{file.compression}', null_padding=true, "
         "hive_partitioning=false, columns={'target': 'VARCHAR', 'term': 'VARCHAR', 'score': "
         "'DOUBLE'})"

@@ -1,8 +1,4 @@
-"""doccano's export: a zip with one JSON Lines file a member, or one file of all members.
-
-The file's name is the source. A member who did not label an example has an empty list there,
-which therefore says nothing.
-"""
+"""doccano's export: a zip with one JSON Lines file per member, or one file for all members."""
 
 import json
 from collections.abc import Mapping
@@ -11,57 +7,75 @@ from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES
 from mhpc.read.files import LocalFile
 from mhpc.read.json_xml import load_array, load_lines
-from mhpc.read.vote_formats.base import EACH, UNGRADED, LongTable, VotesInput, field, refuse
+from mhpc.read.vote_formats.base import (
+    ROWS_PER_FILE,
+    UNSCORED_COLUMNS,
+    LongTable,
+    VotesInput,
+    check_rows,
+    field_sql,
+)
 from mhpc.system.database import identifier, literal
 
 _DATA = ("text", "data", "filename")
 _LABELS = ("label", "labels", "cats")
 
 
-def matches(given: VotesInput) -> bool:
-    """Tell whether there are files of JSON objects with data and a list of labels, no source."""
-    if len(given.files) > 1:
-        return all(file.format in ("jsonl", "json") for file in given.files)
-    keys = {key.lower() for key in given.first}
-    return (
-        "id" in keys
-        and bool(keys.intersection(_DATA))
-        and any(isinstance(given.first.get(key), list) for key in _LABELS)
-        and not keys.intersection(ALIASES["source"])
-    )
+class Doccano:
+    """One JSON object per example, with a list of labels.
 
+    The file is named after the source. A member who did not label an example has an empty list
+    there, so an empty list is not an answer.
+    """
 
-def read(given: VotesInput, columns: Mapping[str, str]) -> LongTable:
-    """Make a row of every label of every file."""
-    given.require_files("doccano")
-    keys = (columns["label"],) if "label" in columns else _LABELS
-    shape = json.dumps({key: ["VARCHAR"] for key in keys}, ensure_ascii=False)
-    told = ", ".join(f"said.{identifier(key)}" for key in keys)
-    for at, file in enumerate(given.files):
-        _load(given, file)
-        make = "CREATE TEMP TABLE examples AS" if not at else "INSERT INTO examples"
-        given.connection.execute(
-            f"{make} SELECT {at * EACH} + number AS number, {literal(source_name(file))} AS source,"
-            f" instance, coalesce({told}) AS labels FROM (SELECT number, "
-            f"{field('json', columns.get('instance', 'id'))} AS instance, from_json(json, "
-            f"{literal(shape)}) AS said FROM records)"
+    name = "doccano"
+
+    def matches(self, votes: VotesInput) -> bool:
+        """Look for JSON objects with data and a list of labels, but without a source."""
+        if len(votes.files) > 1:
+            return all(file.format in ("jsonl", "json") for file in votes.files)
+        keys = {key.lower() for key in votes.first_record}
+        return (
+            "id" in keys
+            and bool(keys.intersection(_DATA))
+            and any(isinstance(votes.first_record.get(key), list) for key in _LABELS)
+            and not keys.intersection(ALIASES["source"])
         )
-    refuse(given, "examples", "labels IS NULL", "'it has no list of labels'")
-    # What is in the list is told as text: [0, 2, "PERSON"] is a span, {"label": …} another.
-    refuse(
-        given, "examples", r"regexp_matches(labels[1], '^(\[\d+,|\{\")')",
-        "'it labels spans, ' || labels[1] || ', not the whole'",
-    )  # fmt: skip
-    given.connection.execute(
-        "CREATE TEMP TABLE cells AS SELECT number, instance, source, unnest(labels) AS label "
-        "FROM examples"
-    )
-    return LongTable(UNGRADED)
+
+    def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
+        """Make one row per label of every file."""
+        votes.require_files(self.name)
+        keys = (columns["label"],) if "label" in columns else _LABELS
+        shape = json.dumps({key: ["VARCHAR"] for key in keys}, ensure_ascii=False)
+        labels = ", ".join(f"example.{identifier(key)}" for key in keys)
+        for number, file in enumerate(votes.files):
+            _load_records(votes, file)
+            target = "INSERT INTO examples" if number else "CREATE TEMP TABLE examples AS"
+            votes.connection.execute(
+                f"{target} SELECT {number * ROWS_PER_FILE} + number AS number, "
+                f"{literal(source_name(file))} AS source,"
+                f" instance, coalesce({labels}) AS labels FROM (SELECT number, "
+                f"{field_sql('json', columns.get('instance', 'id'))} AS instance, from_json(json, "
+                f"{literal(shape)}) AS example FROM records)"
+            )
+        check_rows(votes, "examples", wrong="labels IS NULL", message="'it has no list of labels'")
+        # The items of the list are text here: [0, 2, "PERSON"] is a span, {"label": …} another.
+        check_rows(
+            votes,
+            "examples",
+            wrong=r"regexp_matches(labels[1], '^(\[\d+,|\{\")')",
+            message="'it labels spans, ' || labels[1] || ', not whole examples'",
+        )
+        votes.connection.execute(
+            "CREATE TEMP TABLE cells AS SELECT number, instance, source, unnest(labels) AS label "
+            "FROM examples"
+        )
+        return LongTable(UNSCORED_COLUMNS)
 
 
-def _load(given: VotesInput, file: LocalFile) -> None:
-    if len(given.files) == 1:
-        given.require_records("doccano")
+def _load_records(votes: VotesInput, file: LocalFile) -> None:
+    if len(votes.files) == 1:
+        votes.require_records("doccano")
         return
     load = load_lines if file.format == "jsonl" else load_array
-    load(given.connection, file)
+    load(votes.connection, file)
