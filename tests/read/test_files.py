@@ -3,12 +3,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pyarrow
 import pytest
 
 from mhpc.errors import UnreadableError
-from mhpc.read.files import check_unpacked_size, local_file, max_zstd_size, read_document
+from mhpc.read.files import local_file, max_zstd_size, read_document
 from mhpc.read.votes import read_votes
 
 HEADER = b"instance,source,label\n"
@@ -154,14 +153,6 @@ def test_a_small_table_may_compress_very_well(
     assert path.stat().st_size * 200 < 1_000_000
     with pytest.warns(UserWarning, match="99,999 rows repeated"):
         assert read_votes(path).instances.ids == ("1",)
-
-
-def test_the_declared_size_of_a_zip_archive_counts(tmp_path: Path) -> None:
-    path = tmp_path / "model.npz"
-    np.savez_compressed(path, a=np.zeros(1 << 20))
-    check_unpacked_size(path, "zip", "model.npz")
-    with pytest.raises(UnreadableError, match=r"model.npz decompresses to more than 200 times"):
-        check_unpacked_size(path, "zip", "model.npz", max_unpacked=1 << 20)
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,9 @@ def test_of_several_controls_one_must_be_named(tmp_path: Path) -> None:
 
     answer = {"completed_by": 7, "result": [choice("tone_0"), choice("topic_0")]}
     path = put(tmp_path / "export.json", [task(1, answer)])
-    with pytest.raises(DataError, match="2 controls contain labels, 'tone_0', 'topic_0'; choose one"):
+    with pytest.raises(
+        DataError, match="2 controls contain labels, 'tone_0', 'topic_0'; choose one"
+    ):
         read_votes(path)
     assert rows(read_votes(path, columns={"label": "topic_*"})) == [("1", "7", "topic_0", 1.0)]
     with pytest.raises(DataError, match=r"no control 'topic' \(nearest: 'topic_0'\)"):

@@ -9,7 +9,6 @@ import gzip
 import re
 import shutil
 import sys
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -153,7 +152,7 @@ def read_document(file: LocalFile, *, max_bytes: int = MAX_DOCUMENT) -> bytes:
 
 def check_unpacked_size(
     path: Path,
-    compression: str,
+    compression: Compression,
     name: str,
     *,
     max_unpacked: int = MAX_UNPACKED,
@@ -165,7 +164,7 @@ def check_unpacked_size(
     ----------
     path : Path
         The compressed file.
-    compression : "gzip", "zstd" or "zip"
+    compression : "gzip" or "zstd"
         How it is compressed.
     name : str
         How messages refer to it.
@@ -176,9 +175,7 @@ def check_unpacked_size(
     """
     size = path.stat().st_size
     limit = max(max_unpacked, size * max_ratio)
-    if compression == "zip":
-        unpacked = _declared_zip_size(path)
-    elif compression == "zstd":
+    if compression == "zstd":
         # A truncated file has no size; the error comes when it is read.
         unpacked = max_zstd_size(path) or 0
     else:
@@ -313,12 +310,6 @@ def _open_binary(file: LocalFile) -> Any:
     if file.compression == "zstd":
         raise UnreadableError(f"{file.name}: such a document can be plain or gzip, not zstd")
     return gzip.open(file.path) if file.compression == "gzip" else file.path.open("rb")
-
-
-def _declared_zip_size(path: Path) -> int:
-    """Return the size that the members of an archive declare: no more than that is ever read."""
-    with zipfile.ZipFile(path) as archive:
-        return sum(member.file_size for member in archive.infolist())
 
 
 def _gzip_size(path: Path, size: int, limit: int, *, max_deflate_ratio: int = 1032) -> int:
