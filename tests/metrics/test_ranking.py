@@ -1,3 +1,7 @@
+"""Ranking metrics, compared with those of scikit-learn."""
+
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,11 +12,10 @@ from sklearn.metrics import coverage_error as sklearn_coverage
 from sklearn.metrics import label_ranking_loss as sklearn_ranking_loss
 from sklearn.metrics import roc_auc_score
 
-from mhpc.data import scores as consolidation
 from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
-from mhpc.numerics.arrays import BoolArray, FloatArray, Matrix, Sparse
+from mhpc.numerics.arrays import BoolArray, FloatArray, Sparse
 
-# Few levels, so that ties are the rule, as they are among averaged votes.
+# Few distinct values, so that ties are as frequent as among averaged votes.
 tied_scores = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 shapes = st.tuples(st.integers(1, 6), st.integers(2, 6))
 cases = shapes.flatmap(
@@ -52,7 +55,7 @@ def test_micro_auc_equals_scikit_learn_and_strict_counts_no_tie(
     assert micro_auc(csr(truth), scores, tie=0.0) == pytest.approx(pairs.mean(), abs=1e-12)
 
 
-def test_a_tie_costs_a_whole_pair_in_ranking_loss_and_half_in_auc() -> None:
+def test_a_tie_counts_as_a_wrong_pair_in_ranking_loss_and_as_half_in_auc() -> None:
     truth, scores = np.array([[True, False, False]]), np.array([[1.0, 1.0, 0.0]])
     assert ranking_loss(csr(truth), scores) == 0.5
     assert coverage_error(csr(truth), scores) == 2
@@ -60,13 +63,10 @@ def test_a_tie_costs_a_whole_pair_in_ranking_loss_and_half_in_auc() -> None:
     assert micro_auc(csr(truth), scores, tie=0.0) == 0.5
 
 
-def test_sparse_scores_and_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("measure", [ranking_loss, coverage_error, micro_auc])
+def test_sparse_scores_and_small_blocks_change_nothing(measure: Callable[..., float]) -> None:
     rng = np.random.default_rng(0)
     truth = rng.random((50, 20)) < 0.1
-    scores: Matrix = np.where(rng.random((50, 20)) < 0.3, rng.random((50, 20)), 0.0)
-    whole = [m(csr(truth), scores) for m in (ranking_loss, coverage_error, micro_auc)]
-    monkeypatch.setattr(consolidation, "BLOCK_CELLS", 60)
-    pieces = [
-        m(csr(truth), sparse.csr_array(scores)) for m in (ranking_loss, coverage_error, micro_auc)
-    ]
-    assert pieces == pytest.approx(whole, abs=1e-14)
+    scores = np.where(rng.random((50, 20)) < 0.3, rng.random((50, 20)), 0.0)
+    in_blocks = measure(csr(truth), sparse.csr_array(scores), block_cells=60)
+    assert in_blocks == pytest.approx(measure(csr(truth), scores), abs=1e-14)

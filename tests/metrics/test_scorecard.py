@@ -1,3 +1,5 @@
+"""All metrics of a result in one scorecard."""
+
 import pytest
 
 import mhpc
@@ -15,15 +17,15 @@ def test_only_instances_with_a_known_truth_count() -> None:
     assert mhpc.evaluate(result, TRUTH).instances == 1
 
 
-def test_a_scorecard_says_direction_and_ties_of_every_metric() -> None:
+def test_a_scorecard_has_direction_and_ties_of_every_metric() -> None:
     card = mhpc.evaluate(mhpc.consolidate(VOTES, GARDEN), TRUTH, view="specific")
     assert [score.metric for score in card] == [metric.name for metric in METRICS]
     assert {score.metric: score.better for score in card}["micro_auc"] == "higher"
     assert card["coverage_error"] == card.scores[3].value
 
 
-def test_views_score_against_different_truths() -> None:
+def test_views_compare_with_different_truths() -> None:
     result = mhpc.consolidate(VOTES, GARDEN, method=mhpc.SA())
-    # Raw votes say nothing of plant and flower, which only the closed truth holds.
+    # Raw votes do not contain plant and flower, which only the closed truth does.
     assert mhpc.evaluate(result, TRUTH, view="closed")["coverage_error"] == len(GARDEN)
     assert mhpc.evaluate(result, TRUTH, view="specific")["coverage_error"] == pytest.approx(2)

@@ -17,7 +17,7 @@ def test_so_many_labels_are_expected_of_an_instance(labels_per_instance: float) 
     histogram = count_scores(consolidation_of(scores, DAG))
     scale = fit_scale(histogram, labels_per_instance=labels_per_instance)
     p = dense(scale.probabilities(scores, DAG))
-    assert p.sum() / 50 == pytest.approx(labels_per_instance, rel=1e-3)
+    assert p.sum() / 50 == pytest.approx(labels_per_instance, rel=2e-3)
 
 
 def test_no_label_is_less_probable_than_its_children_sparse_or_dense() -> None:

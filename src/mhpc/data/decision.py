@@ -1,4 +1,4 @@
-"""Decision, FittedRule protocol, LabelledScores (for writers)."""
+"""Label sets: what a rule decides, and the labels of every instance with their scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,43 +14,47 @@ from mhpc.data.index import Index
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import csr_from_sorted, values_at
+from mhpc.numerics.sparse import csr_from_sorted, row_indices, values_at
 from mhpc.system.display import short_table
 
 REASONS: Mapping[int, str] = MappingProxyType({1: "score", 2: "implied"})
-"""Why a label is in a set: its own score, or that of a label below it."""
+"""Why a label is in a set: by its own score, or as an ancestor of another label."""
+
+RULE_SAMPLE = 20_000
+"""Instances that rules are fitted to, at most; sets are then as large as wanted within 0.5 %."""
 
 
 class FittedRule(Protocol):
-    """A rule that knows all it needs but the scores."""
+    """A rule that decides on any instances by their scores."""
 
     @property
     def rule(self) -> str:
-        """The rule's name."""
+        """The name of the rule."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Its parameters, computed ones included."""
 
     def decide(self, score: Block, specific: Block, taxonomy: Taxonomy) -> Sparse:
-        """Return why each label of some instances is chosen, as in `Decision.reason`."""
+        """Return the labels of some instances, as `Decision.reason`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """Which labels each instance has, and why.
+    """The label set of every instance.
 
     Attributes
     ----------
     taxonomy, instances
-        The two axes.
+        The two axes: K labels, N instances.
     reason : csr_array of int8, (N, K)
-        A key of `REASONS` where the label was chosen. With a label come all its ancestors.
+        A key of `REASONS` at every label of the set; 0 elsewhere. Sets contain, with a label, all
+        its ancestors.
     rule : str
-        What decided, in words.
+        The name of the rule.
     parameters : mapping
-        The rule's parameters, computed ones included.
+        The parameters of the rule, computed ones included.
     """
 
     taxonomy: Taxonomy
@@ -61,20 +65,23 @@ class Decision:
 
     def labels(self) -> dict[str, list[str]]:
         """Return the label ids of every instance."""
-        reason, labels = self.reason, self.taxonomy.labels
         return {
-            instance: [labels[k] for k in reason.indices[reason.indptr[i] : reason.indptr[i + 1]]]
-            for i, instance in enumerate(self.instances)
+            instance: self._label_ids(start, stop)
+            for instance, (start, stop) in zip(
+                self.instances, pairwise(self.reason.indptr), strict=True
+            )
         }
+
+    def _label_ids(self, start: int, stop: int) -> list[str]:
+        return [self.taxonomy.labels[k] for k in self.reason.indices[start:stop]]
 
     def __repr__(self) -> str:
         return f"Decision({self.rule}: {self.reason.nnz} labels of {len(self.instances)} instances)"
 
     def _repr_html_(self) -> str:
-        reason, labels = self.reason, self.taxonomy.labels
         rows = (
-            (self.instances[i], ", ".join(labels[k] for k in reason.indices[start:stop]))
-            for i, (start, stop) in enumerate(pairwise(reason.indptr))
+            (self.instances[i], ", ".join(self._label_ids(start, stop)))
+            for i, (start, stop) in enumerate(pairwise(self.reason.indptr))
         )
         return short_table(repr(self), ("instance", "labels"), rows, total=len(self.instances))
 
@@ -88,11 +95,11 @@ class LabelledScores:
     consolidation : Consolidation
         The scores and both axes.
     chosen : csr_array, (N, K)
-        The score of every label that an instance has; what is stored is chosen, even at 0.
+        The score of every label that an instance was given; a stored 0 counts as given.
     fields : mapping of instance to mapping
-        What another tool holds of the instances, to be given back with their labels.
+        What an annotation tool knows of the instances, to be returned to it with the labels.
     review_order : tuple of str
-        Instances on which one more opinion is worth most, in that order.
+        The instances to review first, in that order.
     """
 
     consolidation: Consolidation
@@ -112,46 +119,48 @@ class LabelledScores:
 
     def labels_of(self, row: int) -> tuple[IntArray, FloatArray]:
         """Return the labels of an instance, by position, and their scores."""
-        span = slice(*self.chosen.indptr[row : row + 2])
-        return self.chosen.indices[span], self.chosen.data[span]
+        entries = slice(*self.chosen.indptr[row : row + 2])
+        return self.chosen.indices[entries], self.chosen.data[entries]
 
     def deepest(self) -> "LabelledScores":
-        """Return the same with those labels alone that have no chosen label below them."""
-        kept = deepest(_ones(self.chosen), self.taxonomy)
-        row = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
-        score = values_at(self.chosen, row, kept.indices)
-        chosen = csr_from_sorted(row, kept.indices, score, shape=kept.shape)
-        return replace(self, chosen=chosen)
+        """Return the same without labels that are ancestors of another label of the instance."""
+        chosen = self.chosen
+        ones = sparse.csr_array(
+            (np.ones(chosen.nnz), chosen.indices, chosen.indptr), shape=chosen.shape
+        )
+        return replace(self, chosen=_values_of(chosen, deepest(ones, self.taxonomy)))
 
     def least_score(self) -> FloatArray:
-        """Return the lowest score among the labels of every instance; -1 where it has none."""
-        least = np.full(len(self.instances), -1.0)
-        some = np.flatnonzero(np.diff(self.chosen.indptr))
-        if len(some):
-            least[some] = np.minimum.reduceat(self.chosen.data, self.chosen.indptr[some])
-        return least
+        """Return the lowest score among the labels of every instance; -1 if it has none."""
+        lowest = np.full(len(self.instances), -1.0)
+        with_labels = np.flatnonzero(np.diff(self.chosen.indptr))
+        if len(with_labels):
+            starts = self.chosen.indptr[with_labels]
+            lowest[with_labels] = np.minimum.reduceat(self.chosen.data, starts)
+        return lowest
 
     def __repr__(self) -> str:
-        return f"Outcome({self.chosen.nnz} labels of {len(self.instances)} instances)"
+        return f"LabelledScores({self.chosen.nnz} labels of {len(self.instances)} instances)"
 
 
 def labelled_scores(consolidation: Consolidation, sets: Sparse) -> LabelledScores:
-    """Return the outcome of a decision, given by a matrix that stores something at every label."""
-    parts = []
-    for span in instance_blocks(consolidation):
-        part = sets[span]
-        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-        score = values_at(consolidation.score[span], row, part.indices)
-        parts.append(csr_from_sorted(row, part.indices, score, shape=part.shape))
-    return LabelledScores(consolidation, sparse.vstack(parts, format="csr"))
+    """Return the scores of the labels that instances were given.
+
+    Parameters
+    ----------
+    consolidation : Consolidation
+        The scores.
+    sets : csr_array, (N, K)
+        An entry at every label of the set of an instance.
+    """
+    blocks = [
+        _values_of(consolidation.score[rows], sets[rows]) for rows in instance_blocks(consolidation)
+    ]
+    return LabelledScores(consolidation, sparse.vstack(blocks, format="csr"))
 
 
-def _ones(matrix: Sparse) -> Sparse:
-    return sparse.csr_array(
-        (np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
-    )
-
-
-RULE_SAMPLE = 20_000
-"""Instances that a rule looks at, at most, to settle: sets are then as large as wanted within
-0.5 %."""
+def _values_of(matrix: Block, cells: Sparse) -> Sparse:
+    """Return the values of a matrix in the cells that another one stores; zeros are stored."""
+    row = row_indices(cells)
+    values = values_at(matrix, row, cells.indices)
+    return csr_from_sorted(row, cells.indices, values, shape=cells.shape)

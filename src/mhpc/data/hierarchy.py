@@ -1,8 +1,7 @@
-"""Scores along a taxonomy: propagate_up, most_specific, deepest, fill_down.
+"""Moving scores along a taxonomy: up to ancestors, down to labels that nobody named.
 
-From the top down, the share of a label in its parent's score is what answers say, shrunk towards
-how popular the label is below its parent. A parent is then never below its child, and labels that
-nobody named are ranked.
+Matrices have one column per label; ``taxonomy.parents`` and ``taxonomy.closure`` relate a label to
+its parents, and to itself with all its ancestors.
 """
 
 import numpy as np
@@ -10,74 +9,85 @@ from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import max_of_each
+from mhpc.numerics.sparse import max_of_each, row_blocks, row_indices
+
+STRIP_INSTANCES = 8192
+"""Instances that `fill_down` works on at a time: so few that two labels stay in the cache."""
+
+_TINY = 1e-300
 
 
 def propagate_up(scores: Block, taxonomy: Taxonomy) -> Block:
-    """Return the scores, each label with the highest of it and all labels below it, (N, K).
+    """Return, for each label, the highest score among itself and its descendants, (N, K).
 
-    Sparse scores stay sparse and cost their number times the depth; dense ones N times the
+    Sparse scores stay sparse and cost their number times the depth; dense ones cost N times the
     number of edges. Scores must not be negative.
     """
     if sparse.issparse(scores):
         return max_along(scores, taxonomy.closure)
-    best = np.array(scores, order="F")
+    highest = np.array(scores, order="F")
     for labels in reversed(taxonomy.levels):
         for label in labels:
             for parent in taxonomy.parents_of(label):
-                np.maximum(best[:, parent], best[:, label], out=best[:, parent])
-    return best
+                np.maximum(highest[:, parent], highest[:, label], out=highest[:, parent])
+    return highest
 
 
 def most_specific(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
-    """Return what each label has beyond its best child: who said it and nothing below it.
+    """Return what each label has beyond its best child: the vote for it and nothing below it.
 
-    For votes of 0 and 1 with their ancestors these are the deepest labels of each answer. A
-    vote of 0.4 for a label leaves 0.6 of a sure parent with the parent.
+    For votes of 0 and 1 with ancestors these are the deepest labels of each answer. A vote of 0.4
+    for a label leaves 0.6 of a certain parent with the parent.
 
     Parameters
     ----------
-    votes : csr_array, (rows, K)
-        No label below any of its children, as augmented votes and raised scores are.
+    votes : csr_array, (n, K)
+        No label lower than any of its children, as after `propagate_up`.
+    taxonomy : Taxonomy
+        K labels.
     """
-    beyond = (votes - max_along(votes, taxonomy.parents)).tocsr()
-    beyond.eliminate_zeros()
-    return beyond
-
-
-def expand_along(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
-    """List every entry once for each label that its label relates to: (row, label, value).
-
-    That is the product of the two before terms are summed.
-    """
-    fan = np.diff(relation.indptr)[matrix.indices]
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    within = np.arange(fan.sum()) - np.repeat(np.cumsum(fan) - fan, fan)
-    related = relation.indices[np.repeat(relation.indptr[matrix.indices], fan) + within]
-    return np.repeat(row, fan), related.astype(np.int64), np.repeat(matrix.data, fan)
+    excess = (votes - max_along(votes, taxonomy.parents)).tocsr()
+    excess.eliminate_zeros()
+    return excess
 
 
 def deepest(sets: Sparse, taxonomy: Taxonomy) -> Sparse:
-    """Keep the labels of every row none of whose children is there, with their values."""
-    with_child = (sets @ taxonomy.parents).tocsr()
-    with_child.data[:] = 1.0
-    kept = (sets - sets.multiply(with_child)).tocsr()
+    """Keep those labels of every row that have no child in it, with their values."""
+    is_parent = (sets @ taxonomy.parents).tocsr()
+    is_parent.data[:] = 1.0
+    kept = (sets - sets.multiply(is_parent)).tocsr()
     kept.eliminate_zeros()
     kept.sort_indices()
     return kept
 
 
 def max_along(matrix: Sparse, relation: Sparse) -> Sparse:
-    """Return, where several entries lead to one label of a row, the largest of them."""
+    """Return the largest value, per row, among the labels that relate to each label.
+
+    This is the matrix product with the maximum in place of the sum.
+
+    Parameters
+    ----------
+    matrix : csr_array, (n, K)
+        Values of labels.
+    relation : csr_array, (K, K)
+        An entry (j, k) if label j relates to label k, such as ``taxonomy.parents``.
+    """
     row, label, value = expand_along(matrix, relation)
     return max_of_each(row, label, value, shape=matrix.shape)
 
 
-_STRIP = 8192
-"""Instances at a time: few enough that two labels stay in the cache."""
+def expand_along(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
+    """List every entry once for each label that its label relates to: (row, label, value).
 
-
-_TINY = 1e-300
+    These are the terms of the matrix product before they are summed; parameters as in `max_along`.
+    """
+    n_related = np.diff(relation.indptr)[matrix.indices]
+    first = np.cumsum(n_related) - n_related
+    within = np.arange(n_related.sum()) - np.repeat(first, n_related)
+    related = relation.indices[np.repeat(relation.indptr[matrix.indices], n_related) + within]
+    row, value = np.repeat(row_indices(matrix), n_related), np.repeat(matrix.data, n_related)
+    return row, related.astype(np.int64), value
 
 
 def fill_down(
@@ -88,90 +98,101 @@ def fill_down(
     *,
     strength: float,
     total: float | None = None,
+    strip: int = STRIP_INSTANCES,
 ) -> FloatArray:
-    """Return scores that go down from the roots, (N, K).
+    """Share out the score of every label among its children, from the roots down, (N, K).
 
-    ``score_k = score_p (n y_k + t r_k) / (n y_p + t)`` for a parent p, the mean over several, but
-    no more than the lowest of them has; r_k is the popularity of k below p, t the strength; a
-    root has ``(n y_k + t r_k) / (n + t)``.
+    The share of a child is what answers say, shrunk towards how popular it is below its parent:
+    labels that nobody named are ranked by popularity, and no parent scores below its child. ::
+
+        score_k = score_p (n y_k + t r_k) / (n y_p + t)    for a parent p,
+        score_k = (n y_k + t r_k) / (n + t)                for a root.
+
+    With several parents this is the mean over them, but at most the lowest of their scores.
 
     Parameters
     ----------
     mean : float array, (N, K)
-        y, mean augmented answers, smoothed or not.
+        y, the mean answer with ancestors, smoothed or not.
     evidence : float array, (N,)
-        n, how many answers an instance has.
+        n, the number of answers to an instance.
     popularity : float array, (K,)
-        How often each label is said, by itself or through one below it.
+        How often each label is given, by itself or through a descendant; r is its share of its
+        parent's.
     taxonomy : Taxonomy
         K labels.
     strength : float
-        t, how many answers the popularity is worth.
+        t, the number of answers that popularity counts for.
     total : float, optional
-        How many answers the popularity is counted in; unless given, those of these instances.
+        The number of answers that popularity is counted in; by default those of these instances.
+    strip : int
+        How many instances to work on at a time.
     """
-    found = np.empty_like(mean)
+    scores = np.empty_like(mean)
     answers = max(float(evidence.sum()) if total is None else total, 1.0)
-    for start in range(0, len(mean), _STRIP):
-        some = slice(start, start + _STRIP)
-        # Labels are rows here: what a label and its parent have is then in two runs of memory.
-        said = np.multiply(mean[some].T, evidence[some], order="C")
-        np.maximum(said, 0.0, out=said)
-        found[some] = _down(said, evidence[some], popularity, taxonomy, strength, answers).T
-    return found
+    for rows in row_blocks(len(mean), 1, strip):
+        # Labels are rows here, so that a label and its parent are two contiguous runs of memory.
+        votes = np.multiply(mean[rows].T, evidence[rows], order="C")
+        np.maximum(votes, 0.0, out=votes)
+        scores[rows] = _fill_strip(
+            votes, evidence[rows], popularity, taxonomy, strength=strength, answers=answers
+        ).T
+    return scores
 
 
-def _down(
-    said: FloatArray,
+def _fill_strip(
+    votes: FloatArray,
     evidence: FloatArray,
     popularity: FloatArray,
     taxonomy: Taxonomy,
+    *,
     strength: float,
     answers: float,
 ) -> FloatArray:
-    """Return the scores of some instances, a row a label."""
-    score = np.empty_like(said)
+    """Return the scores of some instances, (K, n), from the votes n y, (K, n)."""
+    score = np.empty_like(votes)
     for root in taxonomy.roots:
-        share = popularity[root] / answers
-        score[root] = (said[root] + strength * share) * _inverse(evidence + strength)
+        expected = strength * (popularity[root] / answers)
+        score[root] = (votes[root] + expected) * _inverse(evidence + strength)
         np.minimum(score[root], 1.0, out=score[root])
-    siblings = np.diff(taxonomy.children.indptr)
-    # What a child's answers are multiplied by, for every label that has children.
-    worth = np.empty_like(said)
+    n_children = np.diff(taxonomy.children.indptr)
+    # Score per vote of a child: score_p / (n y_p + t), for every label p that has children.
+    score_per_vote = np.empty_like(votes)
     for level, labels in enumerate(taxonomy.levels):
         for label in labels if level else ():
-            above = taxonomy.parents_of(label)
-            # One more answer, shared out evenly: what nobody named is unlikely, not impossible.
-            below = np.minimum(
-                (popularity[label] + 1.0 / siblings[above]) / (popularity[above] + 1.0), 1.0
-            )
+            parents = taxonomy.parents_of(label)
+            # One more answer, shared evenly: a label that nobody named is unlikely, not impossible.
+            even_share = 1.0 / n_children[parents]
+            share = np.minimum((popularity[label] + even_share) / (popularity[parents] + 1.0), 1.0)
             own = score[label]
-            np.add(said[label], strength * below[0], out=own)
-            own *= worth[above[0]]
-            np.minimum(own, score[above[0]], out=own)
-            if len(above) > 1:
-                _mean_over(own, said[label], score, worth, above, strength * below)
+            np.add(votes[label], strength * share[0], out=own)
+            own *= score_per_vote[parents[0]]
+            np.minimum(own, score[parents[0]], out=own)
+            if len(parents) > 1:
+                _average_over_parents(
+                    own, votes[label], score, score_per_vote, parents, strength * share
+                )
         for label in labels:
-            if siblings[label]:
-                worth[label] = score[label] * _inverse(said[label] + strength)
+            if n_children[label]:
+                score_per_vote[label] = score[label] * _inverse(votes[label] + strength)
     return score
 
 
-def _mean_over(
+def _average_over_parents(
     own: FloatArray,
-    said: FloatArray,
+    votes: FloatArray,
     score: FloatArray,
-    worth: FloatArray,
-    above: IntArray,
+    score_per_vote: FloatArray,
+    parents: IntArray,
     expected: FloatArray,
 ) -> None:
-    """Make of what a label has of its first parent the mean over all, no more than the lowest."""
-    for parent, more in zip(above[1:], expected[1:], strict=True):
-        own += np.minimum((said + more) * worth[parent], score[parent])
-    own /= len(above)
-    np.minimum(own, score[above].min(axis=0), out=own)
+    """Turn the score by the first parent, in place, into the mean over all parents."""
+    for parent, popular in zip(parents[1:], expected[1:], strict=True):
+        own += np.minimum((votes + popular) * score_per_vote[parent], score[parent])
+    own /= len(parents)
+    np.minimum(own, score[parents].min(axis=0), out=own)
 
 
-def _inverse(whole: FloatArray) -> FloatArray:
-    """Return 1 / whole, 0 where there is nothing to be part of."""
-    return np.divide(1.0, whole, out=np.zeros_like(whole), where=whole > _TINY)
+def _inverse(values: FloatArray) -> FloatArray:
+    """Return 1 / values; 0 for values of 0, which have no parts to share."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > _TINY)

@@ -1,4 +1,4 @@
-"""Scorecard: how a consolidation fares against the truth."""
+"""The metrics of a result measured against the truth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,18 +12,19 @@ Ties: TypeAlias = Literal["pessimistic", "half", "strict", "none"]
 
 @dataclass(frozen=True)
 class Score:
-    """One metric's value, with all that is needed to compare it with another.
+    """The value of one metric, with all that is needed to compare it with another.
 
     Attributes
     ----------
     metric : str
-        Its name.
+        The name of the metric.
     value : float
-        Its value; nan where the truth leaves it undefined.
+        Its value; nan if it is undefined for this truth.
     better : "lower" or "higher"
-        Which way is good.
+        Which values are better.
     ties : str
-        How a true and a false label of equal score are counted; none where sets are measured.
+        How a true and a false label with the same score are counted; "none" for metrics of label
+        sets.
     """
 
     metric: str
@@ -34,17 +35,17 @@ class Score:
 
 @dataclass(frozen=True)
 class LevelScore:
-    """How label sets fare on one level of the hierarchy, all instances together.
+    """The quality of label sets on one level of the taxonomy, over all instances.
 
     Attributes
     ----------
     level : int
         1 for roots.
     true, given : int
-        How many labels of the level instances have, and were given.
+        How many labels of this level are true, and how many were given.
     precision, recall, f : float
-        The share of the given ones that are true, of the true ones that are given, and the
-        harmonic mean of both; 0 where there are none to take a share of.
+        The share of given labels that are true, of true labels that were given, and their harmonic
+        mean; 0 if there are none.
     """
 
     level: int
@@ -59,9 +60,21 @@ class LevelScore:
 class Scorecard:
     """The metrics of one consolidation in one view of the truth.
 
-    ``view="closed"`` scores against the true labels and all their ancestors,
-    ``view="specific"`` against the deepest true labels alone. What is told of label sets, in
-    `sets` and level by level, is the same in both; empty where nothing was decided.
+    Attributes
+    ----------
+    method : str
+        The name of the method.
+    view : "closed" or "specific"
+        Whether scores are compared with the true labels and all their ancestors, or with the
+        deepest true labels only.
+    instances : int
+        The number of instances with a known truth.
+    scores : tuple of Score
+        The metrics of the scores.
+    sets : tuple of Score
+        The metrics of the label sets, the same in both views; empty without label sets.
+    levels : tuple of LevelScore
+        The quality of the label sets level by level.
     """
 
     method: str
@@ -72,16 +85,18 @@ class Scorecard:
     levels: tuple[LevelScore, ...] = ()
 
     def __getitem__(self, metric: str) -> float:
-        found = [score for score in (*self.scores, *self.sets) if score.metric == metric]
-        if not found:
-            raise KeyError(metric)
-        return found[0].value
+        for score in (*self.scores, *self.sets):
+            if score.metric == metric:
+                return score.value
+        raise KeyError(metric)
 
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
 
     def _repr_html_(self) -> str:
-        told = f"{self.method}, {self.view} view, {self.instances:,} instances"
-        rows = ((each.metric, float(each.value), each.better, each.ties) for each in self.scores)
+        title = f"{self.method}, {self.view} view, {self.instances:,} instances"
+        rows = (
+            (score.metric, float(score.value), score.better, score.ties) for score in self.scores
+        )
         header = ("metric", "value", "better", "ties")
-        return short_table(told, header, rows, total=len(self.scores))
+        return short_table(title, header, rows, total=len(self.scores))

@@ -1,4 +1,4 @@
-"""Scores (score, specific), Consolidation, Step, top cells."""
+"""The result of a method: scores of instances and labels, and the cells of them worth keeping."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from mhpc.numerics.arrays import (
     dense,
     selected,
 )
-from mhpc.numerics.sparse import canonical, cell_numbers, lookup_cells, run_starts
+from mhpc.numerics.sparse import canonical, cell_numbers, lookup_cells, row_blocks, run_starts
 from mhpc.parameters import registered
 from mhpc.system.display import MOST_ROWS, short_table
 
@@ -28,10 +28,13 @@ Top: TypeAlias = int | Literal["all"]
 """How many labels of each instance to keep."""
 
 BLOCK_CELLS = 1 << 21
-"""Cells of a dense block: 16 MB of float64, so that no walk over scores needs N x K at once."""
+"""Cells of a dense block, 16 MB of float64: no loop over scores needs N x K of them at once."""
 
 BLOCK_ENTRIES = BLOCK_CELLS // 8
-"""Stored cells of a block of sparse scores, which take more memory each than dense ones."""
+"""Stored cells of a block of sparse scores, each of which takes more memory than a dense one."""
+
+_SMALLEST = float(np.nextafter(0.0, 1.0))
+"""The smallest number above 0."""
 
 
 @registered("step")
@@ -42,14 +45,14 @@ class Step:
     Attributes
     ----------
     iteration : int
-        0 is the first closed-form solve.
+        0 is the first closed-form solution.
     change : float
         ``|Y - Y_before| / |Y_before|``, the relative change that the stopping rule looks at.
     objective : float or None
-        The consensus cost that was minimised, where the method has one.
+        The cost that is minimized, if the method has one.
     spread : float
-        How much instances still differ, relative to the votes: 1 as much, 0 all alike. A
-        falling spread is over-smoothing becoming visible.
+        How much instances still differ, relative to the votes: 1 as much as these, 0 not at all.
+        A falling spread is a sign of over-smoothing.
     seconds : float
         Wall time of the iteration.
     """
@@ -62,42 +65,58 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of some instances in both views.
+
+    Attributes
+    ----------
+    score, specific, expected_answers
+        As in `Consolidation`; n instances.
+    """
+
+    score: Block
+    specific: Block
+    expected_answers: tuple[Block, Block] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Consolidation:
-    """What a method concludes.
+    """The scores of all instances, and how they were computed.
 
     Attributes
     ----------
     taxonomy, instances
-        The two axes.
-    score : array, csr_array or Rows, (N, K)
-        That the label applies (closed view). The paper's methods give one raw number here and
-        in `specific`: larger is likelier, comparable within a run.
-    specific : array, csr_array or Rows, (N, K)
-        That the label applies and none of its children does (specific view).
+        The two axes: K labels, N instances.
+    score : array, csr_array or lazy rows, (N, K)
+        How likely it is that the label applies (closed view). The paper's methods have one raw
+        number here and in `specific`; higher is likelier, and comparable within a run.
+    specific : array, csr_array or lazy rows, (N, K)
+        How likely it is that the label applies and none of its children does (specific view).
     method : str
-        The registered name.
+        The registered name of the method.
     parameters : mapping
-        All its parameters.
+        All parameters of the method.
     trace : tuple of Step
-        The iterations, empty for methods without any.
+        The iterations; empty for methods without any.
     converged : bool
-        False when an iteration stopped at its limit.
+        False if an iteration stopped at its limit.
     threshold : float or None
-        The score from which on a label is decided to apply, where the method knows one.
-    probable : bool
-        Whether `score` is what share of sources would affirm the label, or stands for it, so that
-        as many labels can be expected as sources give.
+        The score from which on a label applies, if the method defines one.
+    is_probability : bool
+        Whether `score` is, or stands for, the share of sources that would give the label, so that
+        the number of labels in an answer tells how many labels to expect.
     one_truth : bool
-        Whether the method takes it that an instance has one true label, with its ancestors.
+        Whether the method assumes that an instance has one true label, with its ancestors.
     expected_answers : pair of matrices or None
-        What a source not heard yet would say, as (specific, closed), where that is not what the
-        method holds true: the truth, made vague and noisy again. The judge looks at this.
-    selection : Choice or None
-        What was judged and chosen, where the method chooses.
+        The answer expected of a new source, as (specific, closed), if it differs from the scores
+        because sources are vague and make mistakes. Cross-validation compares it with held-out
+        answers.
+    selection : Selection or None
+        Which candidates were compared and selected, if the method selects any.
     notes : tuple of str
-        What else is to be known of the way it was computed.
+        Remarks on the computation for the user.
     fitted : callable or None
-        Returns what the method learnt, with which it concludes on new instances.
+        Returns the fitted method, which predicts new instances.
     """
 
     taxonomy: Taxonomy
@@ -121,7 +140,7 @@ class Consolidation:
         return self.score if name == "closed" else self.specific
 
     def predict_answers(self, name: str) -> Matrix:
-        """Return what a source not heard yet would say, in a view."""
+        """Return the answer expected of a new source, in the closed or the specific view."""
         if self.expected_answers is None:
             return self.view(name)
         return self.expected_answers[1] if name == "closed" else self.expected_answers[0]
@@ -134,27 +153,16 @@ class Consolidation:
 
     def _repr_html_(self) -> str:
         score = dense(self.score[:MOST_ROWS])
-        best = score.argmax(axis=1)
         rows = (
             (self.instances[i], self.taxonomy.labels[k], float(score[i, k]))
-            for i, k in enumerate(best)
+            for i, k in enumerate(score.argmax(axis=1))
         )
         header = ("instance", "best label", "score")
         return short_table(repr(self), header, rows, total=len(self.instances))
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredCells:
-    """Some cells of both views, an entry a cell: its row, its label and its two numbers."""
-
-    row: IntArray
-    label: IntArray
-    score: FloatArray
-    specific: FloatArray
-
-
 def select_instances(consolidation: Consolidation, rows: IntArray) -> Consolidation:
-    """Return the consolidation of some instances."""
+    """Return the consolidation of some instances, given by their positions."""
     instances = consolidation.instances
     return replace(
         consolidation,
@@ -165,160 +173,165 @@ def select_instances(consolidation: Consolidation, rows: IntArray) -> Consolidat
     )
 
 
-def dense_blocks(matrix: Matrix) -> Iterator[tuple[slice, FloatArray]]:
-    """Walk over a matrix in dense blocks of rows."""
-    rows, columns = matrix.shape
-    step = max(1, BLOCK_CELLS // max(columns, 1))
-    for start in range(0, rows, step):
-        span = slice(start, min(start + step, rows))
-        yield span, dense(matrix[span])
+def instance_blocks(
+    consolidation: Consolidation,
+    *,
+    sample: int | None = None,
+    block_cells: int = BLOCK_CELLS,
+    block_entries: int = BLOCK_ENTRIES,
+) -> Iterator[slice]:
+    """Divide the instances into blocks whose scores are quickly worked on.
 
-
-def instance_blocks(consolidation: Consolidation, *, sample: int | None = None) -> Iterator[slice]:
-    """Walk over the instances in blocks, as large as is good for what the scores are.
-
-    With `sample` some blocks are left out, evenly, so that about so many instances are seen.
+    Parameters
+    ----------
+    consolidation : Consolidation
+        The scores.
+    sample : int, optional
+        About how many instances to look at: blocks are left out, evenly, if there are more.
+    block_cells, block_entries : int
+        The largest size of a block: cells of dense scores, stored entries of sparse ones.
     """
     score, specific = consolidation.score, consolidation.specific
+    N, K = score.shape
     if sparse.issparse(score) and sparse.issparse(specific):
-        found = list(stored_blocks(score, specific))
+        blocks = list(row_blocks(N, _entries_per_row(score, specific), block_entries))
     else:
-        N, K = score.shape
-        step = max(1, BLOCK_CELLS // max(K, 1))
-        found = [slice(start, min(start + step, N)) for start in range(0, N, step)]
-    every = 1 if sample is None else max(1, score.shape[0] // sample)
-    return iter(found[::every])
+        blocks = list(row_blocks(N, K, block_cells))
+    return iter(blocks if sample is None else blocks[:: max(1, N // sample)])
 
 
-def stored_blocks(*matrices: Sparse) -> Iterator[slice]:
-    """Walk over sparse matrices of the same height in spans of rows that store about as much."""
-    rows = matrices[0].shape[0]
-    stored = np.sum([matrix.indptr.astype(np.int64) for matrix in matrices], axis=0)
-    start = 0
-    while start < rows:
-        stop = int(np.searchsorted(stored, stored[start] + BLOCK_ENTRIES, side="right")) - 1
-        # An empty row costs too, so a span is never much longer than it would be when full.
-        stop = min(max(stop, start + 1), start + BLOCK_ENTRIES, rows)
-        yield slice(start, stop)
-        start = stop
+def _entries_per_row(*matrices: Sparse) -> IntArray:
+    stored = [np.diff(matrix.indptr) for matrix in matrices]
+    return np.asarray(np.sum(stored, axis=0, dtype=np.int64))
+
+
+def dense_blocks(
+    matrix: Matrix, *, block_cells: int = BLOCK_CELLS
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Give all rows of a matrix in dense blocks, each with its position."""
+    N, K = matrix.shape
+    for rows in row_blocks(N, K, block_cells):
+        yield rows, dense(matrix[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """Both numbers of every instance and label.
+class ScoredCells:
+    """Some cells of both views, in order of row and label: four arrays, one entry per cell."""
 
-    Attributes
-    ----------
-    score, specific : array or csr_array, (n, K)
-        As in `Consolidation`.
-    expected_answers : pair of matrices or None
-        As in `Consolidation`.
-    """
-
-    score: Block
-    specific: Block
-    expected_answers: tuple[Block, Block] | None = None
+    row: IntArray
+    label: IntArray
+    score: FloatArray
+    specific: FloatArray
 
 
-_ABOVE = float(np.nextafter(0.0, 1.0))
-"""The least that is above 0."""
+def scored_cells(
+    consolidation: Consolidation, *, top: Top = "all", block_entries: int = BLOCK_ENTRIES
+) -> Iterator[ScoredCells]:
+    """Give the cells worth keeping, block by block: those of `top_cells`.
 
-
-def scored_cells(consolidation: Consolidation, *, top: Top = "all") -> Iterator[ScoredCells]:
-    """Walk over the cells worth keeping: above 0 and among the best `top` in a view, in either.
-
-    An instance without any keeps its first label, so that it is not lost. Cells come in order of
-    row and label. Sparse scores cost what they store, however many labels there are.
+    Sparse scores cost as much as they store, however many labels there are.
     """
     score, specific = consolidation.score, consolidation.specific
-    for span in instance_blocks(consolidation):
-        yield top_cells(span.start, score[span], specific[span], top=top)
+    for rows in instance_blocks(consolidation, block_entries=block_entries):
+        yield top_cells(rows.start, score[rows], specific[rows], top=top)
 
 
 def top_cells(start: int, score: Block, specific: Block, *, top: Top) -> ScoredCells:
-    """Return the cells of a block that are worth keeping; rows are counted from `start`."""
+    """Return the cells that are above 0 and among the best of their row in either view.
+
+    A row without such a cell keeps its first label, so that the instance is not lost.
+
+    Parameters
+    ----------
+    start : int
+        The position of the first row.
+    score, specific : array or csr_array, (n, K)
+        The scores of a block of instances.
+    top : int or "all"
+        How many labels per row and view to keep; in a tie the earlier label comes first.
+    """
     if sparse.issparse(score) and sparse.issparse(specific):
-        return _of_stored(start, canonical(score), canonical(specific), top)
-    return _of_dense(start, dense(score), dense(specific), top)
+        return _top_stored_cells(start, canonical(score), canonical(specific), top)
+    return _top_dense_cells(start, dense(score), dense(specific), top)
 
 
-def _of_dense(start: int, score: FloatArray, specific: FloatArray, top: Top) -> ScoredCells:
-    row, label = np.nonzero(_among_best(score, top) | _among_best(specific, top))
-    lost = np.flatnonzero(np.bincount(row, minlength=len(score)) == 0)
-    if len(lost):
-        row, label = np.append(row, lost), np.append(label, np.zeros_like(lost))
+def _top_dense_cells(start: int, score: FloatArray, specific: FloatArray, top: Top) -> ScoredCells:
+    row, label = np.nonzero(_is_among_top(score, top) | _is_among_top(specific, top))
+    empty_rows = np.flatnonzero(np.bincount(row, minlength=len(score)) == 0)
+    if len(empty_rows):
+        row, label = np.append(row, empty_rows), np.append(label, np.zeros_like(empty_rows))
         order = np.argsort(row, kind="stable")
         row, label = row[order], label[order]
     return ScoredCells(row + start, label, score[row, label], specific[row, label])
 
 
-def _among_best(scores: FloatArray, top: Top) -> BoolArray:
-    """Mark the best labels above 0 of each row, the earlier label first in a tie."""
-    columns = scores.shape[1]
-    if top == "all" or top >= columns:
+def _is_among_top(scores: FloatArray, top: Top) -> BoolArray:
+    """Mark the best labels above 0 of each row, the earlier label in a tie."""
+    K = scores.shape[1]
+    if top == "all" or top >= K:
         return np.asarray(scores > 0)
-    last = np.partition(scores, columns - top, axis=1)[:, columns - top, None]
-    mask = scores >= np.maximum(last, _ABOVE)
-    crowded = np.flatnonzero(np.count_nonzero(mask, axis=1) > top)
-    if len(crowded):
-        tied = scores[crowded] == last[crowded]
-        room = top - np.count_nonzero(mask[crowded] & ~tied, axis=1)
-        late = np.cumsum(tied, axis=1, dtype=np.int32) > room[:, None]
-        mask[crowded] &= ~(tied & late)
+    lowest = np.partition(scores, K - top, axis=1)[:, K - top, None]
+    mask = scores >= np.maximum(lowest, _SMALLEST)
+    too_many = np.flatnonzero(np.count_nonzero(mask, axis=1) > top)
+    if len(too_many):
+        is_tied = scores[too_many] == lowest[too_many]
+        places = top - np.count_nonzero(mask[too_many] & ~is_tied, axis=1)
+        is_late = np.cumsum(is_tied, axis=1, dtype=np.int32) > places[:, None]
+        mask[too_many] &= ~(is_tied & is_late)
     return np.asarray(mask)
 
 
-def _of_stored(start: int, score: Sparse, specific: Sparse, top: Top) -> ScoredCells:
-    rows, columns = score.shape
+def _top_stored_cells(start: int, score: Sparse, specific: Sparse, top: Top) -> ScoredCells:
+    n_rows, K = score.shape
     cell, values = _union(score, specific)
-    row = cell // columns
-    label = cell - row * columns
-    best, other = (_stored_among_best(row, value, rows, top) for value in values)
-    keep = best | other
-    lost = np.bincount(row[keep], minlength=rows) == 0
-    if lost.any():
-        firsts = np.flatnonzero(lost) * np.int64(columns)
-        kept = np.sort(np.concatenate([cell[keep], firsts]))
-        row, label = np.divmod(kept, columns)
-        both = (lookup_cells(kept, cell, value) for value in values)
-        return ScoredCells(row + start, label, *both)
+    row = cell // K
+    label = cell - row * K
+    in_score, in_specific = (_is_stored_among_top(row, value, n_rows, top) for value in values)
+    keep = in_score | in_specific
+    is_empty = np.bincount(row[keep], minlength=n_rows) == 0
+    if is_empty.any():
+        first_cells = np.flatnonzero(is_empty) * np.int64(K)
+        kept = np.sort(np.concatenate([cell[keep], first_cells]))
+        row, label = np.divmod(kept, K)
+        return ScoredCells(
+            row + start, label, *(lookup_cells(kept, cell, value) for value in values)
+        )
     return ScoredCells(row[keep] + start, label[keep], values[0][keep], values[1][keep])
 
 
-def _union(one: Sparse, other: Sparse) -> tuple[IntArray, tuple[FloatArray, FloatArray]]:
-    """Return all cells that either stores, in order, and the values of both there."""
-    cell, further = cell_numbers(one), cell_numbers(other)
-    place = np.searchsorted(cell, further)
-    if len(cell) and (cell[np.minimum(place, len(cell) - 1)] == further).all():
-        # What is specific is there in the closed view too, so that nothing has to be sorted.
+def _union(score: Sparse, specific: Sparse) -> tuple[IntArray, tuple[FloatArray, FloatArray]]:
+    """Return all cells that either matrix stores, in order, and the values of both."""
+    cell, specific_cell = cell_numbers(score), cell_numbers(specific)
+    position = np.searchsorted(cell, specific_cell)
+    if len(cell) and (cell[np.minimum(position, len(cell) - 1)] == specific_cell).all():
+        # Usual: every specific label is in the closed view too, and nothing has to be sorted.
         values = np.zeros(len(cell))
-        values[place] = other.data
-        return cell, (one.data, values)
-    every = np.concatenate([cell, further])
-    every.sort()
-    every = every[run_starts(every)]
-    return every, (lookup_cells(every, cell, one.data), lookup_cells(every, further, other.data))
+        values[position] = specific.data
+        return cell, (score.data, values)
+    union = np.concatenate([cell, specific_cell])
+    union.sort()
+    union = union[run_starts(union)]
+    return union, (
+        lookup_cells(union, cell, score.data),
+        lookup_cells(union, specific_cell, specific.data),
+    )
 
 
-def _stored_among_best(row: IntArray, value: FloatArray, rows: int, top: Top) -> BoolArray:
+def _is_stored_among_top(row: IntArray, value: FloatArray, n_rows: int, top: Top) -> BoolArray:
     """Mark the stored cells above 0 that are among the best of their row."""
-    best = np.asarray(value > 0)
+    mask = np.asarray(value > 0)
     if top == "all":
-        return best
-    many = best & (np.bincount(row[best], minlength=rows) > top)[row]
-    crowded = np.flatnonzero(many)
-    best[crowded] = _nth(row[crowded], value[crowded], rows) < top
-    return best
+        return mask
+    n_positive = np.bincount(row[mask], minlength=n_rows)
+    in_long_row = np.flatnonzero(mask & (n_positive > top)[row])
+    mask[in_long_row] = _rank_in_row(row[in_long_row], value[in_long_row], n_rows) < top
+    return mask
 
 
-def _nth(row: IntArray, value: FloatArray, rows: int) -> IntArray:
-    """Return how many entries of its row come before each: larger ones, and equal ones earlier."""
-    nth = np.empty(len(row), dtype=np.int64)
-    nth[np.lexsort((-value, row))] = np.arange(len(row)) - _begins(row, rows)[row]
-    return nth
-
-
-def _begins(row: IntArray, rows: int) -> IntArray:
-    """Return where the entries of each row begin."""
-    size = np.bincount(row, minlength=rows)
-    return np.asarray(np.cumsum(size) - size)
+def _rank_in_row(row: IntArray, value: FloatArray, n_rows: int) -> IntArray:
+    """Return how many entries of its row are larger than each, or equal and earlier."""
+    size = np.bincount(row, minlength=n_rows)
+    row_start = np.cumsum(size) - size
+    rank = np.empty(len(row), dtype=np.int64)
+    rank[np.lexsort((-value, row))] = np.arange(len(row)) - row_start[row]
+    return rank

@@ -1,4 +1,4 @@
-"""Choice: which candidates were judged, and what was chosen of them."""
+"""The outcome of comparing methods: candidates with their losses, and what was selected."""
 
 import math
 import statistics
@@ -13,19 +13,19 @@ from mhpc.parameters import registered
 @registered("candidate-score")
 @dataclass(frozen=True)
 class CandidateScore:
-    """A method and how surprising hidden answers are to it: less is better.
+    """How well a method predicts held-out answers: a lower loss is better.
 
     Attributes
     ----------
     name : str
-        The method with the parameters that make it this candidate.
+        The name of the candidate: the method, with the parameters that distinguish it.
     method, parameters
         As in `Consolidation`.
     specific, closed : tuple of float
-        Mean surprise in every fold it was tried on, from 0 to 1: of labels as they were said, and
-        of labels with their ancestors.
+        The mean loss on every fold, from 0 to 1, in each view: of the labels of the answers, and
+        of these with their ancestors. There is one fold only if it was dropped after the first.
     seconds : float
-        What trying it took, all folds together.
+        How long it took on all folds together.
     """
 
     name: str
@@ -36,25 +36,34 @@ class CandidateScore:
     seconds: float
 
     def loss(self, view: View) -> float:
-        """Return the mean over folds."""
-        return statistics.fmean(self._folds(view))
+        """Return the mean loss over the folds."""
+        return statistics.fmean(self._losses(view))
 
     def standard_error(self, view: View) -> float:
-        """Return the standard error of that mean; nan with one fold."""
-        values = self._folds(view)
-        if len(values) < 2:
+        """Return the standard error of the mean loss; nan with one fold."""
+        losses = self._losses(view)
+        if len(losses) < 2:
             return math.nan
-        return statistics.stdev(values) / math.sqrt(len(values))
+        return statistics.stdev(losses) / math.sqrt(len(losses))
 
-    def _folds(self, view: View) -> tuple[float, ...]:
+    def _losses(self, view: View) -> tuple[float, ...]:
         return self.closed if view == "closed" else self.specific
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method in a comparison: judged without truth, and measured where truth is known.
+    """A method in a comparison.
 
-    `candidate` is None where no answer could be hidden, `scorecards` empty without a truth.
+    Attributes
+    ----------
+    name : str
+        The name of the method.
+    candidate : CandidateScore or None
+        How well it predicts held-out answers; None if no answer could be held out.
+    scorecards : tuple of Scorecard
+        Its metrics in both views; empty without a truth.
+    seconds : float
+        How long it took on all answers.
     """
 
     name: str
@@ -66,10 +75,17 @@ class Comparison:
 @registered("gold-calibration")
 @dataclass(frozen=True)
 class GoldCalibration:
-    """What knowing some instances was worth: how far scores are off, before and after.
+    """How much gold labels improved the calibration of the scores.
 
-    `before` is the mean distance, over bins of scores, between score and share of true labels when
-    scores are calibrated on answers; `after` when they are on gold, each half on the other.
+    Attributes
+    ----------
+    instances : int
+        The number of instances with gold labels.
+    before : float
+        The mean distance, over bins of scores, between score and share of true labels if scores
+        are calibrated on held-out answers.
+    after : float
+        The same if they are calibrated on gold labels, one half of these on the other.
     """
 
     instances: int
@@ -80,22 +96,24 @@ class GoldCalibration:
 @registered("selection")
 @dataclass(frozen=True)
 class Selection:
-    """What was chosen for each view, and from what.
+    """The candidates that were compared, and those that were selected.
 
     Attributes
     ----------
-    candidates : tuple of Judged
-        All that were tried, best first in the closed view.
+    candidates : tuple of CandidateScore
+        All candidates, by their loss in the closed view, those dropped after one fold last. Empty
+        if no answer could be held out.
     specific, closed : tuple of str
-        Names of those whose mean is taken; one where a blend does not help.
+        The names of those whose mean is used in each view.
     folds : int
-        How many times a part of the answers was hidden.
+        The number of folds, gold labels included.
     reason : str
-        Why, in words.
+        Why these: a phrase such as "the best of 7 at predicting held-out sources (4-fold
+        cross-validation)".
     seconds : float
-        What choosing took.
-    gold : GoldGain or None
-        What known instances were worth, where there are enough.
+        How long the selection took.
+    gold : GoldCalibration or None
+        The effect of gold labels on the calibration, if there are enough of them.
     """
 
     candidates: tuple[CandidateScore, ...]

@@ -1,1 +1,1 @@
-"""Metrics as values."""
+"""Metrics of scores and label sets against the truth."""

@@ -1,4 +1,4 @@
-"""The lists of metrics; score()."""
+"""All metrics of a consolidation and its label sets, in one scorecard."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from typing import Literal
 from mhpc.data.scorecard import Score, Scorecard, Ties, View
 from mhpc.data.scores import Consolidation
 from mhpc.data.votes import EncodedTruth
-from mhpc.metrics import label_sets as sets
-from mhpc.metrics.label_sets import compare_label_sets, levels
+from mhpc.metrics import label_sets
+from mhpc.metrics.label_sets import LabelSets
 from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
 from mhpc.numerics.arrays import Matrix, Sparse, selected
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How to measure scores against a truth, and which way is better."""
+    """A metric of scores: ``measure(truth, scores)``."""
 
     name: str
     better: Literal["lower", "higher"]
@@ -26,11 +26,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class SetMetric:
-    """How to measure label sets against a truth, and which way is better."""
+    """A metric of label sets."""
 
     name: str
     better: Literal["lower", "higher"]
-    measure: Callable[[sets.LabelSets], float]
+    measure: Callable[[LabelSets], float]
 
 
 METRICS: tuple[Metric, ...] = (
@@ -39,21 +39,21 @@ METRICS: tuple[Metric, ...] = (
     Metric("micro_auc_strict", "higher", "strict", partial(micro_auc, tie=0.0)),
     Metric("coverage_error", "lower", "pessimistic", coverage_error),
 )
-"""The paper's metrics, in its order; micro-AUC with ties as scikit-learn has it, and strict."""
+"""The paper's metrics, in its order; micro-AUC with ties as in scikit-learn, and strict."""
 
 SET_METRICS: tuple[SetMetric, ...] = (
-    SetMetric("hierarchical_precision", "higher", sets.precision),
-    SetMetric("hierarchical_recall", "higher", sets.recall),
-    SetMetric("hierarchical_f", "higher", sets.f),
-    SetMetric("micro_precision", "higher", sets.micro_precision),
-    SetMetric("micro_recall", "higher", sets.micro_recall),
-    SetMetric("micro_f", "higher", sets.micro_f),
-    SetMetric("instance_f", "higher", sets.instance_f),
-    SetMetric("exact_match", "higher", sets.exact_match),
-    SetMetric("deepest_accuracy", "higher", sets.deepest_accuracy),
-    SetMetric("tree_distance", "lower", sets.tree_distance),
+    SetMetric("hierarchical_precision", "higher", label_sets.precision),
+    SetMetric("hierarchical_recall", "higher", label_sets.recall),
+    SetMetric("hierarchical_f", "higher", label_sets.f),
+    SetMetric("micro_precision", "higher", label_sets.micro_precision),
+    SetMetric("micro_recall", "higher", label_sets.micro_recall),
+    SetMetric("micro_f", "higher", label_sets.micro_f),
+    SetMetric("instance_f", "higher", label_sets.instance_f),
+    SetMetric("exact_match", "higher", label_sets.exact_match),
+    SetMetric("deepest_accuracy", "higher", label_sets.deepest_accuracy),
+    SetMetric("tree_distance", "lower", label_sets.tree_distance),
 )
-"""What is told of label sets; cafaeval's pr, rc, f and their micro kin come first."""
+"""The metrics of label sets; cafaeval's pr, rc, f and their micro averages come first."""
 
 
 def score(
@@ -64,19 +64,33 @@ def score(
     metrics: Sequence[Metric] = METRICS,
     decided: Sparse | None = None,
 ) -> Scorecard:
-    """Measure those instances whose truth is known: their scores, and their label sets if given.
+    """Measure the scores, and the label sets if given, of instances with a known truth.
 
-    `decided` has an entry where an instance is given a label, (N, K), closed under ancestors.
+    Parameters
+    ----------
+    consolidation : Consolidation
+        The scores.
+    truth : EncodedTruth
+        The true labels of some of the instances.
+    view : "closed" or "specific"
+        Whether to compare scores with the true labels and all their ancestors, or with the deepest
+        true labels only.
+    metrics : sequence of Metric
+        The metrics of the scores.
+    decided : csr_array, (N, K), optional
+        An entry at every label that an instance was given, closed under ancestors.
     """
-    true = truth.view(view)
+    true_labels = truth.view(view)
     scores = selected(consolidation.view(view), truth.rows)
-    sets = None if decided is None else compare_label_sets(decided, truth, consolidation.taxonomy)
+    sets = None
+    if decided is not None:
+        sets = label_sets.compare_label_sets(decided, truth, consolidation.taxonomy)
     return Scorecard(
         method=consolidation.method,
         view=view,
         instances=len(truth.rows),
         scores=tuple(
-            Score(metric.name, metric.measure(true, scores), metric.better, metric.ties)
+            Score(metric.name, metric.measure(true_labels, scores), metric.better, metric.ties)
             for metric in metrics
         ),
         sets=tuple(
@@ -85,5 +99,5 @@ def score(
         )
         if sets
         else (),
-        levels=levels(sets) if sets else (),
+        levels=label_sets.levels(sets) if sets else (),
     )
