@@ -3,28 +3,32 @@
 import copy
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mhpc.data import panel as dividing
-from mhpc.data.panel import Panel
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encoding.gold import add_gold_labels, clamp_gold, encode_truth
 from mhpc.errors import ConvergenceWarning, UnknownMethodError
-from mhpc.methods.base import BaseMethod, Method
+from mhpc.methods.base import BaseMethod, FittedMethod, Method, predict_scores
 from mhpc.methods.registry import METHODS, make_method, method_class
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.read.truth import read_truth
-from tests.fixtures.build import DAG, GARDEN, Row, panel_of
+from mhpc.rules.base import apply_rule
+from mhpc.rules.registry import RULES
+from mhpc.steps import fit_rule
+from mhpc.system.serialization import read_frozen, write_frozen
+from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
 
 BEYOND: dict[str, Any] = {
     "votes": "each", "n_neighbors": 3, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
     "lam": 1.0, "max_iter": 0, "source_weights": "learned",
 }  # fmt: skip
-"""MHPC with every parameter past the paper."""
+"""MHPC with every parameter beyond the paper."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
@@ -53,20 +57,14 @@ ALL = [
     for name in METHODS
     for parameters in VARIANTS.get(name, [{}])
 ]
-"""Every registered method: as it is, and in the ways listed above."""
+"""Every registered method: with its default parameters, and in the variants listed above."""
 
-SAME = [entry for entry in ALL if entry.id != "auto"]
-"""Methods that stay what they are when a vote changes; auto may choose another."""
-
-
-def concludes_alone(method: Any) -> bool:
-    assert isinstance(method, BaseMethod)
-    solver = getattr(method, "solver", "graph")
-    return solver == "graph" and method.name != "auto"
+FIXED = [entry for entry in ALL if entry.id != "auto"]
+"""Methods that stay the same if a vote changes; auto may select another one."""
 
 
-LEARNING = [entry for entry in ALL if concludes_alone(entry.values[0])]
-"""Methods that conclude on an instance from its own answers and from what they learnt."""
+DIVISIBLE = [entry for entry in ALL if not entry.values[0].needs_all(4)]  # type: ignore[union-attr, attr-defined]
+"""Methods that are fitted by sums over instances, in whatever blocks those come."""
 
 ROWS: list[Row] = [
     ("p1", "ann", "monarda"),
@@ -82,47 +80,51 @@ ROWS: list[Row] = [
 ]
 
 
-def consolidated(method: Method, panel: Panel) -> FloatArray:
+def consolidate(method: Method, panel: Panel) -> Consolidation:
     with warnings.catch_warnings():
-        # Whether a method settles on five instances is not what is asked here.
+        # Whether a method converges on five instances does not matter here.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return dense(method.consolidate(panel).score)
+        return method.consolidate(panel)
 
 
-def test_what_is_listed_here_is_registered() -> None:
+def scores(method: Method, panel: Panel) -> FloatArray:
+    return dense(consolidate(method, panel).score)
+
+
+def test_variants_are_of_registered_methods() -> None:
     assert VARIANTS.keys() <= METHODS.keys()
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_names_and_shapes_are_kept(method: Method) -> None:
+def test_a_consolidation_has_the_names_and_the_shape_of_the_panel(method: Method) -> None:
     panel = panel_of(ROWS)
-    found = method.consolidate(panel)
-    assert isinstance(found, Consolidation)
-    assert found.instances is panel.instances
-    assert found.taxonomy is panel.taxonomy
-    assert found.score.shape == found.specific.shape == (4, len(GARDEN))
-    assert found.method == method.name
+    consolidation = method.consolidate(panel)
+    assert isinstance(consolidation, Consolidation)
+    assert consolidation.instances is panel.instances
+    assert consolidation.taxonomy is panel.taxonomy
+    assert consolidation.score.shape == consolidation.specific.shape == (4, len(GARDEN))
+    assert consolidation.method == method.name
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_the_panel_is_left_as_it_was(method: Method) -> None:
+def test_the_panel_is_not_changed(method: Method) -> None:
     panel = panel_of(ROWS)
     before = copy.deepcopy((panel.raw, panel.augmented, panel.instance, panel.source))
     method.consolidate(panel)
-    for then, now in zip(before[:2], (panel.raw, panel.augmented), strict=True):
-        np.testing.assert_array_equal(dense(then), dense(now))
+    for old, new in zip(before[:2], (panel.raw, panel.augmented), strict=True):
+        np.testing.assert_array_equal(dense(old), dense(new))
     np.testing.assert_array_equal(before[2], panel.instance)
     np.testing.assert_array_equal(before[3], panel.source)
 
 
 @pytest.mark.parametrize("method", ALL)
 def test_the_same_panel_gives_the_same_bits(method: Method) -> None:
-    first, second = (consolidated(method, panel_of(ROWS)) for _ in range(2))
+    first, second = (scores(method, panel_of(ROWS)) for _ in range(2))
     assert first.tobytes() == second.tobytes()
 
 
 def renamed(taxonomy: Taxonomy) -> Taxonomy:
-    """The same hierarchy with other ids, in another order."""
+    """Return the same hierarchy with other ids, in another order."""
     labels = [f"new {label}" for label in reversed(taxonomy.labels.ids)]
     edges = [
         (f"new {taxonomy.labels[k]}", f"new {taxonomy.labels[p]}")
@@ -133,82 +135,77 @@ def renamed(taxonomy: Taxonomy) -> Taxonomy:
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_renaming_and_reordering_everything_only_renames_and_reorders(method: Method) -> None:
-    there = consolidated(method, panel_of(ROWS))
+def test_names_and_order_of_instances_sources_and_labels_do_not_matter(method: Method) -> None:
+    original = scores(method, panel_of(ROWS))
     rows: list[Row] = [
         (f"new {i}", {"ann": "z", "bob": "y", "cid": "x"}[s], k and f"new {k}")
         for i, s, k, *_ in reversed(ROWS)
     ]
-    other = panel_of(rows, renamed(GARDEN))
-    here = consolidated(method, other)
-    row = other.instances.locate(f"new {i}" for i in panel_of(ROWS).instances)
-    column = other.taxonomy.labels.locate(f"new {k}" for k in GARDEN)
-    np.testing.assert_allclose(here[np.ix_(row, column)], there, atol=1e-12)
+    panel = panel_of(rows, renamed(GARDEN))
+    row = panel.instances.locate(f"new {i}" for i in panel_of(ROWS).instances)
+    column = panel.taxonomy.labels.locate(f"new {k}" for k in GARDEN)
+    np.testing.assert_allclose(scores(method, panel)[np.ix_(row, column)], original, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_unanimous_sources_keep_their_labels_on_top(method: Method) -> None:
+def test_labels_of_unanimous_sources_rank_first(method: Method) -> None:
     truth = {"p1": "monarda", "p2": "oak", "p3": "finch", "p4": "fuchsia"}
     rows = [(i, s, k) for i, k in truth.items() for s in ("ann", "bob", "cid")]
     panel = panel_of(rows)
-    for scores, label in zip(consolidated(method, panel), truth.values(), strict=True):
+    for row, label in zip(scores(method, panel), truth.values(), strict=True):
         k = GARDEN.labels.positions[label]
         rivals = np.setdiff1d(np.arange(len(GARDEN)), [k, *GARDEN.ancestors_of(k)])
-        assert scores[k] > scores[rivals].max()
+        assert row[k] > row[rivals].max()
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_an_instance_that_nobody_answered_scores_zero_and_changes_nothing(method: Method) -> None:
-    without = consolidated(method, panel_of(ROWS))
-    with_one = consolidated(method, panel_of(ROWS, instances=["lonely"]))
-    assert with_one[4].tolist() == [0.0] * len(GARDEN)
-    np.testing.assert_allclose(with_one[:4], without, atol=1e-13)
+def test_an_instance_without_answers_scores_zero_and_changes_nothing(method: Method) -> None:
+    without = scores(method, panel_of(ROWS))
+    with_it = scores(method, panel_of(ROWS, instances=["unanswered"]))
+    assert with_it[4].tolist() == [0.0] * len(GARDEN)
+    np.testing.assert_allclose(with_it[:4], without, atol=1e-13)
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_a_source_that_was_not_asked_says_nothing(method: Method) -> None:
-    # dee is among the sources, but her one answer is taken away: not "no", but nothing.
+def test_a_source_that_was_not_asked_has_no_effect(method: Method) -> None:
+    # dee is among the sources, but her only answer is removed: that is not a "no".
     panel = panel_of([*ROWS, ("p4", "dee", "oak")])
     unasked = panel.select_answers(panel.source != panel.sources.positions["dee"])
-    without = consolidated(method, panel_of(ROWS))
-    np.testing.assert_allclose(consolidated(method, unasked), without, atol=1e-13)
+    without = scores(method, panel_of(ROWS))
+    np.testing.assert_allclose(scores(method, unasked), without, atol=1e-13)
 
 
-@pytest.mark.parametrize("method", SAME)
-def test_scores_as_input_lie_between_silence_and_certainty(method: Method) -> None:
+@pytest.mark.parametrize("method", FIXED)
+def test_a_vote_with_a_score_counts_less_than_a_certain_one(method: Method) -> None:
     k = GARDEN.labels.positions["finch"]
 
     def with_finch(score: float) -> float:
         rows: list[Row] = [*ROWS, ("p3", "bob", "finch", score)]
-        return float(consolidated(method, panel_of(rows))[2, k])
+        return float(scores(method, panel_of(rows))[2, k])
 
     none, half, full = with_finch(0.0), with_finch(0.5), with_finch(1.0)
     assert none < half < full
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_gold_is_accepted_and_stays_as_it_is(method: Method) -> None:
+def test_gold_labels_are_kept(method: Method) -> None:
     panel = panel_of(ROWS)
-    known = read_truth({"instance": ["p1", "p3"], "label": ["fuchsia", "finch"]})
-    append_gold_source = add_gold_labels(panel, encode_truth(known, GARDEN, panel.instances))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = clamp_gold(method.consolidate(append_gold_source), append_gold_source.gold)
-    scores = dense(found.score)
-    assert np.isfinite(scores).all()
-    assert (
-        scores[0].nonzero()[0].tolist()
-        == GARDEN.labels.locate(["plant", "flower", "fuchsia"]).tolist()
-    )
-    assert dense(found.specific)[2].sum() == 1
+    gold = read_truth({"instance": ["p1", "p3"], "label": ["fuchsia", "finch"]})
+    panel = add_gold_labels(panel, encode_truth(gold, GARDEN, panel.instances))
+    consolidation = clamp_gold(consolidate(method, panel), panel.gold)
+    score = dense(consolidation.score)
+    assert np.isfinite(score).all()
+    expected = GARDEN.labels.locate(["plant", "flower", "fuchsia"])
+    assert score[0].nonzero()[0].tolist() == expected.tolist()
+    assert dense(consolidation.specific)[2].sum() == 1
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_a_dag_is_as_good_as_a_tree(method: Method) -> None:
+def test_labels_may_have_several_parents(method: Method) -> None:
     rows = [("x", "s", "d"), ("x", "t", "c"), ("y", "s", "e"), ("y", "t", "a")]
-    scores = consolidated(method, panel_of(rows, DAG))
-    assert np.isfinite(scores).all()
-    assert scores[0, DAG.labels.positions["d"]] > scores[0, DAG.labels.positions["e"]]
+    score = scores(method, panel_of(rows, DAG))
+    assert np.isfinite(score).all()
+    assert score[0, DAG.labels.positions["d"]] > score[0, DAG.labels.positions["e"]]
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -220,10 +217,10 @@ def test_a_dag_is_as_good_as_a_tree(method: Method) -> None:
         [("x", "s", "d"), ("y", "t", "e")],
         [("x", "s", "a"), ("x", "t", "a"), ("y", "s", "a"), ("y", "t", "a")],
     ],
-    ids=["one vote", "nothing said", "no overlap", "identical"],
+    ids=["one vote", "no label", "no overlap", "identical"],
 )
 def test_extreme_panels_give_finite_scores(method: Method, rows: list[Row]) -> None:
-    assert np.isfinite(consolidated(method, panel_of(rows, DAG))).all()
+    assert np.isfinite(scores(method, panel_of(rows, DAG))).all()
 
 
 def graph_methods() -> Iterator[tuple[str, dict[str, object]]]:
@@ -237,46 +234,88 @@ def test_lambda_zero_is_simple_averaging(name: str, parameters: dict[str, object
     panel = panel_of(ROWS)
     averaged = make_method("sa", {"votes": parameters["votes"]})
     np.testing.assert_allclose(
-        consolidated(make_method(name, parameters), panel), consolidated(averaged, panel)
+        scores(make_method(name, parameters), panel), scores(averaged, panel)
     )
 
 
 @pytest.mark.parametrize(
     "name", [name for name in METHODS if "max_iter" in method_class(name).model_fields]
 )
-def test_a_method_that_did_not_settle_says_so(name: str) -> None:
-    in_turn = {"solver": "alternate"} if name == "mlcm" else {}
-    method = make_method(name, {"max_iter": 1, "tol": 0, **in_turn})
+def test_a_method_that_did_not_converge_says_so(name: str) -> None:
+    solver = {"solver": "alternate"} if name == "mlcm" else {}
+    method = make_method(name, {"max_iter": 1, "tol": 0, **solver})
     with pytest.warns(ConvergenceWarning, match=f"{name} stopped after 1 iterations"):
-        # cid says monarda of two instances that differ, so that no method is at rest at once.
-        found = method.consolidate(panel_of([*ROWS, ("p2", "cid", "monarda")]))
-    assert not found.converged
+        # cid gives monarda to two instances that differ, so that no method converges at once.
+        consolidation = method.consolidate(panel_of([*ROWS, ("p2", "cid", "monarda")]))
+    assert not consolidation.converged
 
 
-@pytest.mark.parametrize("method", LEARNING)
-def test_it_does_not_matter_how_instances_are_divided(
-    method: Method, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    panel = panel_of(ROWS)
-    whole = consolidated(method, panel)
-    monkeypatch.setattr(dividing, "_INSTANCES", 1)
-    np.testing.assert_allclose(consolidated(method, panel), whole, atol=1e-9)
-
-
-@pytest.mark.parametrize("method", LEARNING)
-def test_what_was_learnt_concludes_as_the_method_did(method: Method) -> None:
+@pytest.mark.parametrize("method", DIVISIBLE)
+def test_it_does_not_matter_how_instances_are_divided(method: BaseMethod) -> None:
     panel = panel_of(ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = method.consolidate(panel)
-    assert found.fitted is not None
-    learnt = found.fitted()
-    for at in range(len(panel.instances)):
-        alone = learnt.predict(panel.select_instances(np.array([at])))
-        np.testing.assert_allclose(dense(alone.score)[0], dense(found.score)[at], atol=1e-9)
-        np.testing.assert_allclose(dense(alone.specific)[0], dense(found.specific)[at], atol=1e-9)
+        fitted = method.fit(SinglePartition(panel, max_instances=1))
+    divided = predict_scores(method, fitted, panel, max_instances=1)
+    np.testing.assert_allclose(dense(divided.score), scores(method, panel), atol=1e-9)
 
 
-def test_a_method_that_there_is_not_is_refused_with_the_nearest() -> None:
+NOT_YET_SAVED: dict[str, str] = {
+    "mhpc": "what is fitted is another graph than the dense one that scored",
+    "mpc-u": "what is fitted is another graph than the dense one that scored",
+}
+"""Methods whose fitted method does not give the scores of the run yet, and why."""
+
+
+def waive(entry: Any) -> Any:
+    """Mark a method that is known not to give the same scores again."""
+    method = entry.values[0]
+    if method.name in NOT_YET_SAVED and method.solver != "graph":
+        reason = NOT_YET_SAVED[method.name]
+        return pytest.param(method, id=entry.id, marks=pytest.mark.xfail(reason=reason))
+    return entry
+
+
+REPRODUCIBLE = [waive(entry) for entry in ALL]
+
+
+@pytest.mark.parametrize("panel", [panel_of(ROWS), small_panel()], ids=["tree", "dag"])
+@pytest.mark.parametrize("method", REPRODUCIBLE)
+def test_what_is_saved_gives_the_same_scores_and_label_sets(
+    method: BaseMethod, panel: Panel, tmp_path: Path
+) -> None:
+    consolidation = consolidate(method, panel)
+    rule = fit_rule(None, consolidation, panel)
+    assert consolidation.fitted is not None
+    write_frozen(tmp_path / "model.npz", (consolidation.fitted(), rule))
+    fitted, saved_rule = read_frozen(tmp_path / "model.npz", {**METHODS, **RULES})
+    assert isinstance(fitted, FittedMethod)
+    again = predict_scores(method, fitted, panel)
+    for view in ("closed", "specific"):
+        np.testing.assert_allclose(
+            dense(again.view(view)), dense(consolidation.view(view)), atol=1e-6
+        )
+    np.testing.assert_array_equal(
+        dense(apply_rule(saved_rule, again).reason), dense(apply_rule(rule, consolidation).reason)
+    )
+
+
+@pytest.mark.parametrize("method", REPRODUCIBLE)
+def test_a_fitted_method_scores_single_instances_alike(method: BaseMethod) -> None:
+    panel = panel_of(ROWS)
+    consolidation = consolidate(method, panel)
+    assert consolidation.fitted is not None
+    fitted = consolidation.fitted()
+    for row in range(len(panel.instances)):
+        single = fitted.predict(panel.select_instances(np.array([row])))
+        np.testing.assert_allclose(
+            dense(single.score)[0], dense(consolidation.score)[row], atol=1e-9
+        )
+        np.testing.assert_allclose(
+            dense(single.specific)[0], dense(consolidation.specific)[row], atol=1e-9
+        )
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UnknownMethodError, match="no method 'majorty' .nearest: 'majority'.*'sa'"):
         make_method("majorty")
