@@ -38,30 +38,40 @@ def scores(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
     return {(instance, label): (score, specific) for instance, label, score, specific in rows}
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_votes_are_scored_as_they_were(votes: Path, mhpc: Mhpc, method: str) -> None:
-    again = {
-        "mhpc": {"max_iter": 0, "n_neighbors": 15},
-        "mpc-u": {"max_iter": 0, "n_neighbors": 15},
-    }
-    options = [
-        part for key, value in again.get(method, {}).items() for part in ("--set", f"{key}={value}")
-    ]
-    done = mhpc(
-        "consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", method, *options,
-        "--top", "all", "-o", "first",
-    )  # fmt: skip
+def label_sets(folder: Path) -> dict[str, set[str]]:
+    sets: dict[str, set[str]] = {}
+    for line in (folder / "labels.csv").read_text().splitlines()[1:]:
+        instance, label, _ = line.split(",")
+        sets.setdefault(instance, set()).add(label)
+    return sets
+
+
+NOT_YET_SAVED = {
+    name: pytest.mark.xfail(reason="what is fitted is another graph than the dense one that scored")
+    for name in ("mhpc", "mpc-u")
+}
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=NOT_YET_SAVED.get(name, ())) for name in METHODS]
+)
+def test_the_same_votes_get_the_same_scores_and_label_sets(
+    votes: Path, mhpc: Mhpc, method: str
+) -> None:
+    inputs = ("all.csv", "--taxonomy", "tree.csv", "--method", method)
+    done = mhpc("consolidate", *inputs, "--top", "all", "-o", "first")
     assert done.returncode == 0, done.stderr
     done = mhpc("consolidate", "all.csv", "--apply", "first", "--top", "all", "-o", "second")
     assert done.returncode == 0, done.stderr
     first, second = scores(votes / "first"), scores(votes / "second")
-    keys = {**first, **second}
-    before, after = (np.array([each.get(key, (0, 0)) for key in keys]) for each in (first, second))
+    cells = {**first, **second}
+    before, after = (np.array([run.get(cell, (0, 0)) for cell in cells]) for run in (first, second))
     np.testing.assert_allclose(after, before, atol=1e-6)
-    assert (votes / "first" / "labels.csv").read_text().count("\n") > 10
-    if method != "auto":
-        same = [(votes / run / "sources.csv").read_text() for run in ("first", "second")]
-        assert same[0] == same[1]
+    labels = [label_sets(votes / run) for run in ("first", "second")]
+    assert labels[0] == labels[1]
+    assert len(labels[0]) > 10
+    sources = [(votes / run / "sources.csv").read_text() for run in ("first", "second")]
+    assert sources[0] == sources[1]
 
 
 def test_new_instances_are_scored_as_in_a_run_with_all(votes: Path, mhpc: Mhpc) -> None:

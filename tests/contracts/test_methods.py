@@ -63,7 +63,7 @@ FIXED = [entry for entry in ALL if entry.id != "auto"]
 """Methods that stay the same if a vote changes; auto may select another one."""
 
 
-DIVISIBLE = [entry for entry in ALL if not entry.values[0].needs_all(4)]  # type: ignore[union-attr, attr-defined]
+DIVISIBLE = [entry for entry in ALL if not entry.values[0].needs_all(4)]  # type: ignore[union-attr]
 """Methods that are fitted by sums over instances, in whatever blocks those come."""
 
 ROWS: list[Row] = [
