@@ -20,11 +20,11 @@ def main() -> None:
     """Print the three tables."""
     votes = pd.read_csv(garden_folder() / "votes.csv")
     votes = votes.rename(columns={"instance": "photo", "source": "person", "label": "species"})
-    taxonomy = mhpc.read_taxonomy(pd.read_csv(garden_folder() / "taxonomy.csv"))
-    truth = mhpc.read_truth(pd.read_csv(garden_folder() / "truth.csv"))
+    taxonomy = pd.read_csv(garden_folder() / "taxonomy.csv")
+    truth = pd.read_csv(garden_folder() / "truth.csv")
 
     columns = {"instance": "photo", "source": "person", "label": "species"}
-    table = mhpc.read_votes(votes, columns=columns)
+    table = mhpc.read_votes(votes, columns=columns)  # not needed with the usual column names
     result = mhpc.consolidate(table, taxonomy)
     majority = mhpc.consolidate(table, taxonomy, method="majority")
 
@@ -37,7 +37,7 @@ def main() -> None:
     print(profile(result).round(2).to_string(index=False))
 
 
-def measure(result: mhpc.Result, truth: mhpc.Truth) -> dict[str, float]:
+def measure(result: mhpc.Result, truth: pd.DataFrame) -> dict[str, float]:
     """Return the quality of the label sets, ancestors included."""
     scorecard = mhpc.evaluate(result, truth)
     metrics = ("hierarchical_precision", "hierarchical_recall", "hierarchical_f")
