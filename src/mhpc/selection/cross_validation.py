@@ -21,7 +21,7 @@ from mhpc.data.scorecard import View
 from mhpc.data.selection import CandidateScore
 from mhpc.errors import MhpcWarning
 from mhpc.methods.base import BaseMethod, Method
-from mhpc.methods.channel.em import read_answers
+from mhpc.methods.channel.answers import read_answers
 from mhpc.methods.source_dependence import panel_dependence
 from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import (

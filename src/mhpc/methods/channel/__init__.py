@@ -11,52 +11,41 @@ from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Scores
 from mhpc.methods.base import BaseMethod, FittedMethod
+from mhpc.methods.channel.answers import AnswerReader, count_votes, make_reader, read_answers
 from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths
-from mhpc.methods.channel.em import (
-    AnswerReader,
-    VoteCounts,
-    answer_reader,
-    count_votes,
-    first_guess,
-    gathered,
-    habits_of_sources,
-    learn_noise,
-    lost_share,
-    read_answers,
-    through,
-    unexplained,
-)
+from mhpc.methods.channel.em import learn_noise, learn_source_noise
+from mhpc.methods.channel.inversion import Inversion, multiply
 from mhpc.methods.source_weights import SourceWeighting, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
 from mhpc.parameters import registered
 
-_BYTES = 120
-"""Memory that a way from a label to another takes while it is learnt how often it is gone."""
+BYTES_PER_PATH = 120
+"""Memory that a path from one label to another takes while the noise model is learned."""
 
 
 class Channel(BaseMethod):
-    """Expected origins of the votes, given how sources hop up and confuse siblings.
+    """The expected origins of the votes, given how vague sources are and how they confuse siblings.
 
-    A source that means t says the label h levels above it, or a sibling of that. How often is
-    learnt without truth, each source being explained by the others. Every vote is then shared out
-    among the labels that it may come from, by Bayes' rule with a prior from popularity; in further
-    steps the prior is the instance's own origins, those of its nearest neighbours, and popularity
-    (EM with smoothing; run to the end it would explain away labels that go together).
+    A source that means t gives the label h levels above it, or a sibling of that. How often is
+    learned without truth, by explaining each source by the others. Every vote is then divided among
+    the labels that it may come from, by Bayes' rule with popularity as the prior. In further steps
+    the prior is made of the instance's own origins, those of its nearest neighbours, and popularity
+    (EM with smoothing; iterated to the end, labels that go together would explain each other away).
 
-    `specific` is the expected number of votes an answer that come from a label, `score` the
-    chance of at least one from it or below, 1 - exp(-x), which never rises from parent to child.
-    Neighbours are looked for among landmarks, a sample of the instances. Costs N x L x K
-    multiplications in single precision for L landmarks, N x K x K a step at most, and sums over
-    votes to learn; memory for L x K, for every pair of siblings, and for some instances at a time:
-    tens of thousands of siblings are refused.
+    `specific` is the expected number of votes per answer that come from a label. `score` is the
+    probability of at least one from it or from below, 1 - exp(-x), which never rises from parent to
+    child. Neighbours are searched among landmarks, a sample of the instances. Time is N x L x K
+    multiplications in single precision for L landmarks and at most N x K x K per step, besides sums
+    over votes; memory is for L x K, for every pair of siblings, and for a block of instances. Tens
+    of thousands of siblings are refused.
 
-    Of more than five sources some are explained together, by their order. With one source habits
-    are the usual ones.
+    With more than five sources, some are explained together, in their order. With one source, the
+    default noise model is used.
     """
 
     name: ClassVar[str] = "channel"
-    summary: ClassVar[str] = "votes inverted through learnt vagueness and sibling noise"
+    summary: ClassVar[str] = "votes inverted through learned vagueness and sibling noise"
     reference: ClassVar[str] = (
         "Silverman, Jones, Wilson, Nychka: A Smoothed EM Approach to Indirect Estimation "
         "Problems, JRSS B 1990"
@@ -66,37 +55,39 @@ class Channel(BaseMethod):
     """Steps with a prior from neighbours after the first guess, which has none."""
 
     n_neighbors: Annotated[int, Field(ge=1)] = 15
-    """How many nearest landmarks, other than itself, an instance takes its prior from."""
+    """The number of nearest landmarks, other than itself, that the prior of an instance is from."""
 
     prior: Annotated[float, Field(ge=0)] = 10.0
-    """How many answers the prior from neighbours and popularity is worth."""
+    """The weight of the prior from neighbours and popularity, in answers."""
 
     popularity: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Share of popularity in that prior; the rest is the neighbours'."""
+    """The share of popularity in that prior; the rest is from neighbours."""
 
     landmarks: Annotated[int, Field(ge=1)] = 50_000
-    """How many instances are neighbours to others at most; all, where there are no more."""
+    """The largest number of instances that are neighbours of others; all if there are no more."""
 
     source_weights: SourceWeighting = "equal"
-    """Count all sources alike, or by skill, kin sharing a voice."""
+    """Weight all sources equally, or by skill with correlated sources sharing one weight."""
 
-    def fit(self, parts: PanelPartitions) -> "FittedChannel":
-        """Learn what sources make of the truth, and what is likely of landmarks."""
-        read = answer_reader(parts, self.source_weights)
-        learnt = learn_noise(parts, corruption_paths(parts.taxonomy), read)
-        inverse = _Inverse(learnt.C, learnt.popularity, self.prior, self.popularity)
-        around = None
+    def fit(self, partitions: PanelPartitions) -> "FittedChannel":
+        """Learn the noise model and popularity, and invert the votes on the landmarks."""
+        reader = make_reader(partitions, self.source_weights)
+        learned = learn_noise(partitions, corruption_paths(partitions.taxonomy), reader)
+        inversion = Inversion(learned.C, learned.popularity, self.prior, self.popularity)
+        landmarks = None
         if self.steps:
-            parts.progress("landmarks", 0, 1)
-            sample = parts.sample(self.landmarks)
-            around = _surroundings(sample, read, inverse, self.steps, self.n_neighbors)
-            parts.progress("landmarks", 1, 1)
-        return FittedChannel(read=read, inverse=inverse, around=around, is_probability=True)
+            partitions.progress("landmarks", 0, 1)
+            sample = partitions.sample(self.landmarks)
+            landmarks = _invert_landmarks(sample, reader, inversion, self.steps, self.n_neighbors)
+            partitions.progress("landmarks", 1, 1)
+        return FittedChannel(
+            reader=reader, inversion=inversion, landmarks=landmarks, is_probability=True
+        )
 
     def estimate_memory(self, size: Size) -> int:
         """Return the bytes of the landmarks, and of the paths from every label to every other."""
         landmarks = 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
-        paths = _BYTES * int(count_paths(size.taxonomy)) + 4 * 8 * size.labels**2
+        paths = BYTES_PER_PATH * int(count_paths(size.taxonomy)) + 4 * 8 * size.labels**2
         return landmarks + paths
 
     def describe_memory(self, size: Size) -> str:
@@ -106,146 +97,126 @@ class Channel(BaseMethod):
             "for each other"
         )
 
-    def noise(self, panel: Panel) -> dict[str, NoiseModel]:
-        """Return how vague, level by level, and how noisy each source is found to be.
+    def estimate_noise(self, panel: Panel) -> dict[str, NoiseModel]:
+        """Return how vague, level by level, and how noisy each source is.
 
-        Each source is explained by the others, its own votes weighed against what all have in
-        common; so a source with few votes looks like the rest.
+        The votes of a source are explained by the others. Its noise model is shrunk towards that
+        of all sources, which a source with few votes nearly has.
         """
         panel = weight_answers(panel) if self.source_weights == "learned" else panel
-        found = habits_of_sources(panel, read_answers(panel), corruption_paths(panel.taxonomy))
-        return dict(zip(panel.sources, found, strict=True))
-
-
-@registered("channel.inverse")
-@dataclass(frozen=True, eq=False)
-class _Inverse:
-    """C, how often labels are true, and how much that counts."""
-
-    C: Sparse
-    often: FloatArray
-    prior: float
-    popularity: float
-
-    def guess(self, votes: VoteCounts) -> FloatArray:
-        return first_guess(votes, self.C, self.often)
-
-    def step(self, votes: VoteCounts, x: FloatArray, around: FloatArray) -> FloatArray:
-        """Share out votes once more, with what is around as a prior, (N, K)."""
-        n = votes.answers[:, None]
-        likely = (1 - self.popularity) * around + self.popularity * self.often
-        likely *= self.prior
-        likely += n * x
-        likely /= np.maximum(n + self.prior, 1e-9)
-        back = gathered(unexplained(votes.votes, likely, self.C), self.C.T.tocsr())
-        back /= np.maximum(n, 1e-9)
-        lost = lost_share(votes.answers)
-        back *= 1 - lost
-        back += lost
-        back *= likely
-        return back
-
-
-@registered("channel.surroundings")
-@dataclass(frozen=True, eq=False)
-class _Surroundings:
-    """Landmarks: what they are compared by, and x of each before every step.
-
-    Attributes
-    ----------
-    ids : Index
-        Which instances they are.
-    landmarks : Landmarks
-        Their mean answers.
-    x : tuple of float arrays, (L, K)
-        One for each step.
-    neighbours : int
-        How many of them an instance averages.
-    sigma : float
-        Reach of similarity.
-    """
-
-    ids: Index
-    landmarks: Landmarks
-    x: tuple[FloatArray, ...]
-    neighbours: int
-    sigma: float
-
-    def means(self, panel: Panel, answered: IntArray) -> Sparse:
-        """Return weights by which answered instances average landmarks, themselves left out."""
-        itself = self.ids.locate(panel.instances.ids[i] for i in answered)
-        compared = panel.mean("augmented", "answers")[answered]
-        near, far = self.landmarks.nearest(compared, self.neighbours, but=itself)
-        return _averaging(near, far, self.sigma, len(self.landmarks))
-
-
-def _surroundings(
-    panel: Panel, read: AnswerReader, inverse: _Inverse, steps: int, neighbours: int
-) -> _Surroundings:
-    panel, folder_lock = read.of(panel)
-    answered = np.flatnonzero(panel.answers_per_instance > 0)
-    votes = _some(count_votes(panel, folder_lock), answered)
-    landmarks = Landmarks(panel.mean("augmented", "answers")[answered])
-    near, far = landmarks.nearest(
-        landmarks.vectors,
-        min(max(neighbours, REACH), len(answered) - 1),
-        but=np.arange(len(answered)),
-    )
-    sigma = mean_distance(far[:, :REACH])
-    x = [inverse.guess(votes)]
-    if steps > 1:
-        means = _averaging(near[:, :neighbours], far[:, :neighbours], sigma, len(answered))
-        for _ in range(steps - 1):
-            x.append(inverse.step(votes, x[-1], means @ x[-1]))
-    ids = Index(tuple(panel.instances.ids[i] for i in answered))
-    return _Surroundings(ids, landmarks, tuple(x), neighbours, sigma)
+        paths = corruption_paths(panel.taxonomy)
+        models = learn_source_noise(panel, read_answers(panel), paths)
+        return dict(zip(panel.sources, models, strict=True))
 
 
 @registered("channel.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedChannel(FittedMethod):
-    """The learnt channel, and what is likely of landmarks."""
+    """The learned noise model, and the inverted votes of landmarks.
 
-    read: AnswerReader
-    inverse: _Inverse
-    around: _Surroundings | None
+    Attributes
+    ----------
+    reader : AnswerReader
+        How answers are read.
+    inversion : Inversion
+        The noise model and popularity.
+    landmarks : InvertedLandmarks or None
+        None without steps.
+    """
+
+    reader: AnswerReader
+    inversion: Inversion
+    landmarks: "InvertedLandmarks | None"
 
     def predict(self, panel: Panel) -> Scores:
-        """Return the origins of the votes."""
-        panel, folder_lock = self.read.of(panel)
+        """Return the expected origins of the votes."""
+        panel, answer_votes = self.reader.read(panel)
         answered = np.flatnonzero(panel.answers_per_instance > 0)
-        votes = _some(count_votes(panel, folder_lock), answered)
-        found = self.inverse.guess(votes)
-        if self.around is not None and len(answered):
-            means = self.around.means(panel, answered)
-            for there in self.around.x:
-                found = self.inverse.step(votes, found, means @ there)
-        x = found
+        votes = count_votes(panel, answer_votes).select(answered)
+        x = self.inversion.first_guess(votes)
+        if self.landmarks is not None and len(answered):
+            averaging = self.landmarks.averaging_matrix(panel, answered)
+            for of_landmarks in self.landmarks.x:
+                x = self.inversion.step(votes, x, averaging @ of_landmarks)
         if len(answered) < len(panel.instances):
-            x = np.zeros((len(panel.instances), len(panel.taxonomy)))
-            x[answered] = found
-        said, closure = through(x, self.inverse.C), panel.taxonomy.closure
-        return Scores(_at_least_one(x, closure), x, (said, _at_least_one(said, closure)))
+            all_x = np.zeros((len(panel.instances), len(panel.taxonomy)))
+            all_x[answered] = x
+            x = all_x
+        expected, closure = multiply(x, self.inversion.C), panel.taxonomy.closure
+        answers = (expected, _at_least_one(expected, closure))
+        return Scores(_at_least_one(x, closure), x, answers)
 
 
-def _some(votes: VoteCounts, rows: IntArray) -> VoteCounts:
-    if len(rows) == len(votes.answers):
-        return votes
-    return VoteCounts(votes.votes[rows], votes.answers[rows])
+@registered("channel.landmarks")
+@dataclass(frozen=True, eq=False)
+class InvertedLandmarks:
+    """Landmarks, and their x before every step.
+
+    Attributes
+    ----------
+    ids : Index
+        The ids of the L landmarks.
+    search : Landmarks
+        Their mean answers, by which neighbours are found.
+    x : tuple of float arrays, (L, K)
+        One array per step.
+    n_neighbors : int
+        How many of them an instance averages.
+    sigma : float
+        The scale of distances.
+    """
+
+    ids: Index
+    search: Landmarks
+    x: tuple[FloatArray, ...]
+    n_neighbors: int
+    sigma: float
+
+    def averaging_matrix(self, panel: Panel, answered: IntArray) -> Sparse:
+        """Return the weights by which instances average landmarks other than themselves."""
+        itself = self.ids.locate(panel.instances.ids[i] for i in answered)
+        answers = panel.mean("augmented", "answers")[answered]
+        neighbors, distances = self.search.nearest(answers, self.n_neighbors, but=itself)
+        return _averaging_matrix(neighbors, distances, self.sigma, len(self.search))
 
 
-def _averaging(near: IntArray, far: FloatArray, sigma: float, landmarks: int) -> Sparse:
-    """Return weights that fall with the distance; each row sums to 1, or to 0."""
-    weight = exp_similarity(far, sigma)
+def _invert_landmarks(
+    panel: Panel, reader: AnswerReader, inversion: Inversion, steps: int, n_neighbors: int
+) -> InvertedLandmarks:
+    panel, answer_votes = reader.read(panel)
+    answered = np.flatnonzero(panel.answers_per_instance > 0)
+    votes = count_votes(panel, answer_votes).select(answered)
+    search = Landmarks(panel.mean("augmented", "answers")[answered])
+    neighbors, distances = search.nearest(
+        search.vectors,
+        min(max(n_neighbors, REACH), len(answered) - 1),
+        but=np.arange(len(answered)),
+    )
+    sigma = mean_distance(distances[:, :REACH])
+    x = [inversion.first_guess(votes)]
+    if steps > 1:
+        nearest = neighbors[:, :n_neighbors], distances[:, :n_neighbors]
+        averaging = _averaging_matrix(*nearest, sigma, len(answered))
+        for _ in range(steps - 1):
+            x.append(inversion.step(votes, x[-1], averaging @ x[-1]))
+    ids = Index(tuple(panel.instances.ids[i] for i in answered))
+    return InvertedLandmarks(ids, search, tuple(x), n_neighbors, sigma)
+
+
+def _averaging_matrix(
+    neighbors: IntArray, distances: FloatArray, sigma: float, n_landmarks: int
+) -> Sparse:
+    """Return weights that fall with the distance; rows add up to 1, or to 0."""
+    weight = exp_similarity(distances, sigma)
     weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
-    start = np.arange(len(near) + 1) * near.shape[1]
-    shape = (len(near), landmarks)
-    return sparse.csr_array((weight.ravel(), near.ravel(), start), shape=shape)
+    start = np.arange(len(neighbors) + 1) * neighbors.shape[1]
+    shape = (len(neighbors), n_landmarks)
+    return sparse.csr_array((weight.ravel(), neighbors.ravel(), start), shape=shape)
 
 
 def _at_least_one(expected: FloatArray, closure: Sparse) -> FloatArray:
-    """Return the chance that something comes from a label or from below it."""
-    chance = through(expected, closure)
-    np.negative(chance, out=chance)
-    np.expm1(chance, out=chance)
-    return np.negative(chance, out=chance)
+    """Return the probability of at least one vote from a label or from below it, 1 - exp(-x)."""
+    probability = multiply(expected, closure)
+    np.negative(probability, out=probability)
+    np.expm1(probability, out=probability)
+    return np.negative(probability, out=probability)

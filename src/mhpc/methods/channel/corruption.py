@@ -1,7 +1,8 @@
-"""How a vague or confused source gets from a true label to the one it says.
+"""The noise model: how a vague or confused source gets from a true label to the one it gives.
 
-C: P(says v | t is true), (K, K). A source hops h levels up from t and then says what it reached,
-or a sibling of that. V: share of h hops, by level of t. eps: share of siblings.
+C_tv is the probability that v is given if t is true, (K, K). A source goes h levels up from t and
+gives the label it has reached, or one of the siblings of that. V has the shares of h by the level
+of t, eps is the share of siblings.
 """
 
 from dataclasses import dataclass
@@ -15,15 +16,17 @@ from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 
 @dataclass(frozen=True, eq=False)
 class CorruptionPaths:
-    """The ways from a label: h levels up, and then perhaps aside.
+    """The paths from every label: h levels up, and then perhaps sideways to a sibling.
 
     Attributes
     ----------
-    up, aside : tuple of csr_array, (K, K)
-        At h: the labels reached by h hops, and their siblings, themselves among them; where
-        there are several, drawn evenly. A way that is shorter ends at the top.
+    up : tuple of csr_array, (K, K)
+        up[h]: the probability of each label h levels above a label. Several parents are equally
+        likely; a path that is shorter ends at the top.
+    sideways : tuple of csr_array, (K, K)
+        sideways[h]: the same after a step to a random sibling, the label itself among them.
     level : int array, (K,)
-        Level of each label, 0 the top.
+        The level of each label, 0 at the top.
     """
 
     up: tuple[Sparse, ...]
@@ -32,38 +35,13 @@ class CorruptionPaths:
 
     @property
     def depth(self) -> int:
-        """Number of levels, and of hops, none included."""
+        """The number of levels, and of possible values of h, from 0."""
         return len(self.up)
 
 
-@dataclass(frozen=True, eq=False)
-class NoiseModel:
-    """What sources make of the truth, in a few numbers that can be read.
-
-    Attributes
-    ----------
-    vagueness : float array, (levels, levels)
-        V: row l, column h the share of labels on level l that are said h levels higher.
-    noise : float
-        eps: the share that is then replaced by a sibling, the label itself among those drawn.
-    """
-
-    vagueness: FloatArray
-    noise: float
-
-    def matrix(self, hops: CorruptionPaths) -> Sparse:
-        """Return C."""
-        terms = (
-            sparse.diags_array(self.vagueness[hops.level, h], format="csr")
-            @ ((1 - self.noise) * hops.up[h] + self.noise * hops.sideways[h])
-            for h in range(hops.depth)
-        )
-        return sum(terms, start=sparse.csr_array(hops.up[0].shape)).tocsr()
-
-
 def corruption_paths(taxonomy: Taxonomy) -> CorruptionPaths:
-    """Return the ways from every label of a taxonomy."""
-    to_parent, to_child, hop = _evenly(taxonomy.parents), _evenly(taxonomy.children), _hop(taxonomy)
+    """Return the paths from every label of a taxonomy; roots are siblings of each other."""
+    to_parent, to_child = _uniform_rows(taxonomy.parents), _uniform_rows(taxonomy.children)
     roots, K = taxonomy.roots, len(taxonomy)
     among_roots = sparse.csr_array(
         (
@@ -72,39 +50,68 @@ def corruption_paths(taxonomy: Taxonomy) -> CorruptionPaths:
         ),
         shape=(K, K),
     )
-    sibling = (to_parent @ to_child + among_roots).tocsr()
-    up = [sparse.eye_array(K, format="csr")]
+    to_sibling = (to_parent @ to_child + among_roots).tocsr()
+    one_up, up = _one_level_up(taxonomy), [sparse.eye_array(K, format="csr")]
     for _ in range(int(taxonomy.depth.max()) - 1):
-        up.append((up[-1] @ hop).tocsr())
-    sideways = tuple((reached @ sibling).tocsr() for reached in up)
-    return CorruptionPaths(tuple(up), sideways, np.asarray(taxonomy.depth - 1, dtype=np.int64))
+        up.append((up[-1] @ one_up).tocsr())
+    return CorruptionPaths(
+        up=tuple(up),
+        sideways=tuple((reached @ to_sibling).tocsr() for reached in up),
+        level=np.asarray(taxonomy.depth - 1, dtype=np.int64),
+    )
 
 
 def count_paths(taxonomy: Taxonomy) -> float:
-    """Return how many ways `corruption_paths` would hold, about, without making them."""
-    roots = np.diff(taxonomy.parents.indptr) == 0
-    family = taxonomy.parents @ np.diff(taxonomy.children.indptr) + roots * float(roots.sum())
-    hop, total = _hop(taxonomy), 0.0
+    """Return about how many entries `corruption_paths` would have, without computing them."""
+    is_root = np.diff(taxonomy.parents.indptr) == 0
+    n_siblings = taxonomy.parents @ np.diff(taxonomy.children.indptr)
+    n_siblings = n_siblings + is_root * float(is_root.sum())
+    one_up, total = _one_level_up(taxonomy), 0.0
     for _ in taxonomy.levels:
-        total += float(family.sum())
-        family = hop @ family
+        total += float(n_siblings.sum())
+        n_siblings = one_up @ n_siblings
     return total
 
 
-def default_noise(hops: CorruptionPaths, *, noise: float = 0.3, keep: float = 0.5) -> NoiseModel:
-    """Return what is supposed before anything is known: each hop half as likely as the last."""
-    shares = np.tril(np.tile(keep ** np.arange(hops.depth), (hops.depth, 1)))
-    return NoiseModel(shares / shares.sum(axis=1, keepdims=True), noise)
+def _one_level_up(taxonomy: Taxonomy) -> Sparse:
+    """Return the probability of each label one level up; a root stays where it is."""
+    # With parents of different depth, one path may be at the top while another still goes up.
+    is_top = sparse.diags_array((taxonomy.depth == 1).astype(float), format="csr")
+    return (_uniform_rows(taxonomy.parents) + is_top).tocsr()
 
 
-def _hop(taxonomy: Taxonomy) -> Sparse:
-    """Return where one hop up leads; from the top, to itself."""
-    # With several parents of unlike depth one way may be at the top while another still goes up.
-    at_top = sparse.diags_array((taxonomy.depth == 1).astype(float), format="csr")
-    return (_evenly(taxonomy.parents) + at_top).tocsr()
-
-
-def _evenly(relation: Sparse) -> Sparse:
-    """Return the relation with rows that sum to 1, or to 0."""
+def _uniform_rows(relation: Sparse) -> Sparse:
+    """Return the relation with equal entries in each row that add up to 1, or to 0."""
     count = np.maximum(np.diff(relation.indptr), 1)
     return (sparse.diags_array(1.0 / count, format="csr") @ relation.astype(float)).tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseModel:
+    """How vague and how noisy sources are.
+
+    Attributes
+    ----------
+    vagueness : float array, (levels, levels)
+        V: in row l and column h, the share of labels of level l that are given h levels higher.
+    noise : float
+        eps: the share that is then replaced by a random sibling, the label itself among them.
+    """
+
+    vagueness: FloatArray
+    noise: float
+
+    def matrix(self, paths: CorruptionPaths) -> Sparse:
+        """Return C = sum over h of V_lh ((1 - eps) up_h + eps sideways_h), (K, K)."""
+        terms = (
+            sparse.diags_array(self.vagueness[paths.level, h], format="csr")
+            @ ((1 - self.noise) * paths.up[h] + self.noise * paths.sideways[h])
+            for h in range(paths.depth)
+        )
+        return sum(terms, start=sparse.csr_array(paths.up[0].shape)).tocsr()
+
+
+def default_noise(paths: CorruptionPaths, *, noise: float = 0.3, decay: float = 0.5) -> NoiseModel:
+    """Return the noise model before any data: each further level up is half as likely."""
+    shares = np.tril(np.tile(decay ** np.arange(paths.depth), (paths.depth, 1)))
+    return NoiseModel(shares / shares.sum(axis=1, keepdims=True), noise)

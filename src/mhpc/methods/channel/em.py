@@ -1,10 +1,10 @@
-"""Learn the corruption without truth.
+"""Learn the noise model without truth: the votes of each source are explained by the others'.
 
-Explained by itself, each vote would be its own best origin, and no source would ever be vague.
+Explained by itself, every vote would be its own most likely origin, and no source would be vague.
 
-What the others make likely is x = m O + lost pop: their mean votes m, taken to their origins O, and
-popularity for what was lost. Nothing of N x K is dense: whatever is summed over votes is a
-sum over pairs of a vote and another of the same instance.
+The other answers to an instance make its labels likely by x = m O + missed popularity: their mean
+votes m, taken back to their origins O, and popularity for labels that they missed. No N x K matrix
+is dense: all sums over votes are sums over pairs of votes on the same instance.
 """
 
 from collections.abc import Iterator
@@ -15,327 +15,236 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.hierarchy import most_specific
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.methods.channel.answers import AnswerReader, VoteCounts, count_votes, make_reader
 from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
-from mhpc.methods.source_weights import (
-    SourceWeighting,
-    SourceWeights,
-    apply_weights,
-    learn_source_weights,
-)
-from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense
-from mhpc.parameters import registered
+from mhpc.methods.channel.inversion import MIN_PROBABILITY, invert, mean_votes, missed_share
+from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
+from mhpc.numerics.sparse import expand_ranges, row_blocks, row_indices
 
+N_FOLDS = 5
+"""Groups of sources that are explained by the others."""
 
-@dataclass(frozen=True, eq=False)
-class VoteCounts:
-    """Votes summed over the answers of every instance, (N, K), and how many answers, (N,)."""
+N_ITER = 8
 
-    votes: Sparse
-    answers: FloatArray
+PRIOR_VOTES = 10.0
+"""The weight of the default noise model, in votes per level."""
 
-    def without(self, other: "VoteCounts") -> "VoteCounts":
-        """Return what is left when some answers are taken away."""
-        rest = (self.votes - other.votes).tocsr()
-        rest.data = np.maximum(rest.data, 0.0)
-        rest.eliminate_zeros()
-        return VoteCounts(rest, np.maximum(self.answers - other.answers, 0.0))
+SOURCE_PRIOR_VOTES = 50.0
+"""The weight of the noise model of all sources against that of one source, in votes per level."""
 
+BLOCK_PAIRS = 1 << 21
+"""Pairs of votes that are worked on at a time."""
 
-@registered("channel.answer-reader")
-@dataclass(frozen=True, eq=False)
-class AnswerReader:
-    """How answers are read, the same in every part: who is heard, and whether they are sets.
-
-    Attributes
-    ----------
-    heard : Hearing or None
-        How much sources count.
-    sets : bool
-        Whether no answer has a score.
-    """
-
-    heard: SourceWeights | None
-    sets: bool
-
-    def of(self, panel: Panel) -> tuple[Panel, Sparse]:
-        """Return the panel as it is heard, and what its answers claim."""
-        return apply_weights(panel, self.heard), _claimed(panel, self.sets)
-
-
-def answer_reader(parts: PanelPartitions, sources: SourceWeighting = "equal") -> AnswerReader:
-    """Return how the answers of all parts are to be read."""
-    heard = learn_source_weights(parts, sources)
-    (scored,) = parts.sum(_scored)
-    return AnswerReader(heard, sets=scored == 0)
-
-
-def read_answers(panel: Panel) -> Sparse:
-    """Return what answers say of labels themselves: as said, or with scores beyond their children.
-
-    A model that gives 0.9 to an animal and 0.8 to a dog claims a dog, and hardly a mere animal.
-    """
-    return _claimed(panel, _scored(panel)[0] == 0)
-
-
-def count_votes(panel: Panel, folder_lock: Sparse, answers: BoolArray | None = None) -> VoteCounts:
-    """Sum up what was claimed, in all answers or in some of them."""
-    some = np.ones(len(panel.instance), dtype=bool) if answers is None else answers
-    weight = np.ones(len(some)) if panel.weight is None else panel.weight
-    instance, weight = panel.instance[some], weight[some]
-    N = len(panel.instances)
-    by = sparse.csr_array((weight, (instance, np.arange(len(instance)))), shape=(N, len(instance)))
-    votes = (by @ folder_lock[some]).tocsr()
-    votes.eliminate_zeros()
-    return VoteCounts(votes, np.bincount(instance, weight, minlength=N).astype(float))
-
-
-def _scored(panel: Panel) -> tuple[int]:
-    return (int(np.count_nonzero(panel.raw.data != 1.0)),)
-
-
-def _claimed(panel: Panel, sets: bool) -> Sparse:
-    return panel.raw if sets else most_specific(panel.augmented, panel.taxonomy)
-
-
-LOST = 0.1
-"""The chance that one answer says nothing of a true label; ranks what nobody said."""
-
-_FOLDS = 5
-_ROUNDS = 8
-_PRIOR = 10.0
-"""How many votes what is usual is worth against what is learnt, on each level."""
-
-_OF_A_SOURCE = 50.0
-"""How many votes the habits of all sources are worth against those of one."""
-
-_TINY = 1e-12
-_PAIRS = 1 << 21
-"""Pairs of votes looked at in one go."""
-
-_FULL = 5
-"""Cells to an entry up to which the product of two such matrices is faster if they are dense."""
-
-_SPARSE = 200
-"""Cells to an entry from which on a sparse product is faster than a dense one."""
+DENSE_CELLS = 5
+"""Cells per entry up to which the product of two such matrices is faster if they are dense."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedNoise:
-    """The habits of all sources together, how often each label is true, and C."""
+    """The noise model of all sources together.
 
-    habits: NoiseModel
+    Attributes
+    ----------
+    noise : NoiseModel
+        How vague and how noisy sources are.
+    popularity : float array, (K,)
+        How often each label is true, per answer.
+    C : csr_array, (K, K)
+        P(v is given | t is true).
+    """
+
+    noise: NoiseModel
     popularity: FloatArray
     C: Sparse
 
 
 def learn_noise(
-    parts: PanelPartitions,
-    hops: CorruptionPaths,
-    read: AnswerReader | None = None,
+    partitions: PanelPartitions,
+    paths: CorruptionPaths,
+    reader: AnswerReader | None = None,
+    *,
+    block_pairs: int = BLOCK_PAIRS,
 ) -> LearnedNoise:
-    """Return the habits of all sources together; what is usual where there is but one.
+    """Return the noise model of all sources together; the default one for a single source.
 
-    One sum over all parts to count, and one for each of eight rounds.
+    Takes one sum over all partitions to count votes, and one in each of eight iterations.
     """
-    read = answer_reader(parts) if read is None else read
-    votes, answers, asked = parts.sum(partial(_counted, read=read))
-    everyone = VoteCounts(sparse.csr_array(votes[None, :]), np.array([float(answers)]))
-    usual = habits = default_noise(hops)
-    sources = np.flatnonzero(asked)
+    reader = make_reader(partitions) if reader is None else reader
+    votes, answers, per_source = partitions.sum(partial(_count_totals, reader=reader))
+    totals = VoteCounts(sparse.csr_array(votes[None, :]), np.array([float(answers)]))
+    default = noise = default_noise(paths)
+    sources = np.flatnonzero(per_source)
     if len(sources) >= 2:
-        fold = np.full(len(asked), -1)
-        fold[sources] = np.arange(len(sources)) % min(len(sources), _FOLDS)
-        popularity = popular(everyone, usual, hops)
-        for at in range(_ROUNDS):
-            parts.progress("learning the channel", at, _ROUNDS)
-            C = habits.matrix(hops)
-            ways = _Ways(origins(C, popularity), popularity, C)
-            flow = ways.flow(*parts.sum(
-                partial(_paired, read=read, fold=fold, likely=ways.likely, lost=ways.lost)
-            ))  # fmt: skip
-            habits = _habits(_counts(flow, habits, hops), usual, _PRIOR)
-            popularity = _through(C, flow) / max(float(answers), _TINY) + 1e-6
-    return LearnedNoise(habits, popular(everyone, habits, hops), habits.matrix(hops))
+        fold = np.full(len(per_source), -1)
+        fold[sources] = np.arange(len(sources)) % min(len(sources), N_FOLDS)
+        popularity = estimate_popularity(totals, default, paths)
+        for iteration in range(N_ITER):
+            partitions.progress("learning the channel", iteration, N_ITER)
+            C = noise.matrix(paths)
+            explanation = _Explanation(invert(C, popularity), popularity, C)
+            explain = partial(
+                _explain_folds,
+                reader=reader,
+                fold=fold,
+                by_vote=explanation.by_vote(),
+                by_popularity=explanation.by_popularity,
+                block_pairs=block_pairs,
+            )
+            flow = explanation.flow(*partitions.sum(explain))
+            noise = _estimate_noise(_count_corruptions(flow, noise, paths), default, PRIOR_VOTES)
+            popularity = _sum_rows(C, flow) / max(float(answers), MIN_PROBABILITY) + 1e-6
+    return LearnedNoise(noise, estimate_popularity(totals, noise, paths), noise.matrix(paths))
 
 
-def habits_of_sources(
-    panel: Panel, folder_lock: Sparse, hops: CorruptionPaths
-) -> Iterator[NoiseModel]:
-    """Give the habits of each source: from its own votes, and some of everyone's."""
-    everyone = count_votes(panel, folder_lock)
-    # The panel is weighted already, where its sources are.
-    common = learn_noise(SinglePartition(panel), hops)
-    back = origins(common.C, common.popularity)
-    for m in range(len(panel.sources)):
-        own = count_votes(panel, folder_lock, panel.source == m)
-        rest = everyone.without(own)
-        habits = common.habits
-        # Counted by everyone's habits once, a source would hardly differ from everyone.
-        for _ in range(_ROUNDS):
-            ways = _Ways(back, common.popularity, habits.matrix(hops))
-            flow = ways.flow(*_pairs(own.votes, rest, ways.likely, ways.lost))
-            habits = _habits(_counts(flow, habits, hops), common.habits, _OF_A_SOURCE)
-        yield habits
+def learn_source_noise(panel: Panel, votes: Sparse, paths: CorruptionPaths) -> Iterator[NoiseModel]:
+    """Yield the noise model of each source, shrunk towards that of all sources.
+
+    Parameters
+    ----------
+    panel : Panel
+        With weights, if sources are weighted.
+    votes : csr_array, (A, K)
+        The votes of its answers.
+    paths : CorruptionPaths
+        Of its taxonomy.
+    """
+    totals = count_votes(panel, votes)
+    common = learn_noise(SinglePartition(panel), paths)
+    origins = invert(common.C, common.popularity)
+    for source in range(len(panel.sources)):
+        own = count_votes(panel, votes, panel.source == source)
+        others, noise = totals.subtract(own), common.noise
+        # After a single iteration with the common noise model a source would hardly differ from it.
+        for _ in range(N_ITER):
+            explanation = _Explanation(origins, common.popularity, noise.matrix(paths))
+            sums = _explain_votes(
+                own.votes, others, explanation.by_vote(), explanation.by_popularity
+            )
+            counts = _count_corruptions(explanation.flow(*sums), noise, paths)
+            noise = _estimate_noise(counts, common.noise, SOURCE_PRIOR_VOTES)
+        yield noise
 
 
-def popular(
-    votes: VoteCounts, habits: NoiseModel, hops: CorruptionPaths, *, rounds: int = 10
+def estimate_popularity(
+    votes: VoteCounts, noise: NoiseModel, paths: CorruptionPaths, *, n_iter: int = 10
 ) -> FloatArray:
-    """Return how often each label is true, from how often labels are said (Richardson-Lucy)."""
-    C = habits.matrix(hops)
-    said = np.asarray(votes.votes.sum(axis=0)).ravel() / max(float(votes.answers.sum()), _TINY)
-    said = said + 1e-6
-    found = said
-    for _ in range(rounds):
-        found = found * (C @ (said / np.maximum(found @ C, _TINY)))
-    return np.asarray(found)
+    """Return how often each label is true, (K,), from how often labels are given.
+
+    Richardson-Lucy deconvolution: the popularity that C turns into the votes.
+    """
+    C = noise.matrix(paths)
+    n_answers = max(float(votes.answers.sum()), MIN_PROBABILITY)
+    given = np.asarray(votes.votes.sum(axis=0)).ravel() / n_answers + 1e-6
+    popularity = given
+    for _ in range(n_iter):
+        expected = np.maximum(popularity @ C, MIN_PROBABILITY)
+        popularity = popularity * (C @ (given / expected))
+    return np.asarray(popularity)
 
 
-def origins(C: Sparse, popularity: FloatArray) -> Sparse:
-    """Return O, P(t is true | v is said), (K, K), by Bayes' rule."""
-    joint = (sparse.diags_array(popularity, format="csr") @ C).T
-    total = np.maximum(popularity @ C, _TINY)
-    return (sparse.diags_array(1.0 / total, format="csr") @ joint).tocsr()
+def _count_totals(panel: Panel, *, reader: AnswerReader) -> tuple[FloatArray, float, FloatArray]:
+    """Return the votes for each label, the answers, and the answers of each source."""
+    panel, votes = reader.read(panel)
+    totals = count_votes(panel, votes)
+    per_label = np.asarray(totals.votes.sum(axis=0)).ravel()
+    return per_label, float(totals.answers.sum()), panel.answers_per_source.astype(float)
 
 
-def first_guess(votes: VoteCounts, C: Sparse, popularity: FloatArray) -> FloatArray:
-    """Return the likely origins of the votes, and popularity for what was lost, (N, K)."""
-    lost = lost_share(votes.answers)
-    x = gathered(_mean(votes), origins(C, popularity))
-    x += lost * popularity
-    return x
-
-
-def lost_share(answers: FloatArray) -> FloatArray:
-    """Return the chance that no answer says anything of a true label, (N, 1)."""
-    return np.asarray(LOST ** np.maximum(answers, 1.0)[:, None])
-
-
-def unexplained(votes: Sparse, x: FloatArray, C: Sparse) -> Sparse:
-    """Return votes divided by how likely x makes them: v / (x C), at the votes only."""
-    row = np.repeat(np.arange(votes.shape[0]), np.diff(votes.indptr))
-    likely = through(x, C)[row, votes.indices]
-    ratio = votes.data / np.maximum(likely, _TINY)
-    return sparse.csr_array((ratio, votes.indices, votes.indptr), shape=votes.shape)
-
-
-def through(x: FloatArray, way: Sparse) -> FloatArray:
-    """Return x way, of which way has few entries: sparse or dense, whichever is faster."""
-    if way.nnz * _SPARSE < np.prod(way.shape):
-        return np.asarray((way.T @ x.T).T)
-    return x @ dense(way)
-
-
-def gathered(votes: Sparse, way: Sparse) -> FloatArray:
-    """Return votes way, dense; both have few entries."""
-    if way.nnz * _SPARSE < np.prod(way.shape):
-        return dense(votes @ way)
-    return np.asarray(votes @ dense(way))
-
-
-def _mean(votes: VoteCounts) -> Sparse:
-    """Return the mean votes, less what may be lost."""
-    share = (1.0 - lost_share(votes.answers).ravel()) / np.maximum(votes.answers, 1e-9)
-    return (sparse.diags_array(share, format="csr") @ votes.votes).tocsr()
-
-
-_Pairs: TypeAlias = tuple[Sparse, FloatArray]
-"""H, H[u, v] = sum_i m_iu votes_iv / (x C)_iv, and sum_i lost_i votes_iv / (x C)_iv."""
+_Sums: TypeAlias = tuple[Sparse, FloatArray]
+"""H_uv = sum over i of m_iu votes_iv / (x C)_iv, and sum over i of missed_i votes_iv / (x C)_iv."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Ways:
-    """What is needed of O, popularity and C to follow votes back, x being m O + lost pop."""
+class _Explanation:
+    """How x = m O + missed popularity explains votes; see the module's docstring."""
 
     origins: Sparse
     popularity: FloatArray
     C: Sparse
 
-    @property
-    def likely(self) -> FloatArray:
-        """How likely a vote makes another, O C, (K, K)."""
-        if _FULL * self.C.nnz > np.prod(self.C.shape):
-            # Among hundreds of siblings each is as likely meant as the others: nothing is sparse.
+    def by_vote(self, *, dense_cells: int = DENSE_CELLS) -> FloatArray:
+        """Return how likely one vote makes another, O C, (K, K)."""
+        if dense_cells * self.C.nnz > np.prod(self.C.shape):
+            # Hundreds of siblings are given for each other: nothing is sparse.
             return dense(self.origins) @ dense(self.C)
         return dense(self.origins @ self.C)
 
     @property
-    def lost(self) -> FloatArray:
+    def by_popularity(self) -> FloatArray:
         """How likely popularity makes a vote, (K,)."""
         return np.asarray(self.popularity @ self.C)
 
-    def flow(self, pairs: Sparse, lost: FloatArray) -> FloatArray:
-        """Return G, G[t, v] = sum_i x_it votes_iv / (x C)_iv: votes by true and said, over C."""
-        return np.asarray(dense(self.origins.T @ pairs) + np.outer(self.popularity, lost))
+    def flow(self, pairs: Sparse, missed: FloatArray) -> FloatArray:
+        """Return G_tv = sum over i of x_it votes_iv / (x C)_iv, (K, K).
+
+        G_tv C_tv is the expected number of votes for v that come from t.
+        """
+        return np.asarray(dense(self.origins.T @ pairs) + np.outer(self.popularity, missed))
 
 
-def _counted(panel: Panel, *, read: AnswerReader) -> tuple[FloatArray, float, FloatArray]:
-    panel, folder_lock = read.of(panel)
-    everyone = count_votes(panel, folder_lock)
-    votes = np.asarray(everyone.votes.sum(axis=0)).ravel()
-    return votes, float(everyone.answers.sum()), panel.answers_per_source.astype(float)
+def _explain_folds(
+    panel: Panel,
+    *,
+    reader: AnswerReader,
+    fold: IntArray,
+    by_vote: FloatArray,
+    by_popularity: FloatArray,
+    block_pairs: int,
+) -> _Sums:
+    """Explain the votes of each fold of sources by those of the other folds."""
+    panel, votes = reader.read(panel)
+    totals, fold_of_answer = count_votes(panel, votes), fold[panel.source]
+    pairs, missed = sparse.csr_array(by_vote.shape), np.zeros(len(by_popularity))
+    for number in range(int(fold.max()) + 1):
+        own = count_votes(panel, votes, fold_of_answer == number)
+        others = totals.subtract(own)
+        sums = _explain_votes(own.votes, others, by_vote, by_popularity, block_pairs=block_pairs)
+        pairs, missed = pairs + sums[0], missed + sums[1]
+    return pairs.tocsr(), missed
 
 
-def _paired(
-    panel: Panel, *, read: AnswerReader, fold: IntArray, likely: FloatArray, lost: FloatArray
-) -> _Pairs:
-    """Return how the votes of every fold of sources came about, given the others'."""
-    panel, folder_lock = read.of(panel)
-    everyone, of = count_votes(panel, folder_lock), fold[panel.source]
-    H, alone = sparse.csr_array(likely.shape), np.zeros(len(lost))
-    for at in range(int(fold.max()) + 1):
-        part = count_votes(panel, folder_lock, of == at)
-        pairs = _pairs(part.votes, everyone.without(part), likely, lost)
-        H, alone = H + pairs[0], alone + pairs[1]
-    return H.tocsr(), alone
+def _explain_votes(
+    votes: Sparse,
+    others: VoteCounts,
+    by_vote: FloatArray,
+    by_popularity: FloatArray,
+    *,
+    block_pairs: int = BLOCK_PAIRS,
+) -> _Sums:
+    """Explain votes, (N, K), by the other votes on the same instance."""
+    mean, missed = mean_votes(others), missed_share(others.answers).ravel()
+    row = row_indices(votes)
+    likelihood = missed[row] * by_popularity[votes.indices]
+    n_others = np.diff(mean.indptr)[row]
+    for block in row_blocks(len(row), n_others, block_pairs):
+        vote, other = expand_ranges(mean.indptr[row[block]], n_others[block])
+        likelihoods = mean.data[other] * by_vote[mean.indices[other], votes.indices[block][vote]]
+        likelihood[block] += np.bincount(vote, likelihoods, minlength=block.stop - block.start)
+    ratio = votes.data / np.maximum(likelihood, MIN_PROBABILITY)
+    ratios = sparse.csr_array((ratio, votes.indices, votes.indptr), shape=votes.shape)
+    return (mean.T @ ratios).tocsr(), np.asarray(missed @ ratios)
 
 
-def _pairs(votes: Sparse, others: VoteCounts, likely: FloatArray, lost: FloatArray) -> _Pairs:
-    """Explain votes by the others' of the same instance."""
-    mean, lost_of = _mean(others), lost_share(others.answers).ravel()
-    row = np.repeat(np.arange(votes.shape[0]), np.diff(votes.indptr))
-    made = lost_of[row] * lost[votes.indices]
-    fan = np.diff(mean.indptr)[row]
-    until = np.cumsum(fan)
-    cuts = np.searchsorted(until, np.arange(_PAIRS, until[-1] if len(until) else 0, _PAIRS))
-    for some in np.split(np.arange(len(row)), cuts):
-        within = np.arange(fan[some].sum()) - np.repeat(until[some] - fan[some], fan[some])
-        if len(some):
-            within += until[some[0]] - fan[some[0]]
-        other = np.repeat(mean.indptr[row[some]], fan[some]) + within
-        entry = np.repeat(np.arange(len(some)), fan[some])
-        value = mean.data[other] * likely[mean.indices[other], votes.indices[some][entry]]
-        made[some] += np.bincount(entry, value, minlength=len(some))
-    ratio = votes.data / np.maximum(made, _TINY)
-    odd = sparse.csr_array((ratio, votes.indices, votes.indptr), shape=votes.shape)
-    return (mean.T @ odd).tocsr(), np.asarray(lost_of @ odd)
-
-
-_Counts: TypeAlias = FloatArray
-"""Expected votes by level, hops and whether a sibling was drawn, (levels, levels, 2)."""
-
-
-def _counts(flow: FloatArray, habits: NoiseModel, hops: CorruptionPaths) -> _Counts:
-    counts = np.zeros((hops.depth, hops.depth, 2))
-    for h in range(hops.depth):
-        for at, (way, share) in enumerate(
-            ((hops.up[h], 1 - habits.noise), (hops.sideways[h], habits.noise))
-        ):
-            by_level = np.bincount(hops.level, _through(way, flow), minlength=hops.depth)
-            counts[:, h, at] = habits.vagueness[:, h] * share * by_level
+def _count_corruptions(flow: FloatArray, noise: NoiseModel, paths: CorruptionPaths) -> FloatArray:
+    """Return the expected votes by level, levels up, and whether to a sibling, (L, L, 2)."""
+    counts = np.zeros((paths.depth, paths.depth, 2))
+    for h in range(paths.depth):
+        ways = (paths.up[h], 1 - noise.noise), (paths.sideways[h], noise.noise)
+        for is_sideways, (way, share) in enumerate(ways):
+            by_level = np.bincount(paths.level, _sum_rows(way, flow), minlength=paths.depth)
+            counts[:, h, is_sideways] = noise.vagueness[:, h] * share * by_level
     return counts
 
 
-def _through(way: Sparse, flow: FloatArray) -> FloatArray:
-    """Return, for every true label, the votes that go this way."""
-    row = np.repeat(np.arange(way.shape[0]), np.diff(way.indptr))
-    found = np.bincount(row, way.data * flow[row, way.indices], minlength=way.shape[0])
-    return found.astype(float)
+def _sum_rows(matrix: Sparse, flow: FloatArray) -> FloatArray:
+    """Return the row sums of matrix x flow, entry by entry, (K,)."""
+    row = row_indices(matrix)
+    entries = matrix.data * flow[row, matrix.indices]
+    return np.bincount(row, entries, minlength=matrix.shape[0]).astype(float)
 
 
-def _habits(counts: _Counts, usual: NoiseModel, prior: float) -> NoiseModel:
-    hopped = counts.sum(axis=2) + prior * usual.vagueness
-    noise = (counts[:, :, 1].sum() + prior * usual.noise) / (counts.sum() + prior)
-    return NoiseModel(hopped / hopped.sum(axis=1, keepdims=True), float(noise))
+def _estimate_noise(counts: FloatArray, prior: NoiseModel, prior_votes: float) -> NoiseModel:
+    levels_up = counts.sum(axis=2) + prior_votes * prior.vagueness
+    noise = (counts[:, :, 1].sum() + prior_votes * prior.noise) / (counts.sum() + prior_votes)
+    return NoiseModel(levels_up / levels_up.sum(axis=1, keepdims=True), float(noise))

@@ -16,7 +16,7 @@ from mhpc.methods.one_truth.label_relations import (
     relate_labels,
 )
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import incidence, row_blocks, row_digests, row_indices
+from mhpc.numerics.sparse import expand_ranges, incidence, row_blocks, row_digests, row_indices
 
 MIN_STRENGTH = 1e-9
 """Votes weaker than this are left out."""
@@ -140,7 +140,7 @@ def _redundancy_of_block(
     first: IntArray,
     size: IntArray,
 ) -> Sparse:
-    row, vote = pair_with_ranges(first, size)
+    row, vote = expand_ranges(first, size)
     redundancy = np.ones(len(row))
     if dependence is not None:
         source, of_vote = votes.source[row + block.start], votes.source[vote]
@@ -148,20 +148,6 @@ def _redundancy_of_block(
     positive = redundancy > 0
     shape = (len(size), len(votes.source))
     return incidence(row[positive], vote[positive], shape=shape, values=redundancy[positive])
-
-
-def pair_with_ranges(start: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
-    """Return every position beside each member of its range ``start .. start + length``.
-
-    Examples
-    --------
-    >>> [side.tolist() for side in pair_with_ranges(np.array([4, 7]), np.array([2, 3]))]
-    [[0, 0, 1, 1, 1], [4, 5, 7, 8, 9]]
-    """
-    position = np.repeat(np.arange(len(length)), length)
-    preceding = np.cumsum(length) - length
-    member = np.arange(len(position)) + (start - preceding)[position]
-    return position, np.asarray(member, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +262,7 @@ def build_evidence(
     votes = extract_specific_votes(panel)
     candidates = find_candidates(votes, panel, known)
     n_candidates = np.diff(candidates.indptr)[votes.instance]
-    vote, candidate = pair_with_ranges(candidates.indptr[votes.instance], n_candidates)
+    vote, candidate = expand_ranges(candidates.indptr[votes.instance], n_candidates)
     truth = candidates.indices[candidate].astype(np.int64)
     return Evidence(
         votes=votes,
