@@ -1,4 +1,4 @@
-"""Disagreement, LabelDispute, ConfusedPair, DisagreementRanking, Explanation."""
+"""Where sources contradict each other, and why an instance has the labels that it has."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -10,12 +10,12 @@ from mhpc.data.index import Index
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 
 MAX_RANKED = 200
-"""Contested instances that a run keeps."""
+"""Disputed instances that a run records, those with the largest expected gain."""
 
 
 @dataclass(frozen=True)
 class LabelDispute:
-    """A label of an instance that some uphold and others contradict, and by how many."""
+    """A label of an instance, and how many answers support and contradict it."""
 
     label: str
     score: float
@@ -26,20 +26,21 @@ class LabelDispute:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An instance that sources do not agree on.
+    """An instance on which sources contradict each other.
 
     Attributes
     ----------
     instance : str
-        Its id.
+        The id of the instance.
     gain : float
-        By how many labels its set is expected to be less wrong after one more answer.
+        The expected gain of one more answer: by how many labels the label set is expected to be
+        less wrong with it.
     answers : int
-        How many it has.
+        The number of answers.
     agreed : str or None
-        The deepest label that all its answers say or imply.
-    disputed : tuple of Dispute
-        The labels in dispute, those with the highest scores first.
+        The most specific label that all answers give or imply.
+    disputed : tuple of LabelDispute
+        The disputed labels, the highest score first.
     """
 
     instance: str
@@ -51,30 +52,30 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Two labels that sources say of the same instance, and contradict each other by.
+    """Two labels by which sources contradict each other on the same instance.
 
-    `count` is how often two answers did; `under` the deepest label above both, None if there is
-    none.
+    `count` is the number of pairs of answers that do; `under` the most specific label above both,
+    or None.
     """
 
-    one: str
-    other: str
+    first: str
+    second: str
     count: int
     under: str | None
 
 
 @dataclass(frozen=True)
 class Disagreements:
-    """What a human should look at.
+    """What a person should review.
 
     Attributes
     ----------
-    instances : tuple of Conflict
-        Those on which one more opinion is worth most, in that order.
+    instances : tuple of Disagreement
+        The instances with the largest expected gain of one more answer, in that order.
     disputed : int
-        How many instances have a label in dispute.
-    confusions : tuple of Confusion
-        The most frequent first.
+        The number of instances with a disputed label.
+    confusions : tuple of ConfusedPair
+        Confused labels, the pair with the largest excess over chance first.
     """
 
     instances: tuple[Disagreement, ...]
@@ -84,29 +85,30 @@ class Disagreements:
 
 @dataclass(frozen=True, eq=False)
 class DisagreementRanking:
-    """The most contested of some instances, in a form that adds up.
+    """The disputed instances with the largest expected gain; rankings of blocks can be added.
 
     Attributes
     ----------
-    most : int
-        How many are kept at most.
+    limit : int
+        The number of instances to keep.
     count : int
-        How many instances have a label in dispute, those that are not kept included.
+        The number of disputed instances, including those not kept.
     ids : tuple of str
-        Those kept, the best first; of equal ones, the first by its id.
-    gain, moved : float arrays, (n,)
-        What they are ranked by.
+        The instances that are kept, the first to review first; ties are in the order of ids.
+    gain, variance : float arrays, (n,)
+        What they are ranked by: the expected gain, then the variance of the scores after one more
+        answer.
     answers, agreed : int arrays, (n,)
-        How many answers, and the deepest label that all imply, -1 where none is.
+        The number of answers, and the most specific label that all of them imply, -1 for none.
     score, chosen, support, against : csr_array, (n, K)
-        Of their labels in dispute; all four store the same cells.
+        Facts about the disputed labels; all four have the same stored entries.
     """
 
-    most: int
+    limit: int
     count: int
     ids: tuple[str, ...]
     gain: FloatArray
-    moved: FloatArray
+    variance: FloatArray
     answers: IntArray
     agreed: IntArray
     score: Sparse
@@ -115,9 +117,9 @@ class DisagreementRanking:
     against: Sparse
 
     def __add__(self, other: "DisagreementRanking") -> "DisagreementRanking":
-        """Return the best of both."""
-        both = DisagreementRanking(
-            self.most,
+        """Merge two rankings of different instances."""
+        merged = DisagreementRanking(
+            self.limit,
             self.count + other.count,
             self.ids + other.ids,
             *(np.concatenate(pair) for pair in zip(self._columns, other._columns, strict=True)),
@@ -126,70 +128,70 @@ class DisagreementRanking:
                 for pair in zip(self._tables, other._tables, strict=True)
             ),
         )
-        return both.best()
+        return merged.truncate()
 
-    def best(self) -> "DisagreementRanking":
-        """Return those with the highest gain, then those that would move most, then by id."""
+    def truncate(self) -> "DisagreementRanking":
+        """Sort by gain, then by variance, then by id, and keep the first `limit` instances."""
         order = sorted(
-            range(len(self.ids)), key=lambda at: (-self.gain[at], -self.moved[at], self.ids[at])
-        )[: self.most]
-        at = np.array(order, dtype=np.int64)
-        ids = tuple(self.ids[i] for i in order)
-        parts = (each[at] for each in (*self._columns, *self._tables))
-        return DisagreementRanking(self.most, self.count, ids, *parts)
+            range(len(self.ids)), key=lambda row: (-self.gain[row], -self.variance[row], self.ids[row])
+        )[: self.limit]
+        rows = np.array(order, dtype=np.int64)
+        ids = tuple(self.ids[row] for row in order)
+        parts = (values[rows] for values in (*self._columns, *self._tables))
+        return DisagreementRanking(self.limit, self.count, ids, *parts)
+
+    def to_records(self, labels: Index) -> tuple[Disagreement, ...]:
+        """Convert to one record per instance, with the ids of labels instead of positions."""
+        return tuple(
+            Disagreement(
+                instance=instance,
+                gain=float(self.gain[row]),
+                answers=int(self.answers[row]),
+                agreed=labels[self.agreed[row]] if self.agreed[row] >= 0 else None,
+                disputed=self._disputed_labels(row, labels),
+            )
+            for row, instance in enumerate(self.ids)
+        )
+
+    def _disputed_labels(self, row: int, labels: Index) -> tuple[LabelDispute, ...]:
+        entries = slice(self.score.indptr[row], self.score.indptr[row + 1])
+        columns = (self.score.data, self.chosen.data, self.support.data, self.against.data)
+        disputes = [
+            LabelDispute(labels[label], float(score), bool(chosen), int(support), int(against))
+            for label, score, chosen, support, against in zip(
+                self.score.indices[entries], *(column[entries] for column in columns), strict=True
+            )
+        ]
+        return tuple(sorted(disputes, key=lambda dispute: -dispute.score))
 
     @property
     def _columns(self) -> tuple[np.ndarray, ...]:
-        return self.gain, self.moved, self.answers, self.agreed
+        return self.gain, self.variance, self.answers, self.agreed
 
     @property
     def _tables(self) -> tuple[Sparse, ...]:
         return self.score, self.chosen, self.support, self.against
 
-    def told(self, labels: Index) -> tuple[Disagreement, ...]:
-        """Return them with ids for positions."""
-        return tuple(
-            Disagreement(
-                instance=id_,
-                gain=float(self.gain[i]),
-                answers=int(self.answers[i]),
-                agreed=labels[self.agreed[i]] if self.agreed[i] >= 0 else None,
-                disputed=self._disputed(i, labels),
-            )
-            for i, id_ in enumerate(self.ids)
-        )
-
-    def _disputed(self, i: int, labels: Index) -> tuple[LabelDispute, ...]:
-        cells = slice(self.score.indptr[i], self.score.indptr[i + 1])
-        columns = (self.score.data, self.chosen.data, self.support.data, self.against.data)
-        found = [
-            LabelDispute(labels[k], float(score), bool(chosen), int(support), int(against))
-            for k, score, chosen, support, against in zip(
-                self.score.indices[cells], *(column[cells] for column in columns), strict=True
-            )
-        ]
-        return tuple(sorted(found, key=lambda each: -each.score))
-
 
 Stance: TypeAlias = Literal["direct", "below", "vague", "against"]
-"""What an answer says of a label: the label itself; one below it; only an ancestor of it; or
-neither, though its source could."""
+"""How an answer relates to a label: it gives the label itself; a descendant; only an ancestor; or
+none of these, although the label is in the scope of its source."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a source said of an instance, as given: labels and scores; none: "none of these"."""
+    """The labels that a source gave to an instance, with scores; none means "none of these"."""
 
     source: str
-    said: tuple[tuple[str, float], ...]
+    labels: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
-class Voice:
-    """What one source says of a label, and what its answer does to the score.
+class SourceStance:
+    """The stance of a source on a label, and the effect of its answer on the score.
 
-    `effect` is the score less what it would be without this answer, all else that was learnt
-    staying as it is; None where that cannot be told.
+    `effect` is the score minus the score without this answer, with the fitted model unchanged; None
+    if it is not known.
     """
 
     source: str
@@ -199,26 +201,26 @@ class Voice:
 
 @dataclass(frozen=True)
 class LabelExplanation:
-    """Why one label.
+    """Why an instance has a label, or does not have it.
 
     Attributes
     ----------
     label, name : str
-        Its id, and its path of names.
+        The id of the label, and its path of names.
     score, specific : float
         As in `Consolidation`.
     chosen : bool
-        Whether the label set has it.
+        Whether the label is in the label set.
     disputed : bool
-        Whether some answers uphold it and others contradict it.
-    own : float or None
-        The share of the instance's answers that uphold it, of those that could; None where none
-        could. What an answer with scores gives it counts as it is given.
-    learnt : float or None
-        `score` less `own`: what was added, or taken away, by what was learnt of sources, labels
-        and other instances.
-    voices : tuple of Voice
-        Every source that answered and could speak about the label, in the order of the answers.
+        Whether some answers support the label and others contradict it.
+    vote_share : float or None
+        The mean of what the answers give the label, over the sources that have it in their scope;
+        None if no source has.
+    adjustment : float or None
+        `score` minus `vote_share`: what the method adds or takes away because of what it estimated
+        about sources, labels and other instances.
+    stances : tuple of SourceStance
+        The sources that answered and have the label in their scope, in the order of the answers.
     """
 
     label: str
@@ -227,29 +229,29 @@ class LabelExplanation:
     specific: float
     chosen: bool
     disputed: bool
-    own: float | None
-    learnt: float | None
-    voices: tuple[Voice, ...]
+    vote_share: float | None
+    adjustment: float | None
+    stances: tuple[SourceStance, ...]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an instance has the labels it has.
+    """Why an instance has the labels that it has.
 
     Attributes
     ----------
     instance : str
-        Its id.
+        The id of the instance.
     gain : float
-        What one more opinion is worth, as in `Disagreement`.
+        The expected gain of one more answer, as in `Disagreement`.
     agreed : str or None
-        The deepest label that all its answers say or imply.
+        The most specific label that all answers give or imply.
     answers : tuple of Answer
-        All that was said of it.
+        All answers about the instance.
     labels : tuple of LabelExplanation
-        Those asked for; else those chosen or in dispute.
+        The labels asked for; by default those that are chosen or disputed.
     effects : str
-        How effects were found, or why they were not.
+        How the effects were computed, or why they were not.
     """
 
     instance: str

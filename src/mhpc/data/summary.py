@@ -1,4 +1,4 @@
-"""RunSummary, RunCounts, Inspection, Model."""
+"""What a run found, what `mhpc inspect` finds, and the model that a run saves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,28 +17,29 @@ from mhpc.parameters import registered
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run did and found.
+    """What a run did and found; ``run.json`` holds it together with the settings.
 
     Attributes
     ----------
     method, parameters, converged, trace
         As in `Consolidation`.
+    selection : Selection or None
+        The candidates and what was selected, if the method selects.
     counts : mapping of str to int
-        Instances, sources, answers, labels, levels.
-    selection : Choice or None
-        What was judged and chosen, where the method chooses.
+        The number of instances, sources, answers, labels and levels.
     decision : mapping
-        The rule, its parameters, mean labels an instance, instances without a label.
-    sources : tuple of SourceFacts
-        A row a source.
-    conflicts : Conflicts
-        What a human should look at.
+        The rule, its parameters, the mean number of labels per instance, and the number of
+        instances without a label.
+    sources : tuple of SourceProfile
+        One profile per source.
+    conflicts : Disagreements
+        What a person should review.
     scorecards : tuple of Scorecard
-        One a view, if a truth was given.
+        One per view if a truth was given.
     seconds : mapping of str to float
-        Wall time of every stage.
+        The wall time of every stage.
     notes : tuple of str
-        What else is to be known of the way it was computed.
+        Remarks on how the result was computed.
     """
 
     method: str
@@ -57,55 +58,56 @@ class RunSummary:
 
 @dataclass(frozen=True, eq=False)
 class RunCounts:
-    """Counts that add up over instances.
+    """Counts over instances; counts of different blocks of instances can be added.
 
     Attributes
     ----------
-    instances, chosen, without : int
-        Instances, labels chosen for them, and how many got none.
+    instances, chosen, without_label : int
+        The number of instances, of labels chosen for them, and of instances that got none.
     by_source : float array, (5, M)
-        Answers; votes; their depths; most specific labels said that the label sets have, and those
-        of these below which the sets have others.
+        For every source: its answers; its votes; the sum of their depths; its most specific labels
+        that are in the label sets; and those of them below which the sets have another label.
     by_label : float array, (4, K)
-        Answers that say the label itself; instances of which some answer says it or a label below
-        it; instances whose set has it; instances on which it is in dispute.
-    said, wrong : csr_array, (M, K)
-        How often each source said each label as a most specific one, and how often the set does
-        not have it.
-    disagreements : Contested
-        Where one more opinion is worth most.
+        For every label: the answers that give the label itself; the instances for which some answer
+        gives it or a descendant; the instances whose set has it; the instances on which it is
+        disputed.
+    given, rejected : csr_array, (M, K)
+        How often each source gave each label as a most specific one, and how often the label set
+        does not have it.
+    disagreements : DisagreementRanking
+        The instances with the largest expected gain of one more answer.
     """
 
     instances: int
     chosen: int
-    without: int
+    without_label: int
     by_source: FloatArray
     by_label: FloatArray
-    said: Sparse
-    wrong: Sparse
+    given: Sparse
+    rejected: Sparse
     disagreements: DisagreementRanking
 
     @property
     def answers(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         return int(self.by_source[0].sum())
 
     def __add__(self, other: "RunCounts") -> "RunCounts":
         return RunCounts(
             self.instances + other.instances,
             self.chosen + other.chosen,
-            self.without + other.without,
+            self.without_label + other.without_label,
             self.by_source + other.by_source,
             self.by_label + other.by_label,
-            self.said + other.said,
-            self.wrong + other.wrong,
+            self.given + other.given,
+            self.rejected + other.rejected,
             self.disagreements + other.disagreements,
         )
 
 
 @dataclass(frozen=True)
 class UnknownLabel:
-    """A label that the taxonomy lacks, how often it is said, and which are near."""
+    """A label that is not in the taxonomy, its number of votes, and the labels nearest to it."""
 
     label: str
     votes: int
@@ -114,29 +116,30 @@ class UnknownLabel:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Facts about votes and their taxonomy.
+    """Facts about votes and their taxonomy, before anything is consolidated.
 
     Attributes
     ----------
     instances, sources, answers, votes : int
-        How many of each; an answer is what one source said of one instance.
+        How many there are of each; an answer is all that one source says of one instance.
     labels, levels, labels_used : int
-        Of the taxonomy, and how many of its labels are said, ancestors not counted.
+        The size of the taxonomy, and the number of its labels that sources give (without the
+        ancestors that those imply).
     coverage : float
-        Answers over instances x sources.
+        Answers / (instances x sources).
     answers_per_instance : mapping
-        ``mean``, ``min``, ``max``, and ``single``: the share of instances with one answer.
+        ``mean``, ``min``, ``max``, and ``single``: the proportion of instances with one answer.
     none_answers : int
-        Answers without a label.
+        The number of answers without a label.
     votes_per_level : mapping of int to int
-        How deep sources answer.
-    conflict : float
-        Of the instances with several answers, the share where no answer holds all that the
-        others said; nan if there are none.
+        How specific the votes are.
+    disagreement : float
+        The proportion, among instances with several answers, of those on which no answer includes
+        all the others; nan if there are none.
     silent_sources : tuple of str
-        Sources that never gave a known label.
+        Sources that never gave a label of the taxonomy.
     unknown_labels : tuple of UnknownLabel
-        The most frequent first.
+        Labels that are not in the taxonomy, the most frequent first.
     """
 
     instances: int
@@ -150,7 +153,7 @@ class Inspection:
     answers_per_instance: Mapping[str, float]
     none_answers: int
     votes_per_level: Mapping[int, int]
-    conflict: float
+    disagreement: float
     silent_sources: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
 
@@ -158,22 +161,22 @@ class Inspection:
 @registered("model")
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A method's parameters and what it learnt, the rule it decides by, and whom it knows.
+    """A fitted method with its rule and its sources: what ``model.npz`` holds.
 
     Attributes
     ----------
     method : str
-        The registered name.
+        The registered name of the method.
     parameters : mapping
-        All its parameters.
-    fitted : Fitted
-        What it learnt.
-    rule : Settled
-        The rule that makes label sets of its scores.
+        All parameters of the method.
+    fitted : FittedMethod
+        The fitted method.
+    rule : FittedRule
+        The rule that turns scores into label sets.
     sources : Index
-        The sources it knows, in the order in which it knows them.
+        The sources in the order in which the fitted method knows them.
     scope : csr_array, (M, K), or None
-        What they can speak about, as in `Panel`.
+        The scope of the sources, as in `Panel`.
     """
 
     method: str

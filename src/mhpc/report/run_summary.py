@@ -1,4 +1,4 @@
-"""The end of a run as a person wants to read it in a terminal."""
+"""The end of a run as people read it in a terminal: findings, what to review, and the sources."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,144 +7,117 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from mhpc.data.disagreement import Disagreement, Disagreements
-from mhpc.data.profiles import Proportion, SourceProfile
+from mhpc.data.profiles import SourceProfile
 from mhpc.data.selection import Selection
 from mhpc.data.summary import RunSummary
-from mhpc.report.terminal import render_scorecards, render_sets, shown
+from mhpc.errors import pluralize
+from mhpc.report.sentences import (
+    describe_data,
+    describe_decision,
+    describe_dependence,
+    describe_least_reliable,
+    describe_method,
+    format_percent,
+)
+from mhpc.report.terminal import escape_text, render_label_sets, render_scorecards
 
-_MOST_SOURCES = 12
-_MOST_CONFLICTS = 3
-_MOST_DISPUTES = 3
+_MAX_SOURCES = 12
+_MAX_INSTANCES = 3
+_MAX_LABELS = 3
 
 
 def render_summary(summary: RunSummary) -> RenderableType:
-    """Return what was done and why, what to look at first, and how sources fare."""
-    parts: list[RenderableType] = [shown(line) for line in _lines(summary)]
-    parts += ["", _sources(summary)]
+    """Render the findings of a run, the table of its sources, and the metrics if there are any."""
+    parts: list[RenderableType] = [escape_text(line) for line in _findings(summary)]
+    parts += ["", _source_table(summary.sources)]
     if summary.scorecards:
         rows = [(f"{card.view} view", card) for card in summary.scorecards]
-        parts += ["", render_scorecards(rows, title="against the truth")]
-        parts.append(render_sets(summary.scorecards[0]))
+        parts += ["", render_scorecards(rows, title="Compared with the truth")]
+        parts.append(render_label_sets(summary.scorecards[0]))
     return Group(*parts)
 
 
-def _lines(summary: RunSummary) -> Iterator[str]:
-    counts, decision = summary.counts, summary.decision
-    yield (
-        f"{counts['instances']:,} instances, {counts['sources']:,} sources, "
-        f"{counts['answers']:,} answers; {counts['labels']:,} labels in {counts['levels']} levels"
-    )
-    if summary.selection is None:
-        yield f"method {summary.method}: {_parameters(summary.parameters)}{_settled(summary)}"
-    else:
-        yield from _choice(summary.selection)
+def _findings(summary: RunSummary) -> Iterator[str]:
+    yield describe_data(summary.counts)
+    yield _method(summary)
+    if summary.selection is not None:
+        yield from _gold(summary.selection)
     yield from summary.notes
-    yield (
-        f"labels: {decision['labels_per_instance']:.2f} an instance {_rule(decision)}; "
-        f"{decision['instances_without_label']:,} without any"
+    yield describe_decision(summary.decision)
+    yield from _review(summary.conflicts)
+    yield from describe_least_reliable(summary.sources)
+    yield from describe_dependence(summary.sources)
+
+
+def _method(summary: RunSummary) -> str:
+    line = describe_method(summary.method, summary.selection)
+    if summary.selection is not None:
+        return line
+    parameters = _format_parameters(summary.parameters)
+    return line + (f" ({parameters})" if parameters else "") + _convergence(summary)
+
+
+def _format_parameters(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
+
+
+def _convergence(summary: RunSummary) -> str:
+    if not summary.trace:
+        return ""
+    last, iterations = summary.trace[-1], len(summary.trace)
+    if iterations == 1:
+        return f"; solved once, spread of the scores {last.spread:.2f}"
+    state = "converged after" if summary.converged else "stopped before it converged, after"
+    return (
+        f"; {state} {iterations} iterations, last change {last.change:.1e}, spread of the scores "
+        f"{last.spread:.2f}"
     )
-    yield from _contested(summary.conflicts)
-    yield from _weakest(summary.sources)
 
 
-def _choice(choice: Selection) -> Iterator[str]:
-    closed, specific = " + ".join(choice.closed), " + ".join(choice.specific)
-    chosen = closed if closed == specific else f"{closed}; for the specific view {specific}"
-    of = f" of {len(choice.candidates)}" if choice.candidates else ""
-    yield f"chosen{of}: {chosen}; {choice.reason} ({choice.seconds:.1f} s)"
-    if choice.gold is not None:
+def _gold(selection: Selection) -> Iterator[str]:
+    if selection.gold is not None:
+        gold = selection.gold
         yield (
-            f"gold: {choice.gold.instances:,} instances; scores were off the truth by "
-            f"{choice.gold.before:.3f} in the mean, and are by {choice.gold.after:.3f}"
+            f"Calibrated on {pluralize(gold.instances, 'gold instance')}: the calibration error "
+            f"fell from {gold.before:.3f} to {gold.after:.3f}"
         )
 
 
-def _contested(conflicts: Disagreements) -> Iterator[str]:
+def _review(conflicts: Disagreements) -> Iterator[str]:
     if not conflicts.instances:
-        yield "nobody contradicts another"
+        yield "Sources never contradict each other"
         return
-    yield f"in dispute: {conflicts.disputed:,} instances; one more opinion is worth most on"
-    for conflict in conflicts.instances[:_MOST_CONFLICTS]:
-        yield f"  {conflict.instance}: {_disputes(conflict)}"
+    yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review these first:"
+    for disagreement in conflicts.instances[:_MAX_INSTANCES]:
+        yield f"  {disagreement.instance}: {_disputed_labels(disagreement)}"
 
 
-def _disputes(conflict: Disagreement) -> str:
-    disputes = [
-        f"{each.label} ({each.support} for, {each.against} against)"
-        for each in conflict.disputed[:_MOST_DISPUTES]
+def _disputed_labels(disagreement: Disagreement) -> str:
+    labels = [
+        f"{dispute.label} ({dispute.support} for, {dispute.against} against)"
+        for dispute in disagreement.disputed[:_MAX_LABELS]
     ]
-    more = len(conflict.disputed) - len(disputes)
-    listed = ", ".join(disputes) + (f" and {more} more" if more else "")
-    return listed + (f"; all agree on {conflict.agreed}" if conflict.agreed else "")
+    more = len(disagreement.disputed) - len(labels)
+    text = ", ".join(labels) + (f" and {more} more" if more else "")
+    return text + (f"; all agree on {disagreement.agreed}" if disagreement.agreed else "")
 
 
-def _weakest(sources: tuple[SourceProfile, ...]) -> Iterator[str]:
-    """Name the source that the result contradicts most, by what is sure of it."""
-    known = [facts for facts in sources if facts.wrong.low == facts.wrong.low]
-    if len(known) > 1:
-        weakest = max(known, key=lambda facts: facts.wrong.low)
-        where = f", most below {weakest.weaknesses[0].label}" if weakest.weaknesses else ""
-        yield (
-            f"weakest source: {weakest.source}; {_interval(weakest.wrong)} of its most specific "
-            f"labels are not in the result{where}"
-        )
-    copies = [facts for facts in sources if facts.copy]
-    if copies:
-        listed = ", ".join(
-            f"{facts.source} of {facts.nearest_source}" for facts in copies[:_MOST_CONFLICTS]
-        )
-        more = len(copies) - _MOST_CONFLICTS
-        yield f"copies or nearly so: {listed}" + (f" and {more} more" if more > 0 else "")
-
-
-def _rule(decision: Mapping[str, Any]) -> str:
-    if "threshold" not in decision:
-        return f"by the rule {decision['rule']}"
-    how = {
-        "matched": "matched to the size of the answers",
-        "method": "the method's own level",
-        "given": "as given",
-        "expected-f": f"highest expected F, {decision.get('expected_f', 0):.3g}",
-        "min-probability": f"as sure as {decision.get('min_probability', 0):.3g}",
-    }
-    return f"at score >= {decision['threshold']:.3g} ({how[decision['threshold_from']]})"
-
-
-def _sources(summary: RunSummary) -> RenderableType:
+def _source_table(sources: tuple[SourceProfile, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("source")
     for name in ("answers", "coverage", "mean depth", "accurate", "vague", "wrong", "independence"):
         table.add_column(name, justify="right", no_wrap=True)
-    by_answers = sorted(summary.sources, key=lambda s: -s.answers)
-    for facts in by_answers[:_MOST_SOURCES]:
-        depth = "" if facts.mean_depth != facts.mean_depth else f"{facts.mean_depth:.2f}"
-        shares = (_share(share) for share in (facts.accurate, facts.vague, facts.wrong))
+    by_answers = sorted(sources, key=lambda source: -source.answers)
+    for source in by_answers[:_MAX_SOURCES]:
+        proportions = (source.accurate, source.vague, source.wrong)
         table.add_row(
-            shown(facts.source), f"{facts.answers:,}", f"{facts.coverage:.1%}", depth, *shares,
-            f"{facts.independence:.2f}",
-        )  # fmt: skip
-    if len(by_answers) > _MOST_SOURCES:
-        table.add_row(f"… {len(by_answers) - _MOST_SOURCES:,} more")
+            escape_text(source.source),
+            f"{source.answers:,}",
+            format_percent(source.coverage),
+            "" if source.mean_depth != source.mean_depth else f"{source.mean_depth:.2f}",
+            *(format_percent(proportion.value) for proportion in proportions),
+            f"{source.independence:.2f}",
+        )
+    if len(by_answers) > _MAX_SOURCES:
+        table.add_row(f"… {len(by_answers) - _MAX_SOURCES:,} more")
     return table
-
-
-def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
-
-
-def _settled(summary: RunSummary) -> str:
-    if not summary.trace:
-        return ""
-    last, solves = summary.trace[-1], len(summary.trace)
-    if solves == 1:
-        return f"; one solve, spread {last.spread:.2f}"
-    state = "settled" if summary.converged else "NOT settled"
-    return f"; {state} after {solves} solves, change {last.change:.1e}, spread {last.spread:.2f}"
-
-
-def _share(share: Proportion) -> str:
-    return "-" if share.value != share.value else f"{share.value:.1%}"
-
-
-def _interval(share: Proportion) -> str:
-    return f"{share.value:.1%} ({share.low:.0%} to {share.high:.0%})"

@@ -1,112 +1,141 @@
-"""What a run found, in sentences that someone who did not make it can read."""
+"""The findings of a run in sentences, for the end of a run in a terminal and for the report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mhpc.data.disagreement import ConfusedPair, Explanation
+from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.profiles import SourceProfile
-from mhpc.data.summary import RunCounts
+from mhpc.data.selection import Selection
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import pluralize, quote_list
+from mhpc.errors import pluralize
 
-_ENOUGH = 10
-"""Answers from which on a source can be called the weakest."""
-
-
-def sentences(
-    document: Mapping[str, Any],
-    taxonomy: Taxonomy,
-    sources: Sequence[SourceProfile],
-    found: RunCounts,
-    confusions: Sequence[ConfusedPair],
-    explained: Sequence[Explanation],
-) -> list[str]:
-    """Return the sentences, the most important first."""
-    counts = document["counts"]
-    return [
-        f"{pluralize(counts['sources'], 'source')} gave {pluralize(counts['answers'], 'answer')} on "
-        f"{pluralize(counts['instances'], 'instance')}, with labels from a hierarchy of "
-        f"{counts['labels']:,} in {pluralize(counts['levels'], 'level')}.",
-        _method(document),
-        _sets(document["decision"], counts["instances"]),
-        _dispute(found),
-        *_look(explained),
-        *_confused(confusions, taxonomy),
-        *_weakest(sources),
-        *_copies(sources),
-        *([] if document["converged"] else ["The method stopped before it had settled."]),
-    ]
+_MAX_NAMES = 3
+"""Correlated sources that a sentence names."""
 
 
-def _method(document: Mapping[str, Any]) -> str:
-    choice = document.get("selection")
-    if not choice:
-        return f"Scores are by the method {document['method']}."
-    closed, specific = (" and ".join(choice[view]) for view in ("closed", "specific"))
-    both = (
-        closed if closed == specific else f"{closed} (and {specific} for the most specific label)"
-    )
-    if not choice["candidates"]:
-        return f"Scores are by {both}: {choice['reason']}."
+def describe_data(counts: Mapping[str, int]) -> str:
+    """Say how many sources answered about how many instances, with how many labels."""
     return (
-        f"Of {len(choice['candidates'])} candidates {both} was taken: {choice['reason']}, that is, "
-        "best at foretelling what sources say that were not heard."
+        f"{pluralize(counts['sources'], 'source')} gave {pluralize(counts['answers'], 'answer')} "
+        f"about {pluralize(counts['instances'], 'instance')}. The taxonomy has "
+        f"{pluralize(counts['labels'], 'label')} on {pluralize(counts['levels'], 'level')}."
     )
 
 
-def _sets(decision: Mapping[str, Any], instances: int) -> str:
-    without = decision["instances_without_label"]
+def describe_method(method: str, selection: Selection | None) -> str:
+    """Name the method and, where it was selected, say by what."""
+    if selection is None:
+        return f"Method: {method}"
+    names = _name_selected(selection)
+    if not selection.candidates:
+        return f"Method: {names}; {selection.reason}"
     return (
-        f"An instance gets {decision['labels_per_instance']:.1f} labels on average, ancestors "
-        f"included; {without:,} of {instances:,} get none."
+        f"Method: {names}, the best of {len(selection.candidates)} at predicting held-out sources "
+        f"({selection.folds}-fold cross-validation)"
     )
 
 
-def _dispute(found: RunCounts) -> str:
-    share = found.disagreements.count / max(found.instances, 1)
-    if not found.disagreements.count:
-        return "No answer contradicts another."
+def describe_decision(decision: Mapping[str, Any]) -> str:
+    """Say how many labels instances got, by which rule, and how many got none."""
+    unlabelled = decision["instances_without_label"]
+    ending = (
+        f"{pluralize(unlabelled, 'instance')} got no label"
+        if unlabelled
+        else "every instance got a label"
+    )
     return (
-        f"On {found.disagreements.count:,} instances ({share:.0%}) some source contradicts another; "
-        "being vague alone does not count as that."
+        f"{decision['labels_per_instance']:.1f} labels per instance ({_describe_rule(decision)}); "
+        f"{ending}"
     )
 
 
-def _look(explained: Sequence[Explanation]) -> Iterator[str]:
-    first = [each.instance for each in explained[:3]]
-    if first:
-        yield f"One more opinion is worth most on {quote_list(first)}: look there first."
+def describe_disagreement(disputed: int, instances: int) -> str:
+    """Say on how many instances sources contradict each other."""
+    if not disputed:
+        return "Sources never contradict each other."
+    share = format_percent(disputed / max(instances, 1))
+    return (
+        f"Sources disagree on {pluralize(disputed, 'instance')} ({share}). An answer that is only "
+        "less specific than another does not count as disagreement."
+    )
 
 
-def _confused(confusions: Sequence[ConfusedPair], taxonomy: Taxonomy) -> Iterator[str]:
-    if confusions:
-        most = confusions[0]
-        one, other = (
-            taxonomy.names[taxonomy.labels.positions[each]] for each in (most.one, most.other)
-        )
-        under = ""
-        if most.under is not None:
-            under = f", both under {taxonomy.names[taxonomy.labels.positions[most.under]]!r}"
-        yield f"Sources confuse {one!r} with {other!r} most often{under}."
+def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
+    """Name two labels that sources confuse; pairs are ranked by their excess over chance."""
+
+    def name(label: str) -> str:
+        return repr(taxonomy.names[taxonomy.labels.positions[label]])
+
+    under = "" if pair.under is None else f", both under {name(pair.under)}"
+    return (
+        f"Most confused labels beyond what their frequencies explain: {name(pair.first)} and "
+        f"{name(pair.second)} ({pluralize(pair.count, 'time')}{under})."
+    )
 
 
-def _weakest(sources: Sequence[SourceProfile]) -> Iterator[str]:
-    """Tell of the source that is surely wrong most often, if there is one to compare it with."""
-    known = [each for each in sources if each.answers >= _ENOUGH and each.wrong.value >= 0]
-    if len(known) > 1:
-        weakest = max(known, key=lambda each: each.wrong.low)
-        wrong = weakest.wrong
-        yield (
-            f"The result contradicts {weakest.source!r} most often: {wrong.value:.0%} of its most "
-            f"specific labels ({wrong.low:.0%} to {wrong.high:.0%}) are not in it."
-        )
+def describe_least_reliable(sources: Sequence[SourceProfile]) -> Iterator[str]:
+    """Name the source with the highest lower bound of its proportion of rejected labels."""
+    known = [source for source in sources if source.wrong.low == source.wrong.low]
+    if len(known) < 2:
+        return
+    worst = max(known, key=lambda source: source.wrong.low)
+    under = f", most of all under {worst.weaknesses[0].label}" if worst.weaknesses else ""
+    yield (
+        f"Least reliable source: {worst.source}. {format_percent(worst.wrong.value)} of its labels "
+        f"were rejected (95 % interval {format_interval(worst.wrong.low, worst.wrong.high)}){under}"
+    )
 
 
-def _copies(sources: Sequence[SourceProfile]) -> Iterator[str]:
-    for kind, said in (
-        ("copy", "hardly differ from another source beyond what skill explains, as copies do"),
-        ("near-copy", "share more than half of their answers beyond skill with another source"),
+def describe_dependence(sources: Sequence[SourceProfile]) -> Iterator[str]:
+    """Name the sources that agree with another one more than their reliability explains."""
+    for kind, finding, preposition in (
+        ("copy", "Near-duplicate sources", "of"),
+        ("near-copy", "Correlated sources", "with"),
     ):
-        names = [each.source for each in sources if each.copy == kind]
-        if names:
-            yield f"{quote_list(names)} {said}; they count as fewer voices than they are."
+        pairs = [
+            f"{source.source} ({preposition} {source.nearest_source})"
+            for source in sources
+            if source.copy == kind
+        ]
+        if pairs:
+            more = len(pairs) - _MAX_NAMES
+            yield f"{finding}: {', '.join(pairs[:_MAX_NAMES])}" + (
+                f" and {more:,} more" if more > 0 else ""
+            )
+
+
+def format_percent(value: float) -> str:
+    """Return a proportion as ``38 %``, with one decimal below 1 %, or ``-`` if it is nan.
+
+    >>> format_percent(0.382), format_percent(0.004), format_percent(0.0)
+    ('38 %', '0.4 %', '0 %')
+    """
+    if value != value:
+        return "-"
+    percent = 100 * value
+    return f"{percent:.1f} %" if 0 < percent < 0.95 else f"{percent:.0f} %"
+
+
+def format_interval(low: float, high: float) -> str:
+    """Return the ends of an interval of proportions as ``32 to 45 %``."""
+    return f"{format_percent(low).removesuffix(' %')} to {format_percent(high)}"
+
+
+def _name_selected(selection: Selection) -> str:
+    closed, specific = (" + ".join(names) for names in (selection.closed, selection.specific))
+    if closed == specific:
+        return closed
+    return f"{closed} (for the most specific labels: {specific})"
+
+
+def _describe_rule(decision: Mapping[str, Any]) -> str:
+    if "threshold" not in decision:
+        return f"rule {decision['rule']}"
+    origin = {
+        "matched": "so that instances get as many labels as answers have",
+        "method": "set by the method",
+        "given": "as given",
+        "expected-f": f"expected F {decision.get('expected_f', 0):.2f}",
+        "min-probability": f"minimum probability {decision.get('min_probability', 0):.3g}",
+    }
+    return f"threshold {decision['threshold']:.3g}, {origin[decision['threshold_from']]}"

@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Tables and lists for people who read results in a terminal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,283 +14,339 @@ from mhpc.data.disagreement import (
     Explanation,
     LabelDispute,
     LabelExplanation,
+    SourceStance,
     Stance,
-    Voice,
 )
 from mhpc.data.scorecard import Score, Scorecard, View
 from mhpc.data.selection import CandidateScore, Comparison
 from mhpc.data.summary import Inspection
+from mhpc.errors import pluralize
+from mhpc.report.sentences import format_percent
 from mhpc.system.display import escape_control
 
+_MAX_LABELS = 4
+"""Disputed labels that are shown of an instance."""
 
-def render_sets(card: Scorecard) -> RenderableType:
-    """Return the metrics of the label sets, and those of every level; nothing without sets."""
-    if not card.sets:
-        return Group()
-    return Group("", "label sets, with their ancestors", _metrics(card), "", _levels(card))
+_MAX_UNKNOWN = 10
+"""Unknown labels that are listed."""
 
-
-def _metrics(card: Scorecard) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column("")
-    table.add_column("", justify="right")
-    for score in card.sets:
-        arrow = "↓" if score.better == "lower" else "↑"
-        table.add_row(f"{score.metric.replace('_', ' ')} {arrow}", f"{score.value:.4f}")
-    return table
+_STANCES: tuple[tuple[Stance, str, str], ...] = (
+    ("direct", "gives it", "give it"),
+    ("below", "gives a descendant", "give a descendant"),
+    ("vague", "gives only an ancestor", "give only an ancestor"),
+    ("against", "contradicts it", "contradict it"),
+)
+"""Each stance, in the words for one source and for several."""
 
 
-def _levels(card: Scorecard) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="")
-    for head in ("level", "true labels", "given", "precision ↑", "recall ↑", "f ↑"):
-        table.add_column(head, justify="right")
-    for each in card.levels:
-        shares = (f"{value:.4f}" for value in (each.precision, each.recall, each.f))
-        table.add_row(str(each.level), f"{each.true:,}", f"{each.given:,}", *shares)
-    return table
+def escape_text(text: str) -> str:
+    r"""Escape brackets, which rich would take for markup, and control characters.
 
-
-def shown(text: str) -> str:
-    r"""Return text for rich in which brackets stay brackets, and controls are spelt out.
-
-    >>> print(shown("[red]\x1b[2J"))
+    >>> print(escape_text("[red]\x1b[2J"))
     \[red]\x1b[2J
     """
     return escape(escape_control(text))
 
 
+def render_inspection(inspection: Inspection) -> RenderableType:
+    """Render what `mhpc inspect` found."""
+    lines = [
+        f"{pluralize(inspection.sources, 'source')} gave "
+        f"{pluralize(inspection.answers, 'answer')} with {pluralize(inspection.votes, 'vote')} "
+        f"about {pluralize(inspection.instances, 'instance')}",
+        f"Taxonomy: {pluralize(inspection.labels, 'label')} on "
+        f"{pluralize(inspection.levels, 'level')}; {inspection.labels_used:,} of them are used",
+        f"Coverage: sources answered {format_percent(inspection.coverage)} of all (instance, "
+        f"source) pairs; {_answers_per_instance(inspection)}",
+        _depth(inspection),
+        _disagreement(inspection.disagreement),
+        f"Sources that gave no known label: {_list_names(inspection.silent_sources)}",
+        *_unknown_labels(inspection),
+    ]
+    return Group(*(escape_text(line) for line in lines))
+
+
+def _answers_per_instance(inspection: Inspection) -> str:
+    answers = inspection.answers_per_instance
+    return (
+        f"{answers['mean']:.1f} answers per instance (from {answers['min']:.0f} to "
+        f"{answers['max']:.0f}); {format_percent(answers['single'])} of the instances have only one"
+    )
+
+
+def _depth(inspection: Inspection) -> str:
+    total = sum(inspection.votes_per_level.values()) or 1
+    levels = ", ".join(
+        f"{format_percent(votes / total)} on level {level}"
+        for level, votes in inspection.votes_per_level.items()
+    )
+    none_answers = pluralize(inspection.none_answers, "answer")
+    verb = "says" if inspection.none_answers == 1 else "say"
+    return f"Votes by level: {levels or 'none'}; {none_answers} {verb} \"none of these\""
+
+
+def _disagreement(share: float) -> str:
+    if share != share:
+        return "No instance was answered by several sources"
+    return (
+        f"Sources disagree on {format_percent(share)} of the instances that several of them answered"
+    )
+
+
+def _list_names(names: Sequence[str], limit: int = 8) -> str:
+    if not names:
+        return "none"
+    text = ", ".join(names[:limit])
+    return text if len(names) <= limit else f"{text} and {len(names) - limit:,} more"
+
+
+def _unknown_labels(inspection: Inspection) -> Iterable[str]:
+    unknown = inspection.unknown_labels
+    if not unknown:
+        yield "Labels that are not in the taxonomy: none"
+        return
+    yield f"Labels that are not in the taxonomy: {len(unknown):,} (see --unknown)"
+    for label in unknown[:_MAX_UNKNOWN]:
+        nearest = f"; nearest: {', '.join(map(repr, label.nearest))}" if label.nearest else ""
+        yield f"  {label.label!r}, {pluralize(label.votes, 'vote')}{nearest}"
+
+
+def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
+    """Render every method with its parameters, defaults and ranges."""
+    parts: list[RenderableType] = []
+    for method in methods:
+        parts.append(f"[bold]{escape_text(method['name'])}[/]  {escape_text(method['summary'])}")
+        parts.append(Padding(f"[dim]{escape_text(method['reference'])}[/]", (0, 0, 0, 2)))
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+        for column in ({"no_wrap": True}, {"no_wrap": True}, {}):
+            table.add_column(**column)  # type: ignore[arg-type]
+        for parameter in method["parameters"]:
+            table.add_row(
+                escape_text(f"{parameter['name']} = {parameter['default']}"),
+                escape_text(parameter["range"]),
+                escape_text(parameter["meaning"]),
+            )
+        parts += [table, ""]
+    return Group(*parts[:-1])
+
+
 def render_scorecards(
     rows: Sequence[tuple[str, Scorecard]], *, title: str | None = None
 ) -> RenderableType:
-    """Return scorecards as a table, the best value of each metric in bold."""
+    """Render scorecards as a table, the best value of each metric in bold."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
     table.add_column("")
     cards = [card for _, card in rows]
     for score in cards[0]:
-        table.add_column(_head(score), justify="right")
+        table.add_column(_metric_heading(score), justify="right")
     table.add_column("instances", justify="right")
     comparable = len({card.view for card in cards}) == 1 and len(cards) > 1
     for name, card in rows:
         cells = []
         for score in card:
             pick = min if score.better == "lower" else max
-            best = pick(other[score.metric] for other in cards)
+            best = pick(candidate[score.metric] for candidate in cards)
             text = f"{score.value:.4f}"
             cells.append(f"[bold]{text}[/]" if comparable and score.value == best else text)
-        table.add_row(shown(name), *cells, f"{card.instances:,}")
+        table.add_row(escape_text(name), *cells, f"{card.instances:,}")
     return table
 
 
-def render_inspection(facts: Inspection) -> RenderableType:
-    """Return what `mhpc inspect` tells."""
-    per = facts.answers_per_instance
-    total = sum(facts.votes_per_level.values()) or 1
-    depth = ", ".join(f"{n / total:.0%} on level {k}" for k, n in facts.votes_per_level.items())
-    lines = [
-        f"{facts.instances:,} instances, {facts.sources:,} sources, {facts.answers:,} answers, "
-        f"{facts.votes:,} votes",
-        f"taxonomy: {facts.labels:,} labels in {facts.levels} levels, {facts.labels_used:,} of "
-        "them said",
-        f"coverage: {facts.coverage:.1%} of all (instance, source) pairs; "
-        f"{per['mean']:.1f} answers an instance ({per['min']:.0f} to {per['max']:.0f}), "
-        f"{per['single']:.0%} of instances have one",
-        f"depth: {depth or 'nothing said'}; {facts.none_answers:,} answers say none of these",
-        f"conflict: {_share(facts.conflict)} of instances with several answers have no answer "
-        "that holds all the others",
-        f"silent sources: {_list(facts.silent_sources)}",
-    ]
-    if facts.unknown_labels:
-        lines.append(f"unknown labels: {len(facts.unknown_labels):,} (see --unknown)")
-        lines += [
-            f"  {entry.label!r}, {entry.votes:,} votes"
-            + (f"; nearest: {', '.join(map(repr, entry.nearest))}" if entry.nearest else "")
-            for entry in facts.unknown_labels[:10]
-        ]
-    else:
-        lines.append("unknown labels: none")
-    return Group(*(shown(line) for line in lines))
+def render_label_sets(card: Scorecard) -> RenderableType:
+    """Render the metrics of the label sets, overall and by level; nothing if there are no sets."""
+    if not card.sets:
+        return Group()
+    overall = Table(box=None, pad_edge=False, show_header=False)
+    overall.add_column("")
+    overall.add_column("", justify="right")
+    for score in card.sets:
+        overall.add_row(_metric_heading(score), f"{score.value:.4f}")
+    by_level = Table(box=None, pad_edge=False, header_style="")
+    for heading in ("level", "true labels", "labels given", "precision ↑", "recall ↑", "F ↑"):
+        by_level.add_column(heading, justify="right")
+    for level in card.levels:
+        shares = (f"{value:.4f}" for value in (level.precision, level.recall, level.f))
+        by_level.add_row(str(level.level), f"{level.true:,}", f"{level.given:,}", *shares)
+    return Group("", "Label sets (labels with their ancestors)", overall, "", by_level)
 
 
-def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """Return the registry: every method with its parameters, defaults and ranges."""
-    parts: list[RenderableType] = []
-    for method in methods:
-        parts.append(f"[bold]{shown(method['name'])}[/]  {shown(method['summary'])}")
-        parts.append(Padding(f"[dim]{shown(method['reference'])}[/]", (0, 0, 0, 2)))
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-        for column in ({"no_wrap": True}, {"no_wrap": True}, {}):
-            table.add_column(**column)  # type: ignore[arg-type]
-        for entry in method["parameters"]:
-            default = f"{entry['name']} = {entry['default']}"
-            table.add_row(shown(default), shown(entry["range"]), shown(entry["meaning"]))
-        parts += [table, ""]
-    return Group(*parts[:-1])
+def _metric_heading(score: Score) -> str:
+    words = {"auc": "AUC", "f": "F"}
+    name = " ".join(words.get(word, word) for word in score.metric.split("_"))
+    return f"{name} {'↓' if score.better == 'lower' else '↑'}"
 
 
-def render_comparison(methods: Sequence[Comparison]) -> RenderableType:
-    """Return the tables of `mhpc compare`, one a view, the least surprised first."""
+def render_comparison(comparisons: Sequence[Comparison]) -> RenderableType:
+    """Render the tables of `mhpc compare`, one per view, the method with the lowest loss first."""
     views: tuple[View, ...] = ("closed", "specific")
     titles = {
-        "closed": "closed view: labels with their ancestors",
-        "specific": "specific view: labels as they were said",
+        "closed": "Closed view: labels with their ancestors",
+        "specific": "Specific view: labels as the sources gave them",
     }
     parts: list[RenderableType] = []
     for view in views:
-        ranked = sorted(methods, key=lambda each: _surprise(each, view))
-        parts += [titles[view], _compared(ranked, view), ""]
-    if all(each.candidate is None for each in methods):
-        parts.append("no answer could be hidden and foretold from another: not judged")
+        ranked = sorted(comparisons, key=lambda comparison: _loss(comparison, view))
+        parts += [titles[view], _comparison_table(ranked, view), ""]
+    if all(comparison.candidate is None for comparison in comparisons):
+        parts.append("No cross-validation: no answer can be predicted from another source's answer")
     return Group(*parts)
 
 
-def _compared(methods: Sequence[Comparison], view: View) -> Table:
+def _comparison_table(comparisons: Sequence[Comparison], view: View) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("method")
-    measured = [
-        [score for card in each.scorecards if card.view == view for score in _usual(card)]
-        for each in methods
+    scores = [
+        [score for card in comparison.scorecards if card.view == view for score in _main(card)]
+        for comparison in comparisons
     ]
-    for head in ["surprise ↓", *map(_head, measured[0]), "seconds"]:
-        table.add_column(head, justify="right")
-    for each, scores in zip(methods, measured, strict=True):
-        values = [f"{score.value:.4f}" for score in scores]
-        judged, seconds = _judged(each.candidate, view), f"{each.seconds:.2f}"
-        table.add_row(shown(each.name), judged, *values, seconds)
+    for heading in ["held-out loss ↓", *map(_metric_heading, scores[0]), "seconds"]:
+        table.add_column(heading, justify="right")
+    for comparison, row in zip(comparisons, scores, strict=True):
+        table.add_row(
+            escape_text(comparison.name),
+            _format_loss(comparison.candidate, view),
+            *(f"{score.value:.4f}" for score in row),
+            f"{comparison.seconds:.2f}",
+        )
     return table
 
 
-def _usual(card: Scorecard) -> list[Score]:
-    """Return one micro-AUC of the two and, once, how the label sets fare."""
+def _main(card: Scorecard) -> list[Score]:
+    """Return one of the two micro-AUCs and, in the closed view, the F of the label sets."""
     scores = [score for score in card if score.metric != "micro_auc_strict"]
     sets = [score for score in card.sets if score.metric == "hierarchical_f"]
     return scores + sets if card.view == "closed" else scores
 
 
-def _head(score: Score) -> str:
-    return f"{score.metric.replace('_', ' ')} {'↓' if score.better == 'lower' else '↑'}"
+def _loss(comparison: Comparison, view: View) -> float:
+    return float("inf") if comparison.candidate is None else comparison.candidate.loss(view)
 
 
-def _surprise(compared: Comparison, view: View) -> float:
-    return float("inf") if compared.candidate is None else compared.candidate.loss(view)
-
-
-def _judged(judged: CandidateScore | None, view: View) -> str:
-    if judged is None:
+def _format_loss(candidate: CandidateScore | None, view: View) -> str:
+    if candidate is None:
         return "-"
-    error = judged.standard_error(view)
-    return f"{judged.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
+    error = candidate.error(view)
+    return f"{candidate.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
 
 
-def _share(value: float) -> str:
-    return "-" if value != value else f"{value:.1%}"
-
-
-def _list(names: Sequence[str]) -> str:
-    if not names:
-        return "none"
-    shown = ", ".join(names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8:,} more"
-
-
-_MOST_LABELS = 4
-"""Labels in dispute that are shown of an instance."""
-
-_STANCES: tuple[tuple[Stance, str], ...] = (
-    ("direct", "say it"),
-    ("below", "say a label below it"),
-    ("vague", "say only an ancestor"),
-    ("against", "contradict it"),
-)
-
-
-def render_explanation(found: Explanation) -> RenderableType:
-    """Return what `mhpc explain` tells: the answers, then label by label who says what."""
-    agreed = "all answers agree on nothing"
-    if found.agreed is not None:
-        agreed = f"all answers agree on {found.agreed}"
+def render_explanation(explanation: Explanation) -> RenderableType:
+    """Render what `mhpc explain` found: the answers, then each label with the sources' stances."""
+    agreed = "no label" if explanation.agreed is None else explanation.agreed
     parts: list[RenderableType] = [
-        shown(f"{found.instance}: {agreed}; one more opinion is worth {found.gain:.3f}"),
-        _answers(found),
+        escape_text(
+            f"{explanation.instance}: all answers agree on {agreed}; expected gain of one more "
+            f"answer {explanation.gain:.3f}"
+        ),
+        _answer_table(explanation),
     ]
-    for label in found.labels:
-        parts += ["", shown(_headline(label)), _voices(label)]
-    parts += ["", shown(f"effect: score less score without the answer, {found.effects}")]
+    for label in explanation.labels:
+        parts += ["", escape_text(_label_heading(label)), _stance_table(label)]
+    parts += [
+        "",
+        escape_text(
+            "In parentheses: the effect of an answer, that is, the score minus the score without "
+            f"it, {explanation.effects}"
+        ),
+    ]
     return Group(*parts)
 
 
-def render_conflicts(found: Disagreements) -> RenderableType:
-    """Return what `mhpc conflicts` tells: instances, then pairs of labels."""
-    parts: list[RenderableType] = [
-        f"{found.disputed:,} instances have a label in dispute; one more opinion is worth most on:",
-        _instances(found.instances),
-    ]
-    if found.confusions:
-        parts += ["", "labels that sources confuse most often:", _confusions(found)]
-    return Group(*parts)
-
-
-def _answers(found: Explanation) -> Table:
+def _answer_table(explanation: Explanation) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
-    for answer in found.answers:
-        said = ", ".join(
-            label if score == 1 else f"{label} ({score:.2f})" for label, score in answer.said
+    for answer in explanation.answers:
+        labels = ", ".join(
+            label if score == 1 else f"{label} ({score:.2f})" for label, score in answer.labels
         )
-        table.add_row(shown(f"  {answer.source}"), shown(said or "none of these"))
+        table.add_row(escape_text(f"  {answer.source}"), escape_text(labels or "none of these"))
     return table
 
 
-def _headline(label: LabelExplanation) -> str:
+def _label_heading(label: LabelExplanation) -> str:
     state = "chosen" if label.chosen else "not chosen"
-    dispute = ", in dispute" if label.disputed else ""
-    line = f"{label.name}: {state}{dispute}; score {label.score:.3f}, specific {label.specific:.3f}"
-    if label.own is None or label.learnt is None:
-        return f"{line}; no source that answered can speak about it"
-    return f"{line} = {label.own:.3f} of the answers {_signed(label.learnt)} learnt from elsewhere"
+    dispute = ", disputed" if label.disputed else ""
+    heading = (
+        f"{label.name}: {state}{dispute}; score {label.score:.3f}, specific {label.specific:.3f}"
+    )
+    if label.vote_share is None or label.adjustment is None:
+        return f"{heading}; no source that answered has it in its scope"
+    return (
+        f"{heading}\n  score = {label.vote_share:.3f} (share of the votes) "
+        f"{_format_signed(label.adjustment)} (model)"
+    )
 
 
-def _voices(label: LabelExplanation) -> Table:
+def _stance_table(label: LabelExplanation) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
-    for stance, words in _STANCES:
-        voices = [voice for voice in label.voices if voice.stance == stance]
-        if voices:
-            table.add_row(f"  {len(voices)} {words}", shown(", ".join(map(_voice, voices))))
+    for stance, singular, plural in _STANCES:
+        stances = [each for each in label.stances if each.stance == stance]
+        if stances:
+            words = singular if len(stances) == 1 else plural
+            table.add_row(
+                f"  {len(stances)} {words}", escape_text(", ".join(map(_format_stance, stances)))
+            )
     return table
 
 
-def _voice(voice: Voice) -> str:
-    return voice.source if voice.effect is None else f"{voice.source} ({_signed(voice.effect)})"
+def _format_stance(stance: SourceStance) -> str:
+    if stance.effect is None:
+        return stance.source
+    return f"{stance.source} ({_format_signed(stance.effect)})"
 
 
-def _signed(value: float) -> str:
-    """Return three digits with a sign, none for what rounds to 0."""
+def _format_signed(value: float) -> str:
+    """Return three decimals with a sign; without one for what rounds to 0."""
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0"
 
 
-def _instances(conflicts: tuple[Disagreement, ...]) -> Table:
+def render_conflicts(disagreements: Disagreements) -> RenderableType:
+    """Render what `mhpc conflicts` found: instances, then pairs of labels."""
+    if not disagreements.disputed:
+        return "Sources never contradict each other"
+    parts: list[RenderableType] = [
+        f"Sources disagree on {pluralize(disagreements.disputed, 'instance')}. Review these first "
+        "(largest expected gain of one more answer):",
+        _instance_table(disagreements.instances),
+    ]
+    if disagreements.confusions:
+        parts += [
+            "",
+            "Labels confused more often than their frequencies explain:",
+            _confusion_table(disagreements),
+        ]
+    return Group(*parts)
+
+
+def _instance_table(disagreements: tuple[Disagreement, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
-    for head in ("instance", "gain", "answers", "all agree on", "in dispute (for : against)"):
-        table.add_column(head, justify="right" if head in ("gain", "answers") else "left")
-    for each in conflicts:
-        disputed = ", ".join(map(_dispute, each.disputed[:_MOST_LABELS]))
-        more = len(each.disputed) - _MOST_LABELS
+    for heading in ("instance", "gain", "answers", "all agree on", "disputed (for : against)"):
+        table.add_column(heading, justify="right" if heading in ("gain", "answers") else "left")
+    for disagreement in disagreements:
+        disputed = ", ".join(map(_format_dispute, disagreement.disputed[:_MAX_LABELS]))
+        more = len(disagreement.disputed) - _MAX_LABELS
         table.add_row(
-            shown(each.instance), f"{each.gain:.3f}", str(each.answers),
-            shown(each.agreed or "-"),
-            shown(disputed) + (f" and {more} more" if more > 0 else ""),
-        )  # fmt: skip
+            escape_text(disagreement.instance),
+            f"{disagreement.gain:.3f}",
+            str(disagreement.answers),
+            escape_text(disagreement.agreed or "-"),
+            escape_text(disputed) + (f" and {more} more" if more > 0 else ""),
+        )
     return table
 
 
-def _dispute(each: LabelDispute) -> str:
-    return f"{'+' if each.chosen else ''}{each.label} ({each.support}:{each.against})"
+def _format_dispute(dispute: LabelDispute) -> str:
+    chosen = "+" if dispute.chosen else ""
+    return f"{chosen}{dispute.label} ({dispute.support}:{dispute.against})"
 
 
-def _confusions(found: Disagreements) -> Table:
+def _confusion_table(disagreements: Disagreements) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
-    for head in ("one", "other", "times", "both under"):
-        table.add_column(head, justify="right" if head == "times" else "left")
-    for each in found.confusions:
+    for heading in ("label", "other label", "times", "both under"):
+        table.add_column(heading, justify="right" if heading == "times" else "left")
+    for pair in disagreements.confusions:
         table.add_row(
-            shown(each.one), shown(each.other), f"{each.count:,}", shown(each.under or "-")
+            escape_text(pair.first),
+            escape_text(pair.second),
+            f"{pair.count:,}",
+            escape_text(pair.under or "-"),
         )
     return table
