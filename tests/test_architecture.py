@@ -32,9 +32,7 @@ LAYERS = (
 )
 """Every package and module, from the bottom to the top: each may import what is below it."""
 
-EXCEPTIONS = {
-    ("explanation", "result"), ("report", "result"),
-}  # fmt: skip
+EXCEPTIONS: set[tuple[str, str]] = set()
 """Imports that the layers do not allow."""
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 logging.getLogger("mhpc").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
-    from mhpc.api import compare, consolidate, evaluate, inspect
+    from mhpc.api import compare, conflicts, consolidate, evaluate, explain, inspect
     from mhpc.data.decision import Decision
     from mhpc.data.panel import Panel
     from mhpc.data.scorecard import Scorecard
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mhpc.datasets.garden import load_garden
     from mhpc.encoding.panel import encode
     from mhpc.errors import MhpcError, MhpcWarning
-    from mhpc.explanation.queries import conflicts, explain
     from mhpc.methods.averaging import SA, WA
     from mhpc.methods.channel import Channel
     from mhpc.methods.cross_source import CrossSource
@@ -57,8 +56,8 @@ _HOMES = {
     "compare": "mhpc.api",
     "consolidate": "mhpc.api",
     "evaluate": "mhpc.api",
-    "explain": "mhpc.explanation.queries",
-    "conflicts": "mhpc.explanation.queries",
+    "explain": "mhpc.api",
+    "conflicts": "mhpc.api",
     "ExpectedF": "mhpc.rules.expected_f",
     "Threshold": "mhpc.rules.threshold",
     "MinProbability": "mhpc.rules.threshold",

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mhpc.data.decision import FittedRule
+from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.panel import Panel
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
@@ -18,7 +19,8 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import MhpcWarning, ParameterError
-from mhpc.explanation.inspection import inspection
+from mhpc.explanation.inspection import inspect_panel
+from mhpc.explanation.queries import explain_instance, find_conflicts
 from mhpc.methods.base import Method
 from mhpc.methods.registry import METHODS, grid, make_method
 from mhpc.metrics.scorecard import score
@@ -134,6 +136,35 @@ def evaluate_views(
     return tuple(score(known_scores, encoded, view=view, decided=label_sets) for view in views)
 
 
+def explain(result: Result, instance: str, label: str | None = None) -> Explanation:
+    """Explain why an instance has a label: who supports or contradicts it, and to what effect.
+
+    Parameters
+    ----------
+    result : Result
+        As `mhpc.consolidate` returns it.
+    instance : str
+        The id of the instance.
+    label : str, optional
+        An id, or a name or path that only one label has. By default all labels that are chosen or
+        disputed.
+    """
+    return explain_instance(result.panel, result.consolidation, result.decision, instance, label)
+
+
+def conflicts(result: Result, *, top: int = 50) -> Disagreements:
+    """Return the instances that a person should review first, and the labels that sources confuse.
+
+    Parameters
+    ----------
+    result : Result
+        As `mhpc.consolidate` returns it.
+    top : int
+        How many instances, and pairs of labels, to return at most.
+    """
+    return find_conflicts(result.panel, result.consolidation, result.decision, limit=top)
+
+
 def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable) -> Inspection:
     """Summarize votes before they are consolidated.
 
@@ -145,7 +176,7 @@ def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable) -> Inspectio
         # Dropped labels are part of the summary.
         warnings.simplefilter("ignore", MhpcWarning)
         panel = encode_votes(votes, taxonomy, unknown="drop")
-    return inspection(votes, taxonomy, panel)
+    return inspect_panel(votes, taxonomy, panel)
 
 
 def compare(

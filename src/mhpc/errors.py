@@ -1,33 +1,38 @@
-"""What can go wrong, each also a builtin so that ``except ValueError`` keeps working.
+"""The errors and warnings of mhpc, and helpers for their messages.
 
-A message says what is wrong, which value, where, and what would do, in one line. The command
-line prints it and exits with ``exit_code``: 1 when the data are wrong, 2 when the call is.
+Every error is also a builtin one, so that ``except ValueError`` works. A message says in one line
+what is wrong, which value, where, and what would work. The command line prints it and exits with
+``exit_code``: 1 if the data are wrong, 2 if the call is.
 """
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-_LONGEST = 1600
-"""Characters of a message that is shown whole."""
+_MAX_MESSAGE = 1600
+"""The length up to which a message is shown in full."""
+
+_MAX_WORD = 200
+"""The length up to which words are compared; the time grows with the product of both lengths."""
 
 
 class MhpcError(Exception):
-    """Anything that mhpc refuses, with a message fit for the person who can mend it.
+    """An error that the user can correct, with a message that says how.
 
-    What a file holds may be in it, and is as long as it likes; beginning and end are shown.
+    A message may quote a file, and so be of any length; of a long one the beginning and the end are
+    shown.
     """
 
     exit_code = 1
 
     def __str__(self) -> str:
         message = super().__str__()
-        if len(message) <= _LONGEST:
+        if len(message) <= _MAX_MESSAGE:
             return message
-        return f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 4 :]}"
+        return f"{message[: _MAX_MESSAGE // 2]} … {message[-_MAX_MESSAGE // 4 :]}"
 
 
 class DataError(MhpcError, ValueError):
-    """The data contradict themselves or what they should be."""
+    """The data are inconsistent, or not what they should be."""
 
 
 class UnreadableError(MhpcError, OSError):
@@ -35,7 +40,7 @@ class UnreadableError(MhpcError, OSError):
 
 
 class MissingColumnError(DataError, LookupError):
-    """A table lacks a column that it needs."""
+    """A table does not have a column that it needs."""
 
 
 class UnknownLabelError(DataError, LookupError):
@@ -43,77 +48,72 @@ class UnknownLabelError(DataError, LookupError):
 
 
 class UnknownInstanceError(DataError, LookupError):
-    """A truth names an instance that has no votes."""
+    """An instance has no votes."""
 
 
 class TaxonomyError(DataError):
-    """The hierarchy is not one: a cycle, a parent that is no label, a label twice."""
+    """The taxonomy has a cycle, a parent that is not a label, or the same label twice."""
 
 
 class TooLargeError(MhpcError, MemoryError):
-    """The chosen method would need more memory than there is."""
+    """The method would need more memory than there is."""
 
 
 class WorkerError(MhpcError, RuntimeError):
-    """A process that worked for this one died."""
+    """A worker process died."""
 
 
 class MissingExtraError(MhpcError, ImportError):
-    """Something needs a package that is not installed."""
+    """A package is needed that is not installed."""
 
     exit_code = 2
 
 
 class OutputExistsError(MhpcError, FileExistsError):
-    """The output folder is there already, or is not ours to replace."""
+    """The output exists already, or is not an output of mhpc and therefore not replaced."""
 
     exit_code = 2
 
 
 class UnwritableError(MhpcError, OSError):
-    """The output cannot be put where it was asked for."""
+    """The output cannot be written to this place."""
 
     exit_code = 2
 
 
 class ParameterError(MhpcError, ValueError):
-    """A parameter is unknown or out of its range."""
+    """A parameter is unknown or out of range."""
 
     exit_code = 2
 
 
 class UnknownMethodError(MhpcError, LookupError):
-    """No method has that name."""
+    """There is no method with this name."""
 
     exit_code = 2
 
 
 class MhpcWarning(UserWarning):
-    """Something was done that its owner should know of; the result stands."""
+    """Something that the user should know; the result is valid."""
 
 
 class ConvergenceWarning(MhpcWarning):
-    """An iteration stopped before it had settled."""
-
-
-_COMPARED = 200
-"""Characters of the longest word that others are compared with."""
+    """An iteration stopped before it converged."""
 
 
 def suggest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:
-    """Return the clause `` (nearest: 'a', 'b')`` for a message, or nothing if none is near."""
-    # To compare two texts takes the product of their lengths: long ones are not mistyped words.
-    near: list[str] = []
-    if len(wrong) <= _COMPARED:
-        words = [word for word in valid if len(word) <= _COMPARED]
-        near = get_close_matches(wrong, words, n=most, cutoff=0.6)
-    return f" (nearest: {quote_list(near)})" if near else ""
+    """Return the clause `` (nearest: 'a', 'b')`` for a message, or nothing if no word is near."""
+    nearest: list[str] = []
+    if len(wrong) <= _MAX_WORD:
+        words = [word for word in valid if len(word) <= _MAX_WORD]
+        nearest = get_close_matches(wrong, words, n=most, cutoff=0.6)
+    return f" (nearest: {quote_list(nearest)})" if nearest else ""
 
 
 def quote_list(values: Sequence[str], *, most: int = 8) -> str:
-    """Return ``'a', 'b' and 3 more``: values for a message, each cut to a readable length."""
-    shown = ", ".join(repr(_shortened(value)) for value in values[:most])
-    return shown if len(values) <= most else f"{shown} and {len(values) - most:,} more"
+    """Return ``'a', 'b' and 3 more`` for a message, with long values shortened."""
+    text = ", ".join(repr(_shorten(value)) for value in values[:most])
+    return text if len(values) <= most else f"{text} and {len(values) - most:,} more"
 
 
 def pluralize(count: int, noun: str) -> str:
@@ -121,5 +121,5 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _shortened(value: str, *, length: int = 60) -> str:
+def _shorten(value: str, *, length: int = 60) -> str:
     return value if len(value) <= length else f"{value[: length - 1]}…"

@@ -12,6 +12,7 @@ from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.panel import Panel
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, Step, scored_cells
+from mhpc.explanation.queries import find_conflicts
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import short_table
 from mhpc.write.formats import Content
@@ -87,10 +88,9 @@ class Result:
         **parameters
             Of the format: ``model_version="mhpc"``.
         """
-        from mhpc.explanation.queries import conflicts
-
-        contested = tuple(each.instance for each in conflicts(self, top=MAX_RANKED).instances)
-        subject = replace(self.outcome, review_order=contested)
+        conflicts = find_conflicts(self.panel, self.consolidation, self.decision, limit=MAX_RANKED)
+        review_order = tuple(disagreement.instance for disagreement in conflicts.instances)
+        subject = replace(self.outcome, review_order=review_order)
         write_file(target, subject, what, format=format, parameters=parameters)
 
     def _repr_html_(self) -> str:

@@ -39,7 +39,7 @@ from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.report.html import write_report
-from mhpc.report.page_data import page_data_of
+from mhpc.report.page_data import make_page_data
 from mhpc.report.summary import run_document, summarize, versions
 from mhpc.result import Result
 from mhpc.settings import RunSettings
@@ -273,7 +273,11 @@ def page_data_of_run(
 ) -> dict[str, Any]:
     """Collect the data of a run's report page; parameters as in `load_run`."""
     loaded = load_run(folder, votes=votes, panel=panel)
-    return page_data_of(loaded.result, loaded.document.content)
+    result = loaded.result
+    return make_page_data(
+        result.panel, result.consolidation, result.decision, result.sources,
+        loaded.document.content,
+    )  # fmt: skip
 
 
 def _read_fitted(folder: Path) -> FittedMethod:

@@ -1,6 +1,7 @@
 """Every setting of a run, declared once.
 
-The command line's options, the settings file and ``run.json`` all come from `RunSettings`.
+The options of the command line, the settings file and ``run.json`` are all made from `RunSettings`;
+the docstring of a setting is the help of its option.
 """
 
 import tomllib
@@ -12,8 +13,8 @@ from pydantic import Field
 from mhpc.errors import ParameterError, UnreadableError
 from mhpc.parameters import Parameters
 
-NAMED = ("icd-10-cm",)
-"""Taxonomies that have a name instead of a file."""
+NAMED_TAXONOMIES = ("icd-10-cm",)
+"""Taxonomies that are given by name instead of as a file."""
 
 _ENGINES = r"^(local|dask(=.+)?)$"
 
@@ -24,104 +25,105 @@ class RunSettings(Parameters):
     name: ClassVar[str] = "a run"
 
     votes: str
-    """Table instance, source, label[, score], or the export of an annotation tool; - is standard
-    input."""
+    """Table with the columns instance, source, label and optionally score, or the export of an
+    annotation tool; - is standard input."""
 
     format: str | None = None
-    """The format of the votes, as docs/formats.md lists them, if their content does not tell."""
+    """Format of the votes, as listed in docs/formats.md, if it is not recognized."""
 
     taxonomy: str
-    """Table label, parent; path codes; JSON, OBO, SKOS, a Label Studio config or a Clus HMC ARFF
-    file; or icd-10-cm."""
+    """The taxonomy: a table with the columns label and parent, path codes, JSON, OBO, SKOS, a Label
+    Studio config, a Clus HMC ARFF file, or the name icd-10-cm."""
 
     taxonomy_format: str | None = None
-    """The format of the taxonomy, as docs/formats.md lists them, if its content does not tell."""
+    """Format of the taxonomy, as listed in docs/formats.md, if it is not recognized."""
 
     method: str | None = None
-    """The method, as `mhpc methods` lists them. Unless given: auto, which chooses by foretelling
-    answers that were hidden."""
+    """Method, as listed by `mhpc methods`. Default: auto, which selects the methods that best
+    predict held-out sources."""
 
     parameters: dict[str, Any] = Field(default_factory=dict)
-    """Parameters of the method, as `mhpc methods` lists them."""
+    """Parameter of the method, as listed by `mhpc methods`."""
 
     seed: Annotated[int, Field(ge=0)] = 0
-    """For what is drawn at random: which answers auto hides together."""
+    """Seed for the random division into folds by auto."""
 
     apply: str | None = None
-    """Folder of an earlier run: its method, with what it learnt there, scores these votes, and
-    nothing is learnt anew."""
+    """Folder of an earlier run, whose fitted model scores these votes; nothing is fitted."""
 
     columns: dict[str, str] = Field(default_factory=dict)
-    """Which column of the votes is the instance, source, label or score, where the names do not
-    tell."""
+    """Name of the column that holds the instance, source, label or score, if it is not recognized,
+    as in instance=photo."""
 
     scope: str = "all"
-    """What sources can speak about: all labels; used, those each ever said; or a file with
-    source, label rows. Outside its scope a source's silence is not a "no"."""
+    """Labels that each source can use: all; used, those that it ever gives; or a file with the
+    columns source and label. Outside its scope, the silence of a source is not a "no"."""
 
     unknown: Literal["error", "drop", "graft"] = "error"
-    """Labels that the taxonomy lacks: refuse them, leave them out, or add them to it."""
+    """What to do with labels that are not in the taxonomy: stop with an error, drop them, or add
+    them to the taxonomy."""
 
     gold: str | None = None
-    """Table instance, label: instances whose labels are known. They are taken as they are, and
-    teach what is learnt of the others."""
+    """Table with the columns instance and label: instances whose labels are known. They keep these
+    labels, and the method is fitted to them too."""
 
     rule: str | None = None
-    """How scores become label sets: expected-f, threshold, min-probability, one-path or top-paths. Unless
-    given: one-path where instances have one true label, expected-f where the method's scores are
-    shares of sources, else threshold."""
+    """Rule that turns scores into label sets: expected-f, threshold, min-probability, one-path or
+    top-paths. Default: one-path if the method assumes one true label per instance, expected-f if
+    its scores are probabilities, otherwise threshold."""
 
     threshold: Annotated[float, Field(gt=0)] | None = None
-    """The level of a rule that has one. Without a rule: the score from which a label is in
-    labels.csv, which is the rule threshold."""
+    """Threshold of the rule, if it has one. Without --rule: the rule threshold, which gives an
+    instance the labels with at least this score."""
 
     paths: Annotated[int, Field(ge=1)] | None = None
-    """How many paths the rule top-paths gives an instance."""
+    """Number of paths per instance, for the rule top-paths."""
 
     depth_bias: Annotated[float, Field(ge=-20, le=20)] = 0.0
-    """How deep to answer: 0 as the rule says; each 1 more lets a missed label weigh twice as much
-    against a wrong one, each 1 less half as much."""
+    """How specific label sets are: above 0 more specific, below 0 more cautious. Each step of 1
+    doubles (or halves) the cost of a missing label relative to that of a wrong one."""
 
     top: Annotated[int, Field(ge=1)] | Literal["all"] = 20
-    """Labels of each instance to keep in scores.parquet."""
+    """Number of labels per instance to keep in scores.parquet."""
 
     memory: str | None = None
-    """How much memory the work may take, such as 6GB; unless given, half of what is free."""
+    """Memory limit, such as 6GB. Default: half of the free memory."""
 
     engine: Annotated[str, Field(pattern=_ENGINES, examples=["local", "dask", "dask=ADDRESS"])] = (
         "local"
     )
-    """Where the work runs: local, in this process; dask, in processes of this machine, one a core;
-    dask=ADDRESS, on the workers of a running Dask scheduler, as in dask=tcp://host:8786."""
+    """Where to compute: local, in this process; dask, in one process per core of this machine;
+    dask=ADDRESS, on the workers of a Dask scheduler, as in dask=tcp://host:8786."""
 
     truth: str | None = None
-    """Table instance, label, to score the result against; it changes no result."""
+    """Table with the columns instance and label, to measure the result against; it does not change
+    the result."""
 
     report: bool = False
-    """Write report.html too, a page to look at and to send on, and its facts as report.json."""
+    """Also write report.html, a page to look at and to share, and its data as report.json."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read settings from a TOML file or from the ``run.json`` of an earlier run."""
+    """Read settings from a TOML file, or from the ``run.json`` of an earlier run."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UnreadableError(f"settings {path} cannot be read: {error.strerror}") from None
     if path.suffix == ".json":
-        # Imported where it is used: the command line reads its options from here at every start.
+        # Imported here because every start of the command line imports this module.
         from mhpc.read.json_xml import load_json
 
-        run = load_json(content, f"settings {path}")
-        found = run.get("settings") if isinstance(run, dict) else None
+        document = load_json(content, f"settings {path}")
+        settings = document.get("settings") if isinstance(document, dict) else None
     else:
-        found = _toml(content, path)
-    if not isinstance(found, dict):
-        raise UnreadableError(f"settings {path}: not the run.json of a run")
-    _check_values(found, path)
-    return found
+        settings = _parse_toml(content, path)
+    if not isinstance(settings, dict):
+        raise UnreadableError(f"settings {path}: this is not the run.json of a run")
+    _check_values(settings, path)
+    return settings
 
 
-def _toml(content: bytes, path: Path) -> dict[str, Any]:
+def _parse_toml(content: bytes, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError:
@@ -130,9 +132,9 @@ def _toml(content: bytes, path: Path) -> dict[str, Any]:
         raise UnreadableError(f"settings {path}: {error}") from None
 
 
-def _check_values(found: dict[str, Any], path: Path) -> None:
-    """Check what the file says by itself, so that the message can name it."""
+def _check_values(settings: dict[str, Any], path: Path) -> None:
+    """Check the settings of the file by themselves, so that the message can name the file."""
     try:
-        RunSettings(**{"votes": "-", "taxonomy": "-", **found})
+        RunSettings(**{"votes": "-", "taxonomy": "-", **settings})
     except ParameterError as error:
         raise ParameterError(f"settings {path}: {error}") from None

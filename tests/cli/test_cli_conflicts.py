@@ -4,7 +4,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import mhpc as package
-from mhpc.report.summary import plain
+from mhpc.report.summary import to_json
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -20,7 +20,7 @@ def test_conflicts_are_those_of_python(mhpc: Run, garden: Path) -> None:
         package.read_taxonomy(garden / "taxonomy.csv"),
         method="sa",
     )
-    assert found == plain(package.conflicts(result))
+    assert found == to_json(package.conflicts(result))
     assert [each["instance"] for each in found["instances"]] == ["2", "1", "3"]
     shown = mhpc("conflicts", "out", "--top", "1")
     assert "3 instances have a label in dispute" in shown.stdout

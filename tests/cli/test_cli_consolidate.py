@@ -49,7 +49,7 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     assert header(out / "sources.csv") == [
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-        "wrong", "wrong_low", "wrong_high", "errs_under", "independence", "nearest_source", "dependence", "copy",
+        "wrong", "wrong_low", "wrong_high", "most_errors_under", "independence", "nearest_source", "dependence", "copy",
     ]  # fmt: skip
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 

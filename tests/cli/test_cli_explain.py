@@ -32,10 +32,10 @@ def test_an_instance_is_explained_to_people(mhpc: Run, out: Path) -> None:
 def test_one_label_is_explained_to_programs(mhpc: Run, out: Path) -> None:
     found = json.loads(mhpc("explain", "out", "1", "monarda", "--json").stdout)
     (label,) = found["labels"]
-    assert {voice["source"]: voice["stance"] for voice in label["voices"]} == {
+    assert {stance["source"]: stance["stance"] for stance in label["stances"]} == {
         "ann": "direct", "bob": "vague", "cid": "against",
     }  # fmt: skip
-    assert all(voice["effect"] is not None for voice in label["voices"])
+    assert all(stance["effect"] is not None for stance in label["stances"])
 
 
 def test_what_is_not_there_is_named_with_the_nearest(mhpc: Run, out: Path) -> None:

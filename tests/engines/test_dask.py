@@ -93,7 +93,9 @@ def assert_same(one: Path, other: Path) -> None:
         table(folder / "sources.csv") for folder in (one, other)
     )
     assert header == other_header
-    texts = [header.index(name) for name in ("source", "errs_under", "nearest_source", "copy")]
+    texts = [
+        header.index(name) for name in ("source", "most_errors_under", "nearest_source", "copy")
+    ]
     for row, other_row in zip(facts, other_facts, strict=True):
         assert [row[at] for at in texts] == [other_row[at] for at in texts]
         rest = [at for at in range(len(header)) if at not in texts]

@@ -1,38 +1,38 @@
-"""Slow, obvious twins of what is said of labels: sets and loops."""
+"""Slow, obvious versions of what an answer says about a label: sets and loops."""
 
 from mhpc.data.panel import Panel
 
 
-def said_by(panel: Panel, answer: int) -> set[int]:
-    """The labels of an answer, ancestors included, at least half as sure as its surest."""
+def labels_of_answer(panel: Panel, answer: int) -> set[int]:
+    """The labels of an answer and their ancestors, with at least half of its highest score."""
     row = panel.augmented[[answer]].toarray()[0]
-    return {k for k, score in enumerate(row) if score > 0 and score >= row.max() / 2}
+    return {label for label, score in enumerate(row) if score > 0 and score >= row.max() / 2}
 
 
-def deepest_of(panel: Panel, labels: set[int]) -> set[int]:
-    """Those that are no ancestor of another."""
-    above = {int(up) for k in labels for up in panel.taxonomy.ancestors_of(k)}
-    return labels - above
+def most_specific(panel: Panel, labels: set[int]) -> set[int]:
+    """The labels that are not an ancestor of another one."""
+    ancestors = {int(above) for label in labels for above in panel.taxonomy.ancestors_of(label)}
+    return labels - ancestors
 
 
 def stance(panel: Panel, answer: int, label: int) -> str | None:
-    """What an answer says of a label."""
-    said = said_by(panel, answer)
+    """The stance of an answer on a label; None outside the scope of its source."""
+    given = labels_of_answer(panel, answer)
     if panel.scope is not None and not panel.scope[panel.source[answer], label]:
         return None
-    if label in said:
+    if label in given:
         return "direct" if panel.raw[answer, label] > 0 else "below"
-    if deepest_of(panel, said) & set(panel.taxonomy.ancestors_of(label).tolist()):
+    if most_specific(panel, given) & set(panel.taxonomy.ancestors_of(label).tolist()):
         return "vague"
     return "against"
 
 
-def answers_to(panel: Panel, instance: int) -> list[int]:
-    """The answers of an instance."""
-    return [a for a, owner in enumerate(panel.instance) if owner == instance]
+def answers_about(panel: Panel, instance: int) -> list[int]:
+    """The answers about an instance."""
+    return [answer for answer, owner in enumerate(panel.instance) if owner == instance]
 
 
-def contradicts(panel: Panel, one: int, other: int) -> bool:
-    """Whether an answer contradicts what another says most specifically."""
-    labels = deepest_of(panel, said_by(panel, other))
-    return any(stance(panel, one, label) == "against" for label in labels)
+def contradicts(panel: Panel, answer: int, opponent: int) -> bool:
+    """Whether an answer contradicts a most specific label of another one."""
+    labels = most_specific(panel, labels_of_answer(panel, opponent))
+    return any(stance(panel, answer, label) == "against" for label in labels)

@@ -1,3 +1,6 @@
+"""mhpc.explain and mhpc.conflicts."""
+
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -5,7 +8,7 @@ import pytest
 
 import mhpc
 from mhpc.errors import UnknownInstanceError, UnknownLabelError
-from mhpc.explanation.queries import explain_some
+from mhpc.explanation.queries import explain_instances
 from mhpc.numerics.arrays import dense
 from tests.fixtures.build import GARDEN
 
@@ -15,75 +18,84 @@ ROWS = [
 ]  # fmt: skip
 
 
-def result(method: Any = None) -> mhpc.Result:
+def read_rows() -> mhpc.Votes:
     columns = zip(*ROWS, strict=True)
-    votes = mhpc.read_votes(dict(zip(("instance", "source", "label"), columns, strict=True)))
-    return mhpc.consolidate(votes, GARDEN, method=method)
+    return mhpc.read_votes(dict(zip(("instance", "source", "label"), columns, strict=True)))
+
+
+def consolidate(method: Any = None) -> mhpc.Result:
+    return mhpc.consolidate(read_rows(), GARDEN, method=method)
 
 
 @pytest.mark.parametrize(
     "method", ["sa", "majority", "dawid-skene", "cross-source", "mhpc", "one-truth"]
 )
-def test_effects_of_a_method_that_learns_are_by_what_it_learnt(method: str) -> None:
-    found = result(method)
-    (label,) = mhpc.explain(found, "p", "monarda").labels
-    assert found.consolidation.fitted is not None
-    views, panel = found.consolidation.fitted().views, found.panel
-    k = GARDEN.locate(["monarda"])[0]
-    for voice in label.voices:
-        m = panel.sources.positions[voice.source]
-        without = panel.select_answers(~((panel.instance == 0) & (panel.source == m)))
-        expected = dense(views(panel).score)[0, k] - dense(views(without).score)[0, k]
-        assert voice.effect == pytest.approx(expected, abs=1e-9)
+def test_effects_are_those_of_the_fitted_model(method: str) -> None:
+    result = consolidate(method)
+    (label,) = mhpc.explain(result, "p", "monarda").labels
+    assert result.consolidation.fitted is not None
+    predict, panel = result.consolidation.fitted().predict, result.panel
+    position = GARDEN.locate(["monarda"])[0]
+    for stance in label.stances:
+        source = panel.sources.positions[stance.source]
+        without = panel.select_answers(~((panel.instance == 0) & (panel.source == source)))
+        score, reduced = (dense(predict(each).score)[0, position] for each in (panel, without))
+        assert stance.effect == pytest.approx(score - reduced, abs=1e-9)
 
 
-def test_what_auto_chose_is_not_chosen_again() -> None:
-    found = result()
-    explained = mhpc.explain(found, "r")
-    effects = [voice.effect for label in explained.labels for voice in label.voices]
+def test_effects_without_a_model_are_not_known() -> None:
+    result = consolidate("sa")
+    result = replace(result, consolidation=replace(result.consolidation, fitted=None))
+    explanation = mhpc.explain(result, "p", "monarda")
+    assert {stance.effect for stance in explanation.labels[0].stances} == {None}
+    assert "no model" in explanation.effects
+
+
+def test_effects_of_the_default_method_are_finite() -> None:
+    explanation = mhpc.explain(consolidate(), "r")
+    effects = [stance.effect for label in explanation.labels for stance in label.stances]
     assert all(effect is not None and np.isfinite(effect) for effect in effects)
 
 
-def test_conflicts_rank_instances_and_name_confusions() -> None:
-    found = mhpc.conflicts(result("sa"), top=1)
-    assert found.disputed == 2
-    assert len(found.instances) == 1
+def test_conflicts_rank_instances_and_name_confused_labels() -> None:
+    conflicts = mhpc.conflicts(consolidate("sa"), top=1)
+    assert conflicts.disputed == 2
+    assert len(conflicts.instances) == 1
     assert ("monarda", "fuchsia", 1, "flower") in [
-        (each.one, each.other, each.count, each.under)
-        for each in mhpc.conflicts(result("sa")).confusions
+        (pair.first, pair.second, pair.count, pair.under)
+        for pair in mhpc.conflicts(consolidate("sa")).confusions
     ]
 
 
-def test_what_is_known_is_in_no_dispute() -> None:
-    columns = zip(*ROWS, strict=True)
-    votes = mhpc.read_votes(dict(zip(("instance", "source", "label"), columns, strict=True)))
+def test_answers_have_no_effect_on_gold_instances() -> None:
     gold = mhpc.read_truth({"instance": ["p"], "label": ["monarda"]})
-    found = mhpc.consolidate(votes, GARDEN, method="majority", gold=gold)
-    (known,) = [each for each in mhpc.conflicts(found).instances if each.instance == "p"]
+    result = mhpc.consolidate(read_rows(), GARDEN, method="majority", gold=gold)
+    (known,) = [each for each in mhpc.conflicts(result).instances if each.instance == "p"]
     assert known.gain == 0.0
-    explained = mhpc.explain(found, "p")
-    assert explained.labels[0].score == 1.0
-    assert {voice.effect for label in explained.labels for voice in label.voices} == {0.0}
+    explanation = mhpc.explain(result, "p")
+    assert explanation.labels[0].score == 1.0
+    effects = {stance.effect for label in explanation.labels for stance in label.stances}
+    assert effects == {0.0}
 
 
-def test_strange_ids_are_refused_with_the_nearest() -> None:
+def test_unknown_ids_are_refused_with_the_nearest_ones() -> None:
     with pytest.raises(UnknownInstanceError, match="instance 'pp' has no votes"):
-        mhpc.explain(result("sa"), "pp")
+        mhpc.explain(consolidate("sa"), "pp")
     with pytest.raises(UnknownLabelError, match=r"nearest: 'monarda'"):
-        mhpc.explain(result("sa"), "p", "monardo")
+        mhpc.explain(consolidate("sa"), "p", "monardo")
 
 
-def test_an_instance_without_votes_and_one_with_a_single_answer_are_explained() -> None:
+def test_instances_without_votes_and_with_one_answer_are_explained() -> None:
     votes = mhpc.read_votes({"instance": ["p"], "source": ["ann"], "label": ["oak"]})
-    found = mhpc.consolidate(votes, GARDEN, instances=["lonely"])
-    assert mhpc.explain(found, "lonely").labels == ()
-    for label in mhpc.explain(found, "p").labels:
-        # Without its only answer nothing would be known.
-        assert label.voices[0].effect == pytest.approx(label.score)
+    result = mhpc.consolidate(votes, GARDEN, instances=["unanswered"])
+    assert mhpc.explain(result, "unanswered").labels == ()
+    for label in mhpc.explain(result, "p").labels:
+        # Without its only answer every score is 0.
+        assert label.stances[0].effect == pytest.approx(label.score)
 
 
-def test_many_instances_are_explained_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, every = result("majority"), np.arange(3)
-    at_once = explain_some(found, every)
-    monkeypatch.setattr("mhpc.explanation.queries._CELLS", 10)
-    assert explain_some(found, every) == at_once
+def test_explanations_do_not_depend_on_the_size_of_blocks() -> None:
+    result, instances = consolidate("majority"), np.arange(3)
+    arguments = (result.panel, result.consolidation, result.decision, instances)
+    in_blocks = explain_instances(*arguments, cells_per_block=10)
+    assert in_blocks == explain_instances(*arguments)

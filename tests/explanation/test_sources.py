@@ -1,3 +1,5 @@
+"""Profiles of sources: proportions, weaknesses and dependence, and the counts behind them."""
+
 import math
 
 import numpy as np
@@ -5,12 +7,18 @@ import pytest
 from scipy import sparse
 
 import mhpc
-from mhpc.data.profiles import SourceDependence, independent_sources
-from mhpc.explanation.sources import count_block, make_profiles, proportion
-from tests.fixtures.build import GARDEN, panel_of
+from mhpc.data.panel import panel_block
+from mhpc.data.profiles import SourceDependence, Weakness, independent_sources
+from mhpc.explanation.sources import (
+    count_block,
+    estimate_proportion,
+    find_weaknesses,
+    make_profiles,
+)
+from tests.fixtures.build import GARDEN, panel_of, small_panel
 
 
-def test_source_facts_tell_coverage_depth_and_how_far_the_result_upholds_a_source() -> None:
+def test_a_profile_has_coverage_depth_and_how_far_the_result_confirms_a_source() -> None:
     rows = [
         ("p1", "ann", "monarda"),
         ("p1", "bob", "flower"),
@@ -26,11 +34,11 @@ def test_source_facts_tell_coverage_depth_and_how_far_the_result_upholds_a_sourc
         "p1": ["plant", "flower", "monarda", "tree", "oak"],
         "p2": ["animal", "bird", "finch"],
     }
-    found = count_block(panel, averaged.score, decision.reason)
-    ann, bob, cid, dee = make_profiles(found, panel.sources, independent_sources(4), GARDEN)
+    counts = count_block(panel, averaged.score, decision.reason)
+    ann, bob, cid, dee = make_profiles(counts, panel.sources, independent_sources(4), GARDEN)
     assert (ann.answers, ann.coverage, ann.mean_depth) == (2, 1.0, 3.0)
     assert (ann.accurate.value, ann.vague.value, ann.wrong.value) == (1.0, 0.0, 0.0)
-    # Both its labels are upheld, and the result knows both more precisely.
+    # The result has both of its labels, and a more specific one below each.
     assert (bob.mean_depth, bob.accurate.value, bob.vague.value) == (2.0, 0.0, 1.0)
     assert (cid.accurate.value, cid.vague.value, cid.wrong.value) == (1.0, 0.0, 0.0)
     assert (cid.independence, cid.nearest_source, cid.dependence) == (1.0, "", 0.0)
@@ -39,26 +47,26 @@ def test_source_facts_tell_coverage_depth_and_how_far_the_result_upholds_a_sourc
     assert math.isnan(dee.wrong.value)
 
 
-def test_what_the_result_does_not_have_is_wrong() -> None:
+def test_labels_that_the_result_does_not_have_are_wrong() -> None:
     rows = [("p", who, "oak") for who in ("ann", "bob", "cid")]
     panel = panel_of([*rows, ("p", "dee", "finch")])
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
     decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=2)
-    found = count_block(panel, averaged.score, decision.reason)
-    *_, dee = make_profiles(found, panel.sources, independent_sources(4), GARDEN)
+    counts = count_block(panel, averaged.score, decision.reason)
+    *_, dee = make_profiles(counts, panel.sources, independent_sources(4), GARDEN)
     assert (dee.accurate.value, dee.vague.value, dee.wrong.value) == (0.0, 0.0, 1.0)
-    # One mistake out of one is everything that it said: no place is worse than the others.
+    # It gave one label, which is wrong: no subtree is worse than the others.
     assert dee.weaknesses == ()
 
 
-def test_the_nearest_kin_is_named() -> None:
+def test_the_nearest_source_is_named() -> None:
     panel = panel_of([("p", who, "oak") for who in ("ann", "bob", "cid")])
-    alike = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    dependence = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
     averaged = mhpc.SA().consolidate(panel)
     decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=1)
     ann, bob, cid = make_profiles(
         count_block(panel, averaged.score, decision.reason), panel.sources,
-        SourceDependence(np.ones(3), sparse.csr_array(alike)), GARDEN,
+        SourceDependence(np.ones(3), sparse.csr_array(dependence)), GARDEN,
     )  # fmt: skip
     assert (ann.nearest_source, ann.dependence, bob.nearest_source) == ("bob", 0.9, "ann")
     assert (ann.copy, bob.copy, cid.copy) == ("near-copy", "near-copy", None)
@@ -74,36 +82,73 @@ def test_the_nearest_kin_is_named() -> None:
         (81, 263, 0.2553, 0.3662),
     ],
 )
-def test_intervals_are_wilsons(part: int, whole: int, low: float, high: float) -> None:
-    found = proportion(part, whole)
-    assert found.value == part / whole
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
+def test_intervals_are_those_of_wilson(part: int, whole: int, low: float, high: float) -> None:
+    proportion = estimate_proportion(part, whole)
+    assert proportion.value == part / whole
+    assert (proportion.low, proportion.high) == pytest.approx((low, high), abs=1e-4)
 
 
-def test_inspection_counts_conflict_depth_silence_and_unknown_labels() -> None:
-    votes = mhpc.read_votes(
-        [
-            {"instance": "p1", "source": "ann", "label": "monarda"},
-            {"instance": "p1", "source": "bob", "label": "flower"},
-            {"instance": "p2", "source": "ann", "label": "oak"},
-            {"instance": "p2", "source": "bob", "label": "finch"},
-            {"instance": "p3", "source": "cid", "label": None},
-            {"instance": "p3", "source": "ann", "label": "finhc"},
-        ]
+def label_counts(**counts: int) -> sparse.csr_array:
+    row = np.zeros((1, len(GARDEN)))
+    for label, count in counts.items():
+        row[0, GARDEN.locate([label])[0]] = count
+    return sparse.csr_array(row)
+
+
+def test_a_weakness_is_a_subtree_with_more_errors_than_elsewhere() -> None:
+    given = label_counts(monarda=20, fuchsia=20, oak=50, finch=50)
+    rejected = label_counts(monarda=15, fuchsia=14, oak=1)
+    (weaknesses,) = find_weaknesses(given, rejected, GARDEN)
+    # Both flowers as one subtree; neither oaks nor the whole taxonomy.
+    assert weaknesses == (Weakness("flower", 40, 29),)
+
+
+def test_the_deepest_label_of_a_chain_with_the_same_errors_is_named() -> None:
+    given, rejected = label_counts(oak=10, finch=30), label_counts(oak=9, finch=1)
+    assert find_weaknesses(given, rejected, GARDEN) == ((Weakness("oak", 10, 9),),)
+
+
+def test_neither_no_error_nor_a_single_one_is_a_weakness() -> None:
+    assert find_weaknesses(label_counts(oak=10), label_counts(), GARDEN) == ((),)
+    given, rejected = label_counts(oak=1, finch=9), label_counts(oak=1, finch=2)
+    assert find_weaknesses(given, rejected, GARDEN) == ((),)
+
+
+@pytest.mark.parametrize("threshold", [0.07, 0.3, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_of_blocks_add_up(seed: int, threshold: float) -> None:
+    panel = small_panel(seed=seed)
+    average = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=threshold).decide(average, labels_per_answer=1)
+    n_instances = len(panel.instances)
+    total, *parts = (
+        count_block(
+            panel_block(panel, block),
+            average.score[block],
+            decision.reason[block],
+            threshold=threshold,
+            limit=5,
+        )
+        for block in (slice(0, n_instances), slice(0, 9), slice(9, 10), slice(10, n_instances))
     )
-    facts = mhpc.inspect(votes, GARDEN)
-    # Of three instances with two answers only p2 has answers that do not contain each other.
-    assert facts.conflict == pytest.approx(1 / 3)
-    assert facts.votes_per_level == {2: 1, 3: 3}
-    assert facts.silent_sources == ("cid",)
-    assert facts.none_answers == 1
-    assert [(u.label, u.votes, u.nearest[0]) for u in facts.unknown_labels] == [
-        ("finhc", 1, "finch")
-    ]
-    assert facts.coverage == pytest.approx(6 / 9)
-    assert facts.labels_used == 4
+    added = parts[0] + parts[1] + parts[2]
+    labels = panel.taxonomy.labels
+    assert added.disagreements.to_records(labels) == total.disagreements.to_records(labels)
+    assert added.disagreements.count == total.disagreements.count
+    assert len(added.disagreements.ids) == 5
+    for name in ("by_source", "by_label"):
+        np.testing.assert_array_equal(getattr(added, name), getattr(total, name))
+    for name in ("given", "rejected"):
+        assert (getattr(added, name) != getattr(total, name)).nnz == 0
 
 
-def test_conflict_is_undefined_without_two_answers() -> None:
-    votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": ["oak"]})
-    assert math.isnan(mhpc.inspect(votes, GARDEN).conflict)
+def test_labels_are_counted() -> None:
+    panel = panel_of([("p", "ann", "monarda"), ("p", "bob", "fuchsia"), ("q", "ann", "flower")])
+    average = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=0.6).decide(average, labels_per_answer=1)
+    votes, supported, chosen, disputed = count_block(panel, average.score, decision.reason).by_label
+    labels = GARDEN.locate(["plant", "flower", "monarda", "fuchsia"])
+    assert votes[labels].tolist() == [0, 1, 1, 1]
+    assert supported[labels].tolist() == [2, 2, 1, 1]
+    assert chosen[labels].tolist() == [2, 2, 0, 0]
+    assert disputed[labels].tolist() == [0, 0, 1, 1]

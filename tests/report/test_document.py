@@ -2,7 +2,7 @@ import json
 
 import mhpc
 from mhpc.explanation.sources import count_run
-from mhpc.report.summary import plain, run_document, summarize
+from mhpc.report.summary import to_json, run_document, summarize
 from tests.fixtures.build import GARDEN
 
 
@@ -27,4 +27,4 @@ def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
 
 
 def test_nan_and_infinity_become_null() -> None:
-    assert plain({"a": (float("nan"), float("inf"), 1.5)}) == {"a": [None, None, 1.5]}
+    assert to_json({"a": (float("nan"), float("inf"), 1.5)}) == {"a": [None, None, 1.5]}

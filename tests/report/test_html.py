@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mhpc.errors import UnwritableError
-from mhpc.report.html import json_of, page_of, write_report
+from mhpc.report.html import dump_json, render_page, write_report
 from tests.fixtures.report_facts import sample_facts
 
 PACKED = re.compile(r'<script id="facts" type="application/gzip\+base64">([^<]*)</script>')
@@ -26,27 +26,27 @@ def unpacked(page: str) -> Any:
 
 @given(st.recursive(st.text() | st.integers() | st.none() | st.booleans(), st.lists))
 def test_facts_come_out_as_they_went_in_and_are_never_markup(value: Any) -> None:
-    page = page_of({"format": 1, "value": value})
+    page = render_page({"format": 1, "value": value})
     assert unpacked(page) == {"format": 1, "value": value}
-    assert PACKED.sub("", page) == PACKED.sub("", page_of({}))
+    assert PACKED.sub("", page) == PACKED.sub("", render_page({}))
 
 
 def test_the_same_facts_give_the_same_page() -> None:
-    assert page_of(sample_facts()) == page_of(sample_facts())
+    assert render_page(sample_facts()) == render_page(sample_facts())
 
 
 def test_a_number_that_json_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
-        json_of({"score": float("nan")})
+        dump_json({"score": float("nan")})
 
 
 def test_ten_thousand_instances_and_five_thousand_labels_fit_the_limit() -> None:
     facts = sample_facts(labels=5_000, sources=60, instances=10_000, conflicts=1_000)
-    assert len(page_of(facts).encode()) < LIMIT
+    assert len(render_page(facts).encode()) < LIMIT
 
 
 def test_the_page_allows_nothing_but_its_own_script_and_style() -> None:
-    page = page_of({})
+    page = render_page({})
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules.pop("default-src") == "'none'"

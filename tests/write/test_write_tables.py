@@ -142,7 +142,7 @@ def test_sources_are_a_row_each(tmp_path: Path) -> None:
         [
             "source", "answers", "coverage", "mean_depth",
             "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-            "wrong", "wrong_low", "wrong_high", "errs_under", "independence", "nearest_source", "dependence", "copy",
+            "wrong", "wrong_low", "wrong_high", "most_errors_under", "independence", "nearest_source", "dependence", "copy",
         ],
         ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", ""],
         [

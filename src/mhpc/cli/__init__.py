@@ -1,6 +1,6 @@
-"""The command line: one command a file, loaded when it is called.
+"""The command line: one file per command, imported when the command is called.
 
-Data go to standard output, talk and progress to standard error.
+Data go to standard output, messages and progress to standard error.
 """
 
 import io
@@ -31,22 +31,22 @@ COMMANDS = {
     "reproduce": "mhpc.cli.reproduce:reproduce",
     "methods": "mhpc.cli.methods:methods",
 }
-"""Name and home of every command, in the order of the help."""
+"""The name and place of every command, in the order of the help."""
 
 EXIT_CODES = {
-    0: "done",
+    0: "success",
     1: "the data are wrong, or the machine failed",
     2: "the usage is wrong",
     130: "interrupted",
-    143: "told to end",
+    143: "terminated",
 }
 
 
 class LazyCommands(click.Group):
-    """Commands that are imported when they are called or helped with."""
+    """Commands that are imported when they are called or their help is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, in the order in which people meet them."""
+        """Return the names in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -60,7 +60,7 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, naming the nearest ones when there is none."""
+        """Find a command, or name the nearest ones if there is none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from mhpc.errors import suggest
 
@@ -68,12 +68,12 @@ class LazyCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Call a command; a reader who has had enough, as `head` has, is no error of ours."""
+        """Call a command; that a reader such as `head` closes the pipe is not an error."""
         try:
             super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # What is left in the buffer goes nowhere, instead of failing once more at exit.
+            # What is left in the buffer would fail once more at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -83,10 +83,10 @@ class LazyCommands(click.Group):
     epilog=f"Exit codes: {', '.join(f'{code} {what}' for code, what in EXIT_CODES.items())}.",
 )
 @click.version_option(package_name="mhpc")
-@click.option("--debug", is_flag=True, help="Show where an error arose.")
-@click.option("--verbose", is_flag=True, help="Log stages, their times and what was chosen.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--verbose", is_flag=True, help="Log the stages, their times and the selection.")
 def cli(debug: bool, verbose: bool) -> None:
-    """Consolidate labels that many sources took from one hierarchy.
+    """Consolidate labels that many sources gave to the same instances, from one taxonomy.
 
     Start with `mhpc demo`, then look at your own data with `mhpc inspect VOTES --taxonomy T`.
     """
@@ -97,16 +97,16 @@ def cli(debug: bool, verbose: bool) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit; every error is one line unless --debug is given."""
-    given = sys.argv[1:] if args is None else args
+    words = sys.argv[1:] if args is None else args
     if args is None:
         exit_on_signal()
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", MhpcWarning)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
-        # Tables are UTF-8 on the way in, so also on the way out, whatever the locale says.
+        # Tables are read as UTF-8, so they are written as UTF-8, whatever the locale is.
         sys.stdout.reconfigure(encoding="utf-8")
     try:
-        code = _called(given)
+        code = _call(words)
     except (KeyboardInterrupt, click.Abort):
         click.echo("mhpc: interrupted", err=True)
         code = 130
@@ -114,32 +114,29 @@ def main(args: list[str] | None = None) -> None:
         error.show()
         code = error.exit_code
     except (MhpcError, OSError, MemoryError) as error:
-        if "--debug" in given:
+        if "--debug" in words:
             raise
         hints = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-        click.echo(f"mhpc: error: {_one_line(error)}{hints}", err=True)
+        message = _to_one_line(error) or type(error).__name__
+        click.echo(f"mhpc: error: {message}{hints}", err=True)
         code = getattr(error, "exit_code", 1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _called(given: list[str]) -> Any:
-    """Call a command; after a signal, end here, whatever libraries made of it."""
+def _call(words: list[str]) -> Any:
+    """Call a command; after a signal, exit here, whatever libraries made of the signal."""
     try:
-        return cli.main(args=given, prog_name="mhpc", standalone_mode=False)
+        return cli.main(args=words, prog_name="mhpc", standalone_mode=False)
     except BaseException as error:
         exit_if_signalled(error)
         raise
 
 
-def _one_line(error: BaseException) -> str:
-    return _plain(error) or type(error).__name__
-
-
-def _plain(message: object) -> str:
-    """Return a message in one line; ids and names of files in it may hold anything."""
+def _to_one_line(message: object) -> str:
+    """Return a message in one line; ids and file names in it may contain anything."""
     return escape_control(" ".join(str(message).split()))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, MhpcWarning):
-        click.echo(f"mhpc: warning: {_plain(message)}", err=True)
+        click.echo(f"mhpc: warning: {_to_one_line(message)}", err=True)

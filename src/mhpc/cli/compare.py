@@ -1,14 +1,21 @@
-"""``mhpc compare``: methods side by side, judged without truth, and with it where it is given."""
+"""``mhpc compare``: methods side by side, without truth, and with it if it is given."""
 
 from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, parameter, progress_option, setting, show
-from mhpc.cli.progress import Show, StderrProgress
+from mhpc.cli.options import (
+    given_settings,
+    json_option,
+    parse_parameter,
+    progress_option,
+    setting,
+    show,
+)
+from mhpc.cli.progress import Display, StderrProgress
 
 
-@click.command(short_help="Compare methods without truth.")
+@click.command(short_help="Compare methods, without needing a truth.")
 @click.argument("votes")
 @setting("format")
 @setting("taxonomy")
@@ -19,41 +26,44 @@ from mhpc.cli.progress import Show, StderrProgress
 @setting("truth")
 @click.option(
     "--method", "methods", multiple=True, metavar="NAME",
-    help="Compare this one; may be given several times. Unless given, every method.",
+    help="Method to compare. May be given several times. Default: all methods.",
 )  # fmt: skip
 @click.option(
-    "--set", "choices", multiple=True, metavar="KEY=VALUE[,VALUE…]", type=parameter,
-    help="A parameter of the methods that have it; several values: each is tried, with each of the "
-    "others. May be given several times.",
+    "--set", "grid_values", multiple=True, metavar="KEY=VALUE[,VALUE…]", type=parse_parameter,
+    help="Parameter of the methods that have it; of several values every combination is compared. "
+    "May be given several times.",
 )  # fmt: skip
 @click.option(
     "--folds", default=4, show_default=True, type=click.IntRange(min=2),
-    help="How many times a part of the answers is hidden.",
+    help="Number of cross-validation folds.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For folds.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0),
+    help="Seed for the random division into folds.",
+)  # fmt: skip
 @click.option(
     "--jobs", default=1, show_default=True, type=click.IntRange(min=1),
-    help="Processes that try methods side by side.",
+    help="Number of methods to run at the same time, each in its own process.",
 )  # fmt: skip
 @progress_option
-@as_json
+@json_option
 def compare(
     votes: str,
     methods: tuple[str, ...],
-    choices: tuple[tuple[str, str | None], ...],
+    grid_values: tuple[tuple[str, str | None], ...],
     folds: int,
     seed: int,
     jobs: int,
-    show_progress: Show,
+    display: Display,
     as_json: bool,
     **values: Any,
 ) -> None:
-    """Judge methods on VOTES by how well they foretell answers that were hidden from them.
+    """Compare methods on VOTES by cross-validation: how well they predict held-out sources.
 
-    A surprise of 0 means that the labels which hidden sources gave stand on top of what a method
-    foretells, 1 that they stand last. With --truth the usual metrics stand beside.
+    The log-rank loss is 0 if the labels that held-out sources gave rank first among a method's
+    predictions, and 1 if they rank last. With --truth, the usual metrics are shown too.
     """
-    from mhpc.api import compare as run
+    from mhpc.api import compare as compare_methods
     from mhpc.methods.registry import METHODS, grid
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
@@ -61,12 +71,12 @@ def compare(
     from mhpc.report.terminal import render_comparison
     from mhpc.settings import RunSettings
 
-    chosen = given(values)
-    if "taxonomy" not in chosen:
+    named = given_settings(values)
+    if "taxonomy" not in named:
         raise click.UsageError("--taxonomy FILE is missing")
-    settings = RunSettings(votes=votes, **chosen)
-    candidates = grid(methods or METHODS, _listed(choices))
-    with StderrProgress(show_progress) as progress:
+    settings = RunSettings(votes=votes, **named)
+    candidates = grid(methods or METHODS, _split_values(grid_values))
+    with StderrProgress(display) as progress:
         progress("reading", 0, 0)
         table = read_votes(
             settings.votes, columns=settings.columns, scope=settings.scope, format=settings.format
@@ -74,7 +84,7 @@ def compare(
         taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
         truth = read_truth(settings.truth) if settings.truth else None
         progress("encoding", 0, 0)
-        found = run(
+        comparisons = compare_methods(
             table,
             taxonomy,
             candidates,
@@ -85,14 +95,16 @@ def compare(
             jobs=jobs,
             progress=progress,
         )
-    show(found, render_comparison, as_json=as_json)
+    show(comparisons, render_comparison, as_json=as_json)
 
 
-def _listed(choices: tuple[tuple[str, str | None], ...]) -> dict[str, list[str | None]]:
+def _split_values(
+    grid_values: tuple[tuple[str, str | None], ...],
+) -> dict[str, list[str | None]]:
     """Split values at commas."""
     return {
         key: [None if part.strip().lower() == "none" else part.strip() for part in value.split(",")]
         if value is not None
         else [None]
-        for key, value in choices
+        for key, value in grid_values
     }

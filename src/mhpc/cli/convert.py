@@ -1,45 +1,46 @@
-"""``mhpc convert``: votes, hierarchies and results from one format to another."""
+"""``mhpc convert``: votes, taxonomies and results from one format to another."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mhpc.cli.options import given, parameter, setting
+from mhpc.cli.options import given_settings, parse_parameter, setting
 from mhpc.write.formats import FORMATS
 
 if TYPE_CHECKING:
     from mhpc.write.formats import Content
 
-WHAT = ("votes", "taxonomy", "labels", "scores", "wide")
+CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide")
 
 
-@click.command(short_help="Write votes, taxonomies or results in another format.")
+@click.command(short_help="Convert votes, taxonomies or results to another format.")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option(
     "--to", "format_", type=click.Choice(list(FORMATS)),
-    help="The format to write. Unless given, the end of OUT tells: .csv, .tsv, .jsonl, .parquet, "
-    ".xml; csv for standard output.",
+    help="Format to write. Default: by the ending of OUT (.csv, .tsv, .jsonl, .parquet, .xml); csv "
+    "for standard output.",
 )  # fmt: skip
 @click.option(
-    "--what", type=click.Choice(WHAT),
-    help="What IN is, votes or taxonomy, where its columns do not tell; or what to write of a "
-    "result: labels, a row a label; scores; wide, a column a label.",
+    "--what", type=click.Choice(CONTENTS),
+    help="What IN is, votes or taxonomy, if its columns do not show it; or what to write of a "
+    "result: labels (one row per label of an instance), scores, or wide (one column per label).",
 )  # fmt: skip
 @click.option(
-    "--set", "parameters", multiple=True, metavar="KEY=VALUE", type=parameter,
-    help="A parameter of the format. May be given several times.",
+    "--set", "parameters", multiple=True, metavar="KEY=VALUE", type=parse_parameter,
+    help="Parameter of the format. May be given several times.",
 )  # fmt: skip
 @click.option(
     "--tasks", type=click.Path(path_type=Path), metavar="FILE",
-    help="The JSON export that the votes came from: what it holds of each task goes with the "
-    "labels to label-studio or argilla.",
+    help="The JSON export that the votes came from: the data of each task are written with its "
+    "labels, for label-studio and argilla.",
 )  # fmt: skip
 @setting("format")
 @setting("columns")
-@click.option("--force", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 def convert(
     source: str,
     target: str,
@@ -50,32 +51,33 @@ def convert(
     force: bool,
     **values: Any,
 ) -> None:
-    """Write IN as OUT, in another format.
+    """Convert IN to OUT, in another format.
 
-    IN is a table of votes, a hierarchy, or the folder OUT/ of mhpc consolidate; - is standard
-    input or output. csv, tsv, jsonl and parquet hold anything, exactly; spreadsheet is CSV in
-    which nothing can be taken for a formula. Of a result, label-studio and argilla hold the labels,
-    the least sure first, and cafa the scores; label-studio-config holds a hierarchy.
+    IN is a table of votes, a taxonomy, or the folder OUT/ of mhpc consolidate; - is standard input
+    or output. csv, tsv, jsonl and parquet can hold all of these without loss; spreadsheet is CSV
+    whose cells cannot be mistaken for formulas. Of a result, label-studio and argilla hold the
+    labels, the least certain first, and cafa holds the scores. label-studio-config holds a
+    taxonomy.
     """
     from mhpc.system.files import STDOUT, check_target
     from mhpc.write.tables import write_file
 
     if target != STDOUT:
         check_target(Path(target), force=force)
-    format_ = format_ or _told(target)
+    format_ = format_ or _choose_format(target)
     settings: dict[str, Any] = dict(parameters)
     if (Path(source) / "run.json").is_file():
-        subject, what, told = _result(Path(source), what, format_, tasks)
-        settings = told | settings
+        content, what, task_settings = _read_result(Path(source), what, format_, tasks)
+        settings = task_settings | settings
     else:
         if tasks is not None:
-            raise click.UsageError("--tasks goes with a result, the folder OUT/ of a run")
-        subject, what = _table(source, what, **given(values))
-    write_file(target, subject, what, format=format_, parameters=settings, force=force)
-    _warn_of_formulas(subject, format_)
+            raise click.UsageError("--tasks needs a result, that is, the folder OUT/ of a run")
+        content, what = _read_table(source, what, **given_settings(values))
+    write_file(target, content, what, format=format_, parameters=settings, force=force)
+    _warn_of_formulas(content, format_)
 
 
-def _told(target: str) -> str:
+def _choose_format(target: str) -> str:
     from mhpc.errors import ParameterError
     from mhpc.write.tables import choose_format
 
@@ -85,10 +87,10 @@ def _told(target: str) -> str:
         raise click.UsageError(f"{error} with --to") from None
 
 
-def _result(
+def _read_result(
     folder: Path, what: "Content | None", format_: str, tasks: Path | None
 ) -> "tuple[Any, Content, dict[str, str]]":
-    """Return what a run found, what to write of it, and what the tasks tell of the format."""
+    """Return the result of a run, what to write of it, and format parameters from the tasks."""
     from mhpc.read.run_folder import read_labelled_scores
     from mhpc.read.tasks import read_tasks
     from mhpc.read.taxonomy import read_taxonomy
@@ -96,47 +98,46 @@ def _result(
 
     writes = format_class(format_).writes
     if what == "votes":
-        raise click.UsageError(f"{folder} is a result, which holds no votes")
+        raise click.UsageError(f"{folder} is a result, which contains no votes")
     if what == "taxonomy" or (what is None and writes == ("taxonomy",)):
         return read_taxonomy(folder / "taxonomy.csv"), "taxonomy", {}
-    chosen: Content = next((each for each in RUN_CONTENTS if each in writes), "labels")
-    chosen = chosen if what is None else what
-    outcome = read_labelled_scores(folder)
+    default: Content = next((content for content in RUN_CONTENTS if content in writes), "labels")
+    scores = read_labelled_scores(folder)
     if tasks is None:
-        return outcome, chosen, {}
+        return scores, what or default, {}
     if format_ not in ("label-studio", "argilla"):
-        raise click.UsageError(f"--tasks goes with label-studio and argilla, not with {format_}")
-    held = read_tasks(tasks)
-    told = dict(held.control) if format_ == "label-studio" else {}
-    return replace(outcome, fields=held.fields), chosen, told
+        raise click.UsageError(f"--tasks works with label-studio and argilla, not with {format_}")
+    export = read_tasks(tasks)
+    parameters = dict(export.control) if format_ == "label-studio" else {}
+    return replace(scores, fields=export.fields), what or default, parameters
 
 
-def _table(
+def _read_table(
     source: str,
     what: "Content | None",
     columns: dict[str, str] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> "tuple[Any, Content]":
-    """Read votes, or a taxonomy where that is asked for or the columns are those of one."""
+    """Read votes, or a taxonomy if that is asked for or the columns are those of one."""
     from mhpc.errors import MissingColumnError, UnreadableError
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.votes import read_votes
 
     if what in ("labels", "scores", "wide"):
-        raise click.UsageError(f"--what {what} is of a result; {source} is no folder of a run")
+        raise click.UsageError(f"--what {what} needs a result; {source} is not the folder of a run")
     if what == "taxonomy":
         return read_taxonomy(source, columns=columns, format=format), "taxonomy"
     try:
         return read_votes(source, columns=columns, format=format), "votes"
     except (MissingColumnError, UnreadableError):
-        # Standard input is read once, and then it is gone.
-        if what == "votes" or source == "-" or columns or format or _has_answers(source):
+        # Standard input can be read only once.
+        if what == "votes" or source == "-" or columns or format or _has_vote_columns(source):
             raise
         return read_taxonomy(source), "taxonomy"
 
 
-def _has_answers(source: str) -> bool:
-    """Tell whether a table has instances or sources, so that it is no taxonomy."""
+def _has_vote_columns(source: str) -> bool:
+    """Return whether a table has a column of instances or sources, unlike a taxonomy."""
     from mhpc.errors import MhpcError
     from mhpc.read.columns import ALIASES
     from mhpc.read.tables import open_table
@@ -149,16 +150,14 @@ def _has_answers(source: str) -> bool:
     return not columns.isdisjoint({*ALIASES["instance"], *ALIASES["source"]})
 
 
-def _warn_of_formulas(subject: Any, format_: str) -> None:
-    import warnings
-
+def _warn_of_formulas(content: Any, format_: str) -> None:
     from mhpc.errors import MhpcWarning, quote_list
     from mhpc.write.formats.tabular import formulas_in
 
-    if format_ in ("csv", "tsv") and (found := formulas_in(subject)):
+    if format_ in ("csv", "tsv") and (formulas := formulas_in(content)):
         warnings.warn(
-            f"a spreadsheet would take ids such as {quote_list(found[:3])} for formulas; they are "
-            "written as they are, for programs. For a spreadsheet: --to spreadsheet",
+            f"a spreadsheet program would take ids such as {quote_list(formulas[:3])} for formulas; "
+            "they are written unchanged. For a spreadsheet program, use --to spreadsheet",
             MhpcWarning,
             stacklevel=2,
         )

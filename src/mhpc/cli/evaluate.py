@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mhpc.cli.options import as_json, given, setting, show
+from mhpc.cli.options import given_settings, json_option, setting, show
 
 if TYPE_CHECKING:
     from mhpc.data.scorecard import Scorecard
@@ -16,38 +16,41 @@ if TYPE_CHECKING:
 @setting("truth")
 @click.option(
     "--view", type=click.Choice(["closed", "specific"]), default="closed", show_default=True,
-    help="Count all true labels with their ancestors, or the deepest ones alone.",
+    help="Measure scores against the true labels with their ancestors (closed), or against the "
+    "most specific true labels only.",
 )  # fmt: skip
 @click.option(
     "--unknown", type=click.Choice(["error", "drop"]), default="error", show_default=True,
-    help="Labels and instances that the run does not know: refuse the truth, or leave them out.",
+    help="What to do with labels and instances of the truth that the run does not have: stop with "
+    "an error, or drop them.",
 )  # fmt: skip
-@as_json
+@json_option
 def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:
     """Measure the scores and the label sets in OUT/ against a truth."""
-    from rich.console import Group
-
-    from mhpc.api import evaluate as measure
+    from mhpc.api import evaluate as evaluate_run
     from mhpc.read.run_folder import read_labels, read_run, read_run_document
     from mhpc.read.truth import read_truth
-    from mhpc.report.terminal import render_scorecards, render_sets
 
-    settings = given(values)
+    settings = given_settings(values)
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
     truth = read_truth(settings["truth"])
     top = read_run_document(folder).settings.top
-    found = read_run(folder)
-    decided = read_labels(folder, found)
-    card = measure(found, truth, view=view, unknown=unknown, decided=decided)
-
-    def render(card: "Scorecard") -> Any:
-        return Group(render_scorecards([(card.method, card)]), render_sets(card))
-
-    show(card, render, as_json=as_json)
-    if top != "all" and top < len(found.taxonomy):
+    consolidation = read_run(folder)
+    decided = read_labels(folder, consolidation)
+    card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
+    show(card, _render, as_json=as_json)
+    if top != "all" and top < len(consolidation.taxonomy):
         click.echo(
-            f"mhpc: warning: {folder} holds the best {top} labels of each instance; the others "
-            "count as 0. For exact figures consolidate with --top all.",
+            f"mhpc: warning: {folder} holds only the {top} highest scores of each instance; the "
+            "others count as 0. For exact metrics, consolidate with --top all.",
             err=True,
         )
+
+
+def _render(card: "Scorecard") -> Any:
+    from rich.console import Group
+
+    from mhpc.report.terminal import render_label_sets, render_scorecards
+
+    return Group(render_scorecards([(card.method, card)]), render_label_sets(card))

@@ -1,35 +1,35 @@
-"""``mhpc inspect``: look before you run."""
+"""``mhpc inspect``: look at votes before a run."""
 
 from typing import Any
 
 import click
 
-from mhpc.cli.options import as_json, given, progress_option, setting, show
-from mhpc.cli.progress import Show, StderrProgress
+from mhpc.cli.options import given_settings, json_option, progress_option, setting, show
+from mhpc.cli.progress import Display, StderrProgress
 
 
-@click.command(short_help="Look at votes before you run.")
+@click.command(short_help="Look at votes before a run.")
 @click.argument("votes")
 @setting("format")
 @setting("taxonomy")
 @setting("taxonomy_format")
 @setting("columns")
 @progress_option
-@as_json
-def inspect(votes: str, show_progress: Show, as_json: bool, **values: Any) -> None:
-    """Show coverage, depth of answers, conflict, unknown labels and silent sources of VOTES."""
-    from mhpc.api import inspect as look
+@json_option
+def inspect(votes: str, display: Display, as_json: bool, **values: Any) -> None:
+    """Show how complete, specific and contradictory VOTES are, and labels that are unknown."""
+    from mhpc.api import inspect as inspect_votes
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.votes import read_votes
     from mhpc.report.terminal import render_inspection
 
-    settings = given(values)
+    settings = given_settings(values)
     if "taxonomy" not in settings:
         raise click.UsageError("--taxonomy FILE is missing")
-    with StderrProgress(show_progress) as progress:
+    with StderrProgress(display) as progress:
         progress("reading", 0, 0)
         taxonomy = read_taxonomy(settings["taxonomy"], format=settings.get("taxonomy_format"))
         table = read_votes(votes, columns=settings.get("columns"), format=settings.get("format"))
         progress("inspecting", 0, 0)
-        facts = look(table, taxonomy)
-    show(facts, render_inspection, as_json=as_json)
+        inspection = inspect_votes(table, taxonomy)
+    show(inspection, render_inspection, as_json=as_json)

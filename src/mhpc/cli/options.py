@@ -1,21 +1,24 @@
-"""Options from RunSettings; output."""
+"""Options that several commands share, most of them made from `RunSettings`, and their output."""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from mhpc.cli.progress import Show
+from mhpc.cli.progress import Display
 from mhpc.methods.registry import METHODS
 from mhpc.rules.registry import RULES
 from mhpc.settings import RunSettings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+FILE_WIDTH = 120
+"""Columns of a table in a pipe or a file, which have no width of their own."""
 
-def pair(text: str) -> tuple[str, str]:
+
+def parse_pair(text: str) -> tuple[str, str]:
     """Split ``KEY=VALUE`` at the first ``=``."""
     key, equals, value = text.partition("=")
     if not (key.strip() and equals):
@@ -23,42 +26,41 @@ def pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def parameter(text: str) -> tuple[str, str | None]:
-    """Split ``KEY=VALUE``; ``none`` is None, as `mhpc methods` writes it."""
-    key, value = pair(text)
+def parse_parameter(text: str) -> tuple[str, str | None]:
+    """Split ``KEY=VALUE``; ``none`` becomes None, as `mhpc methods` writes it."""
+    key, value = parse_pair(text)
     return key, None if value.lower() == "none" else value
 
 
-def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in METHODS if name.startswith(incomplete)]
+def _complete(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
 
 
-def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in RULES if name.startswith(incomplete)]
-
-
-def _formats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def _vote_formats() -> Iterable[str]:
     from mhpc.read.vote_formats import VOTE_FORMATS
 
-    return [name for name in VOTE_FORMATS if name.startswith(incomplete)]
+    return VOTE_FORMATS
 
 
-def _hierarchies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def _taxonomy_formats() -> Iterable[str]:
     from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 
-    return [name for name in TAXONOMY_FORMATS if name.startswith(incomplete)]
+    return TAXONOMY_FORMATS
 
 
-_FLAGS: dict[str, dict[str, Any]] = {
-    "format": {"metavar": "NAME", "shell_complete": _formats},
+_SPELLING: dict[str, dict[str, Any]] = {
+    "format": {"metavar": "NAME", "shell_complete": _complete(_vote_formats)},
     "taxonomy": {"metavar": "FILE"},
-    "taxonomy_format": {"metavar": "NAME", "shell_complete": _hierarchies},
-    "method": {"metavar": "NAME", "shell_complete": _methods},
-    "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parameter},
-    "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": pair},
+    "taxonomy_format": {"metavar": "NAME", "shell_complete": _complete(_taxonomy_formats)},
+    "method": {"metavar": "NAME", "shell_complete": _complete(lambda: METHODS)},
+    "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parse_parameter},
+    "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": parse_pair},
     "scope": {"metavar": "all|used|FILE"},
-    "rule": {"metavar": "NAME", "shell_complete": _rules},
-    "threshold": {"metavar": "LEVEL"},
+    "rule": {"metavar": "NAME", "shell_complete": _complete(lambda: RULES)},
+    "threshold": {"metavar": "NUMBER"},
     "paths": {"metavar": "COUNT", "type": int},
     "depth_bias": {"flag": "--depth-bias", "metavar": "NUMBER", "type": float},
     "top": {"metavar": "COUNT|all"},
@@ -68,82 +70,80 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "truth": {"metavar": "FILE"},
     "gold": {"metavar": "FILE"},
 }
-"""What the command line adds to a setting's declaration: how it is spelt."""
+"""What the command line adds to the declaration of a setting: how its option is spelled."""
 
 
 def setting(name: str) -> Callable[[Function], Function]:
     """Return a decorator that adds the option of one run setting."""
     field = RunSettings.model_fields[name]
-    extra = dict(_FLAGS.get(name, {}))
+    extra = dict(_SPELLING.get(name, {}))
     flag = extra.pop("flag", f"--{name.replace('_', '-')}")
     help_text = " ".join((field.description or "").split())
     if field.annotation is not None and get_origin(field.annotation) is dict:
         extra["multiple"] = True
         help_text += " May be given several times."
     elif field.annotation is bool:
-        # None unless given, so that a settings file may say yes.
+        # None if it is not given, so that a settings file can turn it on.
         return click.option(flag, name, help=help_text, is_flag=True, default=None)
     elif get_origin(field.annotation) is Literal:
         extra["type"] = click.Choice(get_args(field.annotation))
     if not field.is_required() and field.default_factory is None and field.default is not None:
         help_text += f"  [default: {field.default}]"
-    # No default reaches click: what is not given is left to the settings file, then to
+    # Click gets no default: an option that is not given is left to the settings file, then to
     # RunSettings itself.
     return click.option(flag, name, help=help_text, **extra)
 
 
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that the command line names, as RunSettings takes them."""
-    named = {name: value for name, value in values.items() if value not in (None, ())}
+def given_settings(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that were given on the command line, as RunSettings takes them."""
     return {
-        name: dict(value) if isinstance(value, tuple) else value for name, value in named.items()
+        name: dict(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if value not in (None, ())
     }
 
 
 def progress_option(function: Function) -> Function:
-    """Add ``--progress``: how to show it, which changes no result."""
+    """Add ``--progress``, which changes no result."""
     option = click.option(
-        "--progress", "show_progress", type=click.Choice(get_args(Show)), default="auto",
-        show_default=True,
-        help="How to show on standard error what takes longer than a second: a bar, plain lines, "
-        "or nothing. auto: a bar on a terminal, lines elsewhere.",
+        "--progress", "display", type=click.Choice(get_args(Display)), default="auto",
+        envvar="MHPC_PROGRESS", show_default=True,
+        help="How to show progress on standard error, for stages that take longer than a second: a "
+        "bar, plain lines, or none. auto: a bar on a terminal, plain lines elsewhere. The "
+        "environment variable MHPC_PROGRESS sets the default.",
     )  # fmt: skip
     return option(function)
 
 
 def votes_option(function: Function) -> Function:
-    """Add ``--votes``, for commands that read a run's votes again."""
+    """Add ``--votes``, for commands that read the votes of a run again."""
     option = click.option(
         "--votes", metavar="FILE",
-        help="Where the votes are that OUT/ was made of, if they are no longer where they were.",
+        help="The votes that OUT/ was made from, if they have been moved.",
     )  # fmt: skip
     return option(function)
 
 
-def as_json(function: Function) -> Function:
+def json_option(function: Function) -> Function:
     """Add ``--json``."""
-    option = click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+    option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     return option(function)
 
 
-WIDTH_OF_A_FILE = 120
-
-
 def show(facts: Any, render: Callable[[Any], Any], *, as_json: bool) -> None:
-    """Print facts on standard output, as JSON or as a person reads them."""
+    """Print facts on standard output, as JSON or rendered for people."""
     if as_json:
-        from mhpc.report.summary import plain
+        from mhpc.report.summary import to_json
 
-        click.echo(json.dumps(plain(facts), indent=1))
+        click.echo(json.dumps(to_json(facts), indent=1))
     else:
         print_rich(render(facts))
 
 
 def print_rich(renderable: Any) -> None:
-    """Print on standard output; plain text where that is no terminal."""
+    """Print on standard output, without colours if it is not a terminal."""
     from rich.console import Console
 
-    # A pipe or a log file has no width of its own; tables should not be squeezed for it.
-    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    # Ids are data: what is between two colons is no name of a picture.
+    width = None if sys.stdout.isatty() else FILE_WIDTH
+    # Ids are data: a word between two colons is not an emoji.
     Console(file=sys.stdout, highlight=False, emoji=False, width=width).print(renderable)

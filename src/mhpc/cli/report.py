@@ -1,28 +1,28 @@
-"""``mhpc report``: a run as a page."""
+"""``mhpc report``: a run as an HTML page."""
 
 from pathlib import Path
 
 import click
 
 from mhpc.cli.options import progress_option, votes_option
-from mhpc.cli.progress import Show, StderrProgress
+from mhpc.cli.progress import Display, StderrProgress
 
 
-@click.command(short_help="A run as a page to look at.")
+@click.command(short_help="Make an HTML page of a run.")
 @click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
 @votes_option
 @progress_option
-def report(folder: Path, votes: str | None, show_progress: Show) -> None:
-    """Write OUT/report.html, and the facts that it shows as OUT/report.json.
+def report(folder: Path, votes: str | None, display: Display) -> None:
+    """Write OUT/report.html, and the data that it shows as OUT/report.json.
 
-    The page is one file that asks the network for nothing: it can be opened from disk and sent on.
-    It shows what was decided and why, the hierarchy, the sources, and the instances worth a look.
-    The votes that OUT/ was made of are read again.
+    The page is one file that loads nothing from the network: it can be opened from disk and shared.
+    It shows the labels and why they were chosen, the taxonomy, the sources, and the instances to
+    review. The votes that OUT/ was made from are read again.
     """
     from mhpc.report.html import write_report
     from mhpc.run import page_data_of_run
 
-    with StderrProgress(show_progress) as progress:
-        progress("reporting", 0, 0)
+    with StderrProgress(display) as progress:
+        progress("writing the report", 0, 0)
         write_report(folder, page_data_of_run(folder, votes=votes))
     click.echo(folder / "report.html")

@@ -1,8 +1,8 @@
-"""Interrupts that end a process soon, whatever it is doing.
+"""Signals that end the process within two seconds, whatever it is computing.
 
-Python hears a signal when the main thread is back from the call it is in, which a product of
-large matrices keeps for minutes. A second thread hears it at once and, if the process has not
-ended by itself, cleans up and ends it.
+Python handles a signal when the main thread returns from the call that it is in, and a product of
+large matrices may take minutes. A second thread is notified at once; if the process has not ended
+by itself after a grace period, that thread cleans up and ends it.
 """
 
 import os
@@ -18,86 +18,85 @@ from mhpc.system.checkpoints import RESUME_HINT
 from mhpc.system.files import remove_all, stable_path
 
 GRACE = 1.5
-"""Seconds for a process to end by itself: it does so in a better order than we can."""
+"""Seconds for the process to end by itself, which leaves everything in better order."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-_came: list[int] = []
-"""The signals that came, the first of which is obeyed."""
+_received: list[int] = []
+"""The signals that were received; the first one counts."""
 
 
 def exit_on_signal() -> None:
-    """From now on end with 130 after an interrupt and with 143 after a polite kill."""
-    ear, mouth = socket.socketpair()
-    mouth.setblocking(False)
-    signal.set_wakeup_fd(mouth.detach(), warn_on_full_buffer=False)
+    """From now on, exit with 130 after SIGINT and with 143 after SIGTERM."""
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    signal.set_wakeup_fd(sender.detach(), warn_on_full_buffer=False)
     for number in _SIGNALS:
-        # Whoever started us may have had us ignore it, as nohup and a shell's & do.
+        # nohup, and & in a shell, start processes that ignore a signal.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _obey)
-    threading.Thread(target=_listen, args=(ear,), daemon=True).start()
+            signal.signal(number, _handle)
+    threading.Thread(target=_watch, args=(receiver,), daemon=True).start()
 
 
 def exit_if_signalled(error: BaseException) -> None:
-    """End the process, with everything cleaned up, if an error comes from a signal.
+    """Exit, with everything cleaned up, if a signal was received.
 
-    Libraries turn the exception of an interrupt into others, so that this is to be called
-    whatever error arrives.
+    Libraries turn the exception of an interrupt into other ones, so call this for any error.
     """
-    if not _came:
+    if not _received:
         return
-    _say(_came[0], resume=_noted(error))
-    workers = sys.modules.get("mhpc.system.parallel")
-    if workers is not None and workers.begun:
-        # What workers shared is given back as Python is wound up.
-        raise SystemExit(128 + _came[0])
-    # Else it is not wound up: a second signal meanwhile would change the exit code.
-    os._exit(128 + _came[0])
+    _report(_received[0], resume=_can_resume(error))
+    parallel = sys.modules.get("mhpc.system.parallel")
+    if parallel is not None and parallel.begun:
+        # Memory shared with workers is released when Python shuts down.
+        raise SystemExit(128 + _received[0])
+    # Otherwise skip the shutdown, in which a second signal would change the exit code.
+    os._exit(128 + _received[0])
 
 
-def _noted(error: BaseException | None) -> bool:
-    """Tell whether an error, or the one that click made it of, leaves something to go on from."""
+def _can_resume(error: BaseException | None) -> bool:
+    """Return whether the error, or its cause, says that the run can be resumed."""
     return error is not None and (
-        RESUME_HINT in getattr(error, "__notes__", ()) or _noted(error.__cause__)
+        RESUME_HINT in getattr(error, "__notes__", ()) or _can_resume(error.__cause__)
     )
 
 
-def _obey(number: int, frame: FrameType | None) -> None:
-    _came.append(number)
-    if len(_came) > 1:
-        # What cleans up after the first is not to be disturbed by a second.
+def _handle(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    if len(_received) > 1:
+        # A second signal must not disturb the cleaning up after the first.
         return
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + number)
 
 
-def _listen(ear: socket.socket) -> None:
-    while (number := ear.recv(1)[0]) not in _SIGNALS:
+def _watch(receiver: socket.socket) -> None:
+    while (number := receiver.recv(1)[0]) not in _SIGNALS:
         pass
     time.sleep(GRACE)
     _end(number)
 
 
 def _end(number: int) -> None:
-    """End this process and those it started, leaving nothing half-written."""
-    # The lock is kept, so that whoever still works makes nothing new.
+    """End this process and those it started, without half-written files."""
+    # The lock is kept, so that no other thread creates files any more.
     stable_path.acquire(timeout=0.3)
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.kill()
     remove_all()
     if sys.__stderr__ is not None and sys.__stderr__.isatty():
-        # A bar hides the cursor.
+        # A progress bar hides the cursor.
         with suppress(OSError):
             os.write(2, b"\r\x1b[2K\x1b[?25h")
-    kept = sys.modules.get("mhpc.system.checkpoints")
-    _say(number, resume=kept is not None and kept.can_resume())
+    checkpoints = sys.modules.get("mhpc.system.checkpoints")
+    _report(number, resume=checkpoints is not None and checkpoints.can_resume())
     os._exit(128 + number)
 
 
-def _say(number: int, *, resume: bool) -> None:
-    # Past Python's own buffers, whose locks another thread may hold; nobody may be listening.
+def _report(number: int, *, resume: bool) -> None:
+    # Bypass Python's buffers, whose locks another thread may hold; stderr may be closed.
     if number == signal.SIGINT:
         with suppress(OSError):
             os.write(2, f"mhpc: interrupted{f'; {RESUME_HINT}' if resume else ''}\n".encode())

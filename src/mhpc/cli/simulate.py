@@ -1,4 +1,4 @@
-"""``mhpc simulate``: votes made from a truth, to a stated degree of vagueness and noise."""
+"""``mhpc simulate``: votes of imperfect sources, made from a truth."""
 
 from typing import TYPE_CHECKING
 
@@ -9,34 +9,35 @@ if TYPE_CHECKING:
     from mhpc.data.votes import Truth
 
 
-@click.command(short_help="Make votes from a truth.")
+@click.command(short_help="Simulate votes from a truth.")
 @click.argument("truth")
-@click.option("--taxonomy", metavar="FILE", help="The hierarchy; an ARFF truth brings its own.")
+@click.option("--taxonomy", metavar="FILE", help="The taxonomy; an ARFF file already contains one.")
 @click.option(
-    "--sources", default=4, show_default=True, type=click.IntRange(min=1), help="How many."
-)
+    "--sources", default=4, show_default=True, type=click.IntRange(min=1),
+    help="Number of sources.",
+)  # fmt: skip
 @click.option(
     "--vague", "--specificity", "specificity", default=0.8, show_default=True,
     type=click.FloatRange(0, 1),
-    help="The paper's alpha_vague: a label on level l is said as it is with probability "
-    "alpha ** l, so that a smaller value makes vaguer sources.",
+    help="The paper's alpha_vague: a label on level l is given as it is with probability "
+    "alpha ** l, so that smaller values make vaguer sources.",
 )  # fmt: skip
 @click.option(
     "--noise", "--accuracy", "accuracy", default=0.5, show_default=True,
     type=click.FloatRange(0, 1),
-    help="The paper's alpha_noise: the probability that a label is not replaced by one drawn "
-    "from its siblings, so that a smaller value makes noisier sources.",
+    help="The paper's alpha_noise: the probability that a label is not replaced by one of its "
+    "siblings, so that smaller values make noisier sources.",
 )  # fmt: skip
 @click.option(
     "--coverage", default=1.0, show_default=True, type=click.FloatRange(0, 1),
-    help="The probability that a source answers an instance at all.",
+    help="The probability that a source answers an instance.",
 )  # fmt: skip
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For the draws."
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="The random seed."
 )
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE",
-    help="Where the votes go, as CSV; - is standard output.",
+    help="CSV file for the votes; - is standard output.",
 )  # fmt: skip
 def simulate(
     truth: str,
@@ -48,19 +49,19 @@ def simulate(
     seed: int,
     output: str,
 ) -> None:
-    """Make the votes of imperfect sources from TRUTH (Algorithm 2 of the paper).
+    """Simulate the votes of imperfect sources from TRUTH (Algorithm 2 of the paper).
 
-    TRUTH is a table instance, label, or a Clus HMC ARFF file, plain or gzip.
+    TRUTH is a table with the columns instance and label, or a Clus HMC ARFF file, plain or gzipped.
     """
     from mhpc.simulation.sources import Profile
-    from mhpc.simulation.sources import simulate as make
+    from mhpc.simulation.sources import simulate as simulate_votes
     from mhpc.write.tables import write_votes
 
     if truth == taxonomy == "-":
         raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")
     profile = Profile(specificity=specificity, accuracy=accuracy, coverage=coverage)
-    known, hierarchy = _read(truth, taxonomy)
-    write_votes(output, make(known, hierarchy, [profile] * sources, seed=seed))
+    true_labels, labels = _read(truth, taxonomy)
+    write_votes(output, simulate_votes(true_labels, labels, [profile] * sources, seed=seed))
 
 
 def _read(truth: str, taxonomy: str | None) -> "tuple[Truth, Taxonomy]":
@@ -74,8 +75,8 @@ def _read(truth: str, taxonomy: str | None) -> "tuple[Truth, Taxonomy]":
     with local_file(truth) as file:
         if file.format != "arff":
             raise click.UsageError(
-                f"--taxonomy FILE is missing; only an ARFF file brings its own, and {file.name} "
-                "is none"
+                f"--taxonomy FILE is missing; only an ARFF file contains a taxonomy, and "
+                f"{file.name} is not one"
             )
-        both = read_arff(file)
-    return both.truth, both.taxonomy
+        dataset = read_arff(file)
+    return dataset.truth, dataset.taxonomy

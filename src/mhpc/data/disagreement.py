@@ -133,7 +133,8 @@ class DisagreementRanking:
     def truncate(self) -> "DisagreementRanking":
         """Sort by gain, then by variance, then by id, and keep the first `limit` instances."""
         order = sorted(
-            range(len(self.ids)), key=lambda row: (-self.gain[row], -self.variance[row], self.ids[row])
+            range(len(self.ids)),
+            key=lambda row: (-self.gain[row], -self.variance[row], self.ids[row]),
         )[: self.limit]
         rows = np.array(order, dtype=np.int64)
         ids = tuple(self.ids[row] for row in order)

@@ -24,12 +24,12 @@ class Proportion(NamedTuple):
 class Weakness:
     """A subtree of the taxonomy in which a source errs more than elsewhere.
 
-    Of the `said` most specific labels that it gave there, at `label` or below, `wrong` are not in
+    Of the `given` most specific labels that it gave there, at `label` or below, `wrong` are not in
     the result.
     """
 
     label: str
-    said: int
+    given: int
     wrong: int
 
 

@@ -175,5 +175,5 @@ def _decide_block(
         row=row + rows.start,
         label=label_sets.indices,
         score=values_at(score, row, label_sets.indices),
-        counts=count_block(panel_block(panel, rows), score, label_sets, level=threshold),
+        counts=count_block(panel_block(panel, rows), score, label_sets, threshold=threshold),
     )

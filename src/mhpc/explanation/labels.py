@@ -1,165 +1,175 @@
-"""Why this label: who upholds it, who contradicts it, and what their answers do to its score."""
+"""Why this label: which sources support it, which contradict it, and the effects of both."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from mhpc.data.disagreement import Answer, Explanation, LabelExplanation, Stance, Voice
+from mhpc.data.disagreement import Answer, Explanation, LabelExplanation, SourceStance, Stance
 from mhpc.data.panel import Panel
 from mhpc.explanation.disagreement import (
-    Said,
-    collect_answers,
+    AnswerLabels,
+    collect_labels,
+    find_agreed_labels,
     find_disputes,
-    mean_agreement,
+    proper_ancestors,
     rank_disagreements,
-    strictly_above,
 )
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
 
 _STANCES: tuple[Stance | None, ...] = (None, "against", "vague", "below", "direct")
-"""By number; none of them: the source could not speak about the label."""
+"""Stances by number; None if the label is not in the scope of the source."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPanel:
-    """What was found of a panel's instances.
+    """Answers about some instances, with the scores, label sets and effects to explain.
 
     Attributes
     ----------
+    panel : Panel
+        The answers.
     score, specific : array or csr_array, (N, K)
         As in `Consolidation`.
     reason : csr_array, (N, K)
         As in `Decision`.
-    level : float
+    threshold : float
         The score from which on labels are chosen.
     effects : float array, (A, K), or None
-        Of every answer on every label; nan where it is not known.
+        The effect of every answer on every label; nan where it is not known.
     how : str
-        How effects were found, or why they were not.
+        How the effects were computed, or why they were not.
     """
 
+    panel: Panel
     score: Block
     specific: Block
     reason: Sparse
-    level: float
+    threshold: float
     effects: FloatArray | None
     how: str
 
 
-def explanations(
-    panel: Panel, found: ScoredPanel, labels: IntArray | None = None
-) -> tuple[Explanation, ...]:
-    """Explain every instance of a panel: of all, labels chosen or in dispute, or those given."""
-    said = collect_answers(panel)
-    disputes = find_disputes(panel, said)
-    rows = np.arange(len(panel.instances))
-    agreed = mean_agreement(panel, disputes.upheld, rows)
-    ranked = rank_disagreements(
-        panel, disputes, found.score, found.reason, found.level, most=len(rows)
+def explain_all(scored: ScoredPanel, labels: IntArray | None = None) -> tuple[Explanation, ...]:
+    """Explain every instance of a panel.
+
+    Parameters
+    ----------
+    scored : ScoredPanel
+        The instances.
+    labels : int array, optional
+        The labels to explain; by default those that are chosen or disputed.
+    """
+    panel, reason = scored.panel, scored.reason
+    taxonomy, rows = panel.taxonomy, np.arange(len(panel.instances) + 1)
+    given = collect_labels(panel)
+    disputes = find_disputes(panel, given)
+    ranking = rank_disagreements(
+        panel, disputes, scored.score, reason, scored.threshold, limit=len(panel.instances)
     )
-    gain = dict(zip(ranked.ids, ranked.gain.tolist(), strict=True))
-    begin = np.searchsorted(panel.instance, np.arange(len(rows) + 1))
-    split = np.searchsorted(disputes.row, np.arange(len(rows) + 1))
-    above = strictly_above(panel.taxonomy)
-    told = []
-    for i, instance in enumerate(panel.instances):
-        disputed = disputes.label[split[i] : split[i + 1]]
-        chosen = found.reason.indices[found.reason.indptr[i] : found.reason.indptr[i + 1]]
+    gain = dict(zip(ranking.ids, ranking.gain.tolist(), strict=True))
+    agreed = find_agreed_labels(panel, disputes.supported, rows[:-1])
+    answer_ends = np.searchsorted(panel.instance, rows)
+    dispute_ends = np.searchsorted(disputes.row, rows)
+    ancestors = proper_ancestors(taxonomy)
+    explanations = []
+    for row, instance in enumerate(panel.instances):
+        disputed = disputes.label[dispute_ends[row] : dispute_ends[row + 1]]
+        chosen = reason.indices[reason.indptr[row] : reason.indptr[row + 1]]
         asked = np.union1d(chosen, disputed).astype(np.int64) if labels is None else labels
-        case = _Case(panel, said, above, i, slice(begin[i], begin[i + 1]), asked)
-        told.append(
+        answers = slice(answer_ends[row], answer_ends[row + 1])
+        case = _Case(scored, given, ancestors, row, answers, asked)
+        explanations.append(
             Explanation(
                 instance=instance,
                 gain=gain.get(instance, 0.0),
-                agreed=panel.taxonomy.labels[agreed[i]] if agreed[i] >= 0 else None,
-                answers=case.answers(),
-                labels=case.labels(found, chosen, disputed),
-                effects=found.how,
+                agreed=taxonomy.labels[agreed[row]] if agreed[row] >= 0 else None,
+                answers=case.list_answers(),
+                labels=case.explain_labels(chosen, disputed),
+                effects=scored.how,
             )
         )
-    return tuple(told)
+    return tuple(explanations)
 
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """One instance, its answers and the labels asked for, L of them."""
+    """One instance, its answers (a of them) and the labels asked for (L of them)."""
 
-    panel: Panel
-    said: Said
-    above: Sparse
-    instance: int
-    rows: slice
+    scored: ScoredPanel
+    given: AnswerLabels
+    ancestors: Sparse
+    row: int
+    answers: slice
     asked: IntArray
 
-    def answers(self) -> tuple[Answer, ...]:
-        """Return what was said."""
-        panel, raw = self.panel, self.panel.raw
+    def list_answers(self) -> tuple[Answer, ...]:
+        panel, raw = self.scored.panel, self.scored.panel.raw
         return tuple(
             Answer(
-                panel.sources[panel.source[a]],
+                panel.sources[panel.source[answer]],
                 tuple(
-                    (panel.taxonomy.labels[raw.indices[at]], float(raw.data[at]))
-                    for at in range(raw.indptr[a], raw.indptr[a + 1])
+                    (panel.taxonomy.labels[raw.indices[entry]], float(raw.data[entry]))
+                    for entry in range(raw.indptr[answer], raw.indptr[answer + 1])
                 ),
             )
-            for a in range(self.rows.start, self.rows.stop)
+            for answer in range(self.answers.start, self.answers.stop)
         )
 
-    def labels(
-        self, found: ScoredPanel, chosen: IntArray, disputed: IntArray
-    ) -> tuple[LabelExplanation, ...]:
-        """Return the story of every label asked for, the highest score first, ancestors before."""
-        taxonomy, stances = self.panel.taxonomy, self._stances()
+    def explain_labels(self, chosen: IntArray, disputed: IntArray) -> tuple[LabelExplanation, ...]:
+        """Explain the labels asked for, the highest score first, ancestors before descendants."""
+        taxonomy, stances = self.scored.panel.taxonomy, self._stances()
         score, specific = (
-            dense(view[[self.instance]])[0, self.asked] for view in (found.score, found.specific)
+            dense(view[[self.row]])[0, self.asked]
+            for view in (self.scored.score, self.scored.specific)
         )
-        own = self._own(stances > 0)
+        vote_share = self._vote_share(stances > 0)
         order = np.lexsort((self.asked, taxonomy.depth[self.asked], -score))
         return tuple(
             LabelExplanation(
                 label=taxonomy.labels[label],
                 name=taxonomy.path(label),
-                score=float(score[at]),
-                specific=float(specific[at]),
+                score=float(score[column]),
+                specific=float(specific[column]),
                 chosen=label in chosen,
                 disputed=label in disputed,
-                own=own[at],
-                learnt=None if (share := own[at]) is None else float(score[at]) - share,
-                voices=self._voices(stances[:, at], label, found.effects),
+                vote_share=vote_share[column],
+                adjustment=None
+                if (share := vote_share[column]) is None
+                else float(score[column]) - share,
+                stances=self._list_stances(stances[:, column], label),
             )
-            for at, label in ((int(at), int(self.asked[at])) for at in order)
+            for column, label in ((int(column), int(self.asked[column])) for column in order)
         )
 
     def _stances(self) -> IntArray:
         """Return the number of every answer's stance on every label, (a, L)."""
-        closed = dense(self.said.closed[self.rows][:, self.asked]) > 0
-        itself = dense(self.panel.raw[self.rows][:, self.asked]) > 0
-        stops = self.said.deepest[self.rows] @ self.above[self.asked].T.tocsr()
-        vague = dense(stops) > 0
-        found = np.select([closed & itself, closed, vague], [4, 3, 2], 1)
-        return np.where(self._could(), found, 0)
+        supports = dense(self.given.closed[self.answers][:, self.asked]) > 0
+        direct = dense(self.scored.panel.raw[self.answers][:, self.asked]) > 0
+        stops_above = self.given.deepest[self.answers] @ self.ancestors[self.asked].T.tocsr()
+        vague = dense(stops_above) > 0
+        stances = np.select([supports & direct, supports, vague], [4, 3, 2], 1)
+        return np.where(self._in_scope(), stances, 0)
 
-    def _could(self) -> BoolArray:
-        sources = self.panel.source[self.rows]
-        if self.panel.scope is None:
+    def _in_scope(self) -> BoolArray:
+        panel = self.scored.panel
+        sources = panel.source[self.answers]
+        if panel.scope is None:
             return np.ones((len(sources), len(self.asked)), dtype=bool)
-        return np.asarray(dense(self.panel.scope[sources][:, self.asked]) > 0)
+        return np.asarray(dense(panel.scope[sources][:, self.asked]) > 0)
 
-    def _own(self, could: BoolArray) -> list[float | None]:
-        """Return the share of those who could that uphold each label."""
-        given = dense(self.panel.augmented[self.rows][:, self.asked])
-        count = could.sum(axis=0)
-        total = (given * could).sum(axis=0)
+    def _vote_share(self, in_scope: BoolArray) -> list[float | None]:
+        votes = dense(self.scored.panel.augmented[self.answers][:, self.asked])
+        count = in_scope.sum(axis=0)
+        total = (votes * in_scope).sum(axis=0)
         return [float(t / n) if n else None for t, n in zip(total, count, strict=True)]
 
-    def _voices(
-        self, stances: IntArray, label: int, effects: FloatArray | None
-    ) -> tuple[Voice, ...]:
-        panel, found = self.panel, []
-        for a, number in zip(range(self.rows.start, self.rows.stop), stances, strict=True):
+    def _list_stances(self, numbers: IntArray, label: int) -> tuple[SourceStance, ...]:
+        panel, effects = self.scored.panel, self.scored.effects
+        stances = []
+        for answer, number in enumerate(numbers, start=self.answers.start):
             stance = _STANCES[number]
             if stance is not None:
-                effect = float("nan") if effects is None else float(effects[a, label])
-                source = panel.sources[panel.source[a]]
-                found.append(Voice(source, stance, None if effect != effect else effect))
-        return tuple(found)
+                effect = float("nan") if effects is None else float(effects[answer, label])
+                source = panel.sources[panel.source[answer]]
+                stances.append(SourceStance(source, stance, None if effect != effect else effect))
+        return tuple(stances)

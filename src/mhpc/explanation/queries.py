@@ -1,121 +1,129 @@
-"""Ask a result: why this label, and what a human should look at."""
+"""Questions about a result: why does an instance have a label, and what should a person review?"""
 
 from dataclasses import replace
 
 import numpy as np
 
+from mhpc.data.decision import Decision
 from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.index import UNKNOWN
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import unknown_label_message
 from mhpc.errors import UnknownInstanceError, UnknownLabelError, suggest
 from mhpc.explanation.agreement import PairwiseAgreement, compare_answers, find_confused_pairs
-from mhpc.explanation.disagreement import EVEN
-from mhpc.explanation.effects import effects_in
-from mhpc.explanation.labels import ScoredPanel, explanations
+from mhpc.explanation.disagreement import DEFAULT_THRESHOLD
+from mhpc.explanation.effects import compute_effects
+from mhpc.explanation.labels import ScoredPanel, explain_all
 from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.result import Result
 
 AGREEMENT_SAMPLE = 20_000
-"""Instances on which answers are held against each other."""
+"""Instances on which answers are compared with each other."""
 
 MAX_CONFUSED_PAIRS = 50
-"""Pairs of labels that are told."""
+"""Pairs of confused labels that a run records."""
 
-_CELLS = 1 << 22
-"""Answers x labels whose effects are held at a time."""
-
-
-def explain(result: Result, instance: str, label: str | None = None) -> Explanation:
-    """Return why an instance has a label or has not: who says what, and what that does.
-
-    Parameters
-    ----------
-    result : Result
-        As `mhpc.consolidate` gives it.
-    instance : str
-        Its id.
-    label : str, optional
-        An id, or a name or path that only one label has. Unless given: all labels that were chosen
-        or are in dispute.
-    """
-    at = result.panel.instances.locate([instance])
-    if at[0] == UNKNOWN:
-        raise UnknownInstanceError(
-            f"instance {instance!r} has no votes{suggest(instance, result.panel.instances)}"
-        )
-    return explain_some(result, at, None if label is None else _located(result.panel, label))[0]
+CELLS_PER_BLOCK = 1 << 22
+"""Answers x labels whose effects are held in memory at a time."""
 
 
-def explain_some(
-    result: Result, instances: IntArray, labels: IntArray | None = None
-) -> tuple[Explanation, ...]:
-    """Explain instances, given by rising positions, as many at a time as fit."""
-    panel = with_inferred_scope(result.panel)
-    cells = int(panel.answers_per_instance[instances].sum()) * len(panel.taxonomy)
-    # What is found by consolidating anew is found for all at once.
-    parts = -(-cells // _CELLS) if result.consolidation.fitted else 1
-    return tuple(
-        each
-        for some in np.array_split(instances, max(1, min(parts, len(instances))))
-        if len(some)
-        for each in explanations(panel.select_instances(some), _findings(result, some), labels)
-    )
+def explain_instance(
+    panel: Panel,
+    consolidation: Consolidation,
+    decision: Decision,
+    instance: str,
+    label: str | None = None,
+) -> Explanation:
+    """Explain the labels of an instance, or one label, by id, name or path."""
+    position = panel.instances.locate([instance])
+    if position[0] == UNKNOWN:
+        nearest = suggest(instance, panel.instances)
+        raise UnknownInstanceError(f"instance {instance!r} has no votes{nearest}")
+    labels = None if label is None else _locate_label(panel, label)
+    return explain_instances(panel, consolidation, decision, position, labels)[0]
 
 
-def _findings(result: Result, instances: IntArray) -> ScoredPanel:
-    effects, how = effects_in(result, instances)
-    return ScoredPanel(
-        score=result.consolidation.score[instances],
-        specific=result.consolidation.specific[instances],
-        reason=result.decision.reason[instances],
-        level=result.decision.parameters.get("threshold") or EVEN,
-        effects=effects,
-        how=how,
-    )
-
-
-def conflicts(result: Result, *, top: int = 50) -> Disagreements:
-    """Return the instances on which one more opinion is worth most, and labels that are confused.
-
-    Parameters
-    ----------
-    result : Result
-        As `mhpc.consolidate` gives it.
-    top : int
-        How many instances, and pairs of labels, to return at most.
-    """
-    panel = with_inferred_scope(result.panel)
-    found = count_run(panel, result.consolidation, result.decision, most=top)
-    return find_disagreements(SinglePartition(panel), panel.scope, found, most=top)
-
-
-def find_disagreements(
-    parts: PanelPartitions,
-    scope: Sparse | None,
-    found: RunCounts,
-    *,
-    most: int = MAX_CONFUSED_PAIRS,
-) -> Disagreements:
-    """Return what a tally found contested, and what a sample of answers shows to be confused."""
-    return Disagreements(
-        instances=found.disagreements.told(parts.taxonomy.labels),
-        disputed=found.disagreements.count,
-        confusions=find_confused_pairs(compare_sample(parts, scope), parts.taxonomy, most=most),
-    )
-
-
-def compare_sample(parts: PanelPartitions, scope: Sparse | None) -> PairwiseAgreement:
-    """Hold answers against each other, on all instances or on so many that stand for all."""
-    sample = parts.sample(AGREEMENT_SAMPLE)
-    return compare_answers(sample if scope is None else replace(sample, scope=scope))
-
-
-def _located(panel: Panel, label: str) -> IntArray:
+def _locate_label(panel: Panel, label: str) -> IntArray:
     position = panel.taxonomy.locate([label])
     if position[0] == UNKNOWN:
         raise UnknownLabelError(unknown_label_message(panel.taxonomy, label))
     return position
+
+
+def explain_instances(
+    panel: Panel,
+    consolidation: Consolidation,
+    decision: Decision,
+    instances: IntArray,
+    labels: IntArray | None = None,
+    *,
+    cells_per_block: int = CELLS_PER_BLOCK,
+) -> tuple[Explanation, ...]:
+    """Explain instances, given by positions in increasing order, in blocks that fit in memory.
+
+    Parameters
+    ----------
+    panel, consolidation, decision
+        The result.
+    instances : int array
+        Positions of instances, in increasing order.
+    labels : int array, optional
+        The labels to explain; by default those that are chosen or disputed.
+    cells_per_block : int
+        Answers x labels whose effects are computed at a time.
+    """
+    scoped = with_inferred_scope(panel)
+    cells = int(panel.answers_per_instance[instances].sum()) * len(panel.taxonomy)
+    blocks = -(-cells // cells_per_block)
+    explanations: list[Explanation] = []
+    for block in np.array_split(instances, max(1, min(blocks, len(instances)))):
+        if len(block):
+            effects, how = compute_effects(panel, consolidation, block)
+            scored = ScoredPanel(
+                panel=scoped.select_instances(block),
+                score=consolidation.score[block],
+                specific=consolidation.specific[block],
+                reason=decision.reason[block],
+                threshold=decision.parameters.get("threshold") or DEFAULT_THRESHOLD,
+                effects=effects,
+                how=how,
+            )
+            explanations += explain_all(scored, labels)
+    return tuple(explanations)
+
+
+def find_conflicts(
+    panel: Panel, consolidation: Consolidation, decision: Decision, *, limit: int
+) -> Disagreements:
+    """Find the instances that a person should review, and the labels that sources confuse.
+
+    `limit` is the largest number of instances, and of pairs of labels, to return.
+    """
+    scoped = with_inferred_scope(panel)
+    counts = count_run(scoped, consolidation, decision, limit=limit)
+    return find_disagreements(SinglePartition(scoped), scoped.scope, counts, limit=limit)
+
+
+def find_disagreements(
+    partitions: PanelPartitions,
+    scope: Sparse | None,
+    counts: RunCounts,
+    *,
+    limit: int = MAX_CONFUSED_PAIRS,
+) -> Disagreements:
+    """Return the ranked instances of a run, and at most `limit` pairs of confused labels."""
+    agreement = compare_sample(partitions, scope)
+    return Disagreements(
+        instances=counts.disagreements.to_records(partitions.taxonomy.labels),
+        disputed=counts.disagreements.count,
+        confusions=find_confused_pairs(agreement, partitions.taxonomy, limit=limit),
+    )
+
+
+def compare_sample(partitions: PanelPartitions, scope: Sparse | None) -> PairwiseAgreement:
+    """Compare the answers to each instance with each other, on a sample if there are many."""
+    sample = partitions.sample(AGREEMENT_SAMPLE)
+    return compare_answers(sample if scope is None else replace(sample, scope=scope))

@@ -1,10 +1,9 @@
-"""Source profiles and where they err."""
+"""Profiles of sources: how accurate, vague and wrong each one is, and where it is least reliable."""
 
 from functools import reduce
 from operator import add
 
 import numpy as np
-from scipy import sparse
 
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import MAX_RANKED
@@ -15,100 +14,189 @@ from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.explanation.disagreement import (
-    EVEN,
+    DEFAULT_THRESHOLD,
+    AnswerLabels,
     Disputes,
-    Said,
-    collect_answers,
+    collect_labels,
     find_disputes,
     rank_disagreements,
 )
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import values_at
+from mhpc.numerics.sparse import incidence, row_indices, values_at
 
-_NINETY_FIVE = 1.959964
+MAX_WEAKNESSES = 5
+"""Subtrees that a profile lists."""
+
+_QUANTILE = 1.959964
 """The normal quantile of a 95 % interval."""
 
-
-def proportion(part: float, whole: float) -> Proportion:
-    """Return a share with its 95 % interval; nan where there is nothing to have a share of."""
-    if whole <= 0:
-        return Proportion(np.nan, np.nan, np.nan)
-    low, high = wilson(np.array([part]), np.array([whole]))
-    return Proportion(float(part / whole), float(low[0]), float(high[0]))
+_COPY, _CORRELATED = 0.95, 0.5
+"""The dependence from which on a source is a near-duplicate, and above which it is correlated: more
+of what reliability leaves open is shared than its own."""
 
 
-def wilson(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's 95 % intervals, which stay within 0 and 1 and off their edges."""
-    p, z = part / whole, _NINETY_FIVE**2 / whole
-    middle = (p + z / 2) / (1 + z)
-    reach = np.sqrt(z * (p * (1 - p) + z / 4)) / (1 + z)
-    return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
-
-
-MOST = 5
-"""Subtrees that are told of a source."""
-
-
-def weaknesses(said: Sparse, wrong: Sparse, taxonomy: Taxonomy) -> tuple[tuple[Weakness, ...], ...]:
-    """Return, for every source, the subtrees in which it errs more than elsewhere.
-
-    They come by how many more of its labels are wrong there than its share of wrong labels would
-    let expect, as far as that is sure: said x (lower end of the interval of wrong / said - share).
-    None lies within another. So neither a subtree counts that merely holds many labels, as the
-    whole hierarchy, nor one mistake out of one.
+def profile_sources(
+    partitions: PanelPartitions, template: Panel, counts: RunCounts
+) -> tuple[SourceProfile, ...]:
+    """Return the profile of every source.
 
     Parameters
     ----------
-    said, wrong : csr_array, (M, K)
-        Most specific labels that each source said, and those that are not in the result.
+    partitions : PanelPartitions
+        All answers.
+    template : Panel
+        A panel of the same run, which tells whether there is gold.
+    counts : RunCounts
+        The counts of all instances.
     """
-    within = [(each @ taxonomy.closure).tocsr() for each in (said, wrong)]
-    totals = [np.asarray(each.sum(axis=1)).ravel() for each in (said, wrong)]
-    found: list[tuple[Weakness, ...]] = []
-    for m, (all_said, all_wrong) in enumerate(zip(*totals, strict=True)):
-        if not all_wrong:
-            found.append(())
-            continue
-        label, errors = _row(within[1], m)
-        spoken, count = _row(within[0], m)
-        # Who was wrong at a label said it, so that all of these are there.
-        count = count[np.searchsorted(spoken, label)]
-        found.append(_worst(label, count, errors, all_wrong / all_said, taxonomy))
-    return tuple(found)
+    dependence = estimate_dependence(partitions)
+    profiles = make_profiles(counts, partitions.sources, dependence, partitions.taxonomy)
+    # Gold is encoded as the last source; it is not a source to profile.
+    return profiles if template.gold is None else profiles[:-1]
 
 
-def _worst(
-    label: IntArray, said: FloatArray, wrong: FloatArray, rate: float, taxonomy: Taxonomy
-) -> tuple[Weakness, ...]:
-    excess = said * (wilson(wrong, said)[0] - rate)
-    taken: list[int] = []
-    # Of a chain with the same errors the deepest says most.
-    for at in np.lexsort((label, -taxonomy.depth[label], -excess)):
-        if len(taken) == MOST or excess[at] <= 0:
-            break
-        if not any(_related(label[at], label[other], taxonomy) for other in taken):
-            taken.append(int(at))
+def make_profiles(
+    counts: RunCounts, sources: Index, dependence: SourceDependence, taxonomy: Taxonomy
+) -> tuple[SourceProfile, ...]:
+    """Return the profile of every source, in the order of the index."""
+    answers, votes, depths, confirmed, refined = counts.by_source
+    given = np.asarray(counts.given.sum(axis=1)).ravel()
+    mean_depth = np.full(len(votes), np.nan)
+    np.divide(depths, votes, out=mean_depth, where=votes > 0)
+    independence = dependence.independence
+    nearest, strength = dependence.nearest
+    weaknesses = find_weaknesses(counts.given, counts.rejected, taxonomy)
     return tuple(
-        Weakness(taxonomy.labels[label[at]], int(said[at]), int(wrong[at])) for at in taken
+        SourceProfile(
+            source=source,
+            answers=int(answers[m]),
+            coverage=float(answers[m] / counts.instances),
+            mean_depth=float(mean_depth[m]),
+            accurate=estimate_proportion(confirmed[m] - refined[m], given[m]),
+            vague=estimate_proportion(refined[m], given[m]),
+            wrong=estimate_proportion(given[m] - confirmed[m], given[m]),
+            independence=float(independence[m]),
+            nearest_source=sources[nearest[m]] if strength[m] > 0 else "",
+            dependence=float(strength[m]),
+            copy=_classify_dependence(float(strength[m])),
+            weaknesses=weaknesses[m],
+        )
+        for m, source in enumerate(sources)
     )
 
 
-def _related(one: int, other: int, taxonomy: Taxonomy) -> bool:
-    return bool(one in taxonomy.ancestors_of(other) or other in taxonomy.ancestors_of(one))
+def _classify_dependence(dependence: float) -> Copy | None:
+    if dependence >= _COPY:
+        return "copy"
+    return "near-copy" if dependence > _CORRELATED else None
 
 
-def _row(matrix: Sparse, row: int) -> tuple[IntArray, FloatArray]:
+def estimate_proportion(part: float, whole: float) -> Proportion:
+    """Return part / whole with its 95 % interval; nan if whole is 0."""
+    if whole <= 0:
+        return Proportion(np.nan, np.nan, np.nan)
+    low, high = wilson_interval(np.array([part]), np.array([whole]))
+    return Proportion(float(part / whole), float(low[0]), float(high[0]))
+
+
+def wilson_interval(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's 95 % intervals of proportions, which stay within 0 and 1."""
+    p, z = part / whole, _QUANTILE**2 / whole
+    centre = (p + z / 2) / (1 + z)
+    half_width = np.sqrt(z * (p * (1 - p) + z / 4)) / (1 + z)
+    return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
+
+
+def find_weaknesses(
+    given: Sparse, rejected: Sparse, taxonomy: Taxonomy, *, limit: int = MAX_WEAKNESSES
+) -> tuple[tuple[Weakness, ...], ...]:
+    """Find, for every source, the subtrees in which it is less reliable than elsewhere.
+
+    They are ranked by a lower bound on the number of rejected labels in excess of what its overall
+    proportion of rejected labels would give: given x (lower end of the interval of rejected /
+    given in the subtree - rejected / given overall). Neither a subtree that merely has many labels
+    nor one mistake out of one comes first. No subtree listed is within another.
+
+    Parameters
+    ----------
+    given, rejected : csr_array, (M, K)
+        The most specific labels that each source gave, and those that are not in the result.
+    taxonomy : Taxonomy
+        The labels.
+    limit : int
+        The number of subtrees to return per source.
+    """
+    given_below, rejected_below = (
+        (counts @ taxonomy.closure).tocsr() for counts in (given, rejected)
+    )
+    totals = zip(*(np.asarray(c.sum(axis=1)).ravel() for c in (given, rejected)), strict=True)
+    weaknesses: list[tuple[Weakness, ...]] = []
+    for source, (total_given, total_rejected) in enumerate(totals):
+        if not total_rejected:
+            weaknesses.append(())
+            continue
+        label, wrong = _row_entries(rejected_below, source)
+        given_label, given_count = _row_entries(given_below, source)
+        # Every rejected label was given, so that all are found.
+        count = given_count[np.searchsorted(given_label, label)]
+        rate = total_rejected / total_given
+        weaknesses.append(_rank_subtrees(label, count, wrong, rate, taxonomy, limit))
+    return tuple(weaknesses)
+
+
+def _row_entries(matrix: Sparse, row: int) -> tuple[IntArray, FloatArray]:
     """Return the labels of a row, in order, and their values."""
-    cells = slice(matrix.indptr[row], matrix.indptr[row + 1])
-    label = matrix.indices[cells].astype(np.int64)
+    entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    label = matrix.indices[entries].astype(np.int64)
     order = np.argsort(label)
-    return label[order], matrix.data[cells][order]
+    return label[order], matrix.data[entries][order]
 
 
-_COPY, _NEAR = 0.95, 0.5
-"""Kinship of a copy: all but a twentieth of what skill leaves open is shared; and of a near-copy:
-more of it is shared than its own."""
+def _rank_subtrees(
+    label: IntArray,
+    given: FloatArray,
+    wrong: FloatArray,
+    rate: float,
+    taxonomy: Taxonomy,
+    limit: int,
+) -> tuple[Weakness, ...]:
+    excess = given * (wilson_interval(wrong, given)[0] - rate)
+    selected: list[int] = []
+    # In a chain of labels with the same errors the deepest is the most informative.
+    for position in np.lexsort((label, -taxonomy.depth[label], -excess)):
+        if len(selected) == limit or excess[position] <= 0:
+            break
+        if not any(_are_related(label[position], label[earlier], taxonomy) for earlier in selected):
+            selected.append(int(position))
+    return tuple(
+        Weakness(taxonomy.labels[label[position]], int(given[position]), int(wrong[position]))
+        for position in selected
+    )
+
+
+def _are_related(first: int, second: int, taxonomy: Taxonomy) -> bool:
+    return bool(first in taxonomy.ancestors_of(second) or second in taxonomy.ancestors_of(first))
+
+
+def count_run(
+    panel: Panel, consolidation: Consolidation, decision: Decision, *, limit: int = MAX_RANKED
+) -> RunCounts:
+    """Count the answers of a result, and how far its label sets confirm them, in blocks."""
+    threshold = decision.parameters.get("threshold")
+    return reduce(
+        add,
+        (
+            count_block(
+                panel_block(panel, span),
+                consolidation.score[span],
+                decision.reason[span],
+                threshold=threshold,
+                limit=limit,
+            )
+            for span in instance_blocks(consolidation)
+        ),
+    )
 
 
 def count_block(
@@ -116,10 +204,10 @@ def count_block(
     score: Block,
     reason: Sparse,
     *,
-    level: float | None = None,
-    most: int = MAX_RANKED,
+    threshold: float | None = None,
+    limit: int = MAX_RANKED,
 ) -> RunCounts:
-    """Count what sources said, how far label sets uphold it, and what is in dispute.
+    """Count answers, confirmed and disputed labels of some instances.
 
     Parameters
     ----------
@@ -128,116 +216,55 @@ def count_block(
     score : array or csr_array, (N, K)
         Their scores.
     reason : csr_array, (N, K)
-        Their label sets, as `Decision.reason` has them.
-    level : float, optional
-        The score from which on labels are chosen; a half where the rule has none.
-    most : int
-        How many contested instances to keep.
+        Their label sets, as in `Decision`.
+    threshold : float, optional
+        The score from which on labels are chosen; 1/2 if the rule has none.
+    limit : int
+        The number of disputed instances to keep.
     """
-    said = collect_answers(panel)
-    found = find_disputes(panel, said)
-    sizes = np.diff(reason.indptr)
-    owned, wrong, by_answer = _held(panel, said, reason)
+    labels = collect_labels(panel)
+    disputes = find_disputes(panel, labels)
+    set_sizes = np.diff(reason.indptr)
+    given, rejected, by_source = _count_by_source(panel, labels, reason)
     return RunCounts(
         instances=len(panel.instances),
-        chosen=int(sizes.sum()),
-        without=int((sizes == 0).sum()),
-        by_source=by_answer,
-        by_label=_by_label(panel, found, reason),
-        said=owned,
-        wrong=wrong,
-        disagreements=rank_disagreements(panel, found, score, reason, level or EVEN, most=most),
+        chosen=int(set_sizes.sum()),
+        without_label=int((set_sizes == 0).sum()),
+        by_source=by_source,
+        by_label=_count_by_label(panel, disputes, reason),
+        given=given,
+        rejected=rejected,
+        disagreements=rank_disagreements(
+            panel, disputes, score, reason, threshold or DEFAULT_THRESHOLD, limit=limit
+        ),
     )
 
 
-def make_profiles(
-    found: RunCounts, sources: Index, kin: SourceDependence, taxonomy: Taxonomy
-) -> tuple[SourceProfile, ...]:
-    """Return the facts of every source, in the order of the index."""
-    answers, votes, depths, upheld, refined = found.by_source
-    said = np.asarray(found.said.sum(axis=1)).ravel()
-    mean_depth, voice = _ratio(depths, votes), kin.independence
-    nearest, kinship = kin.nearest
-    errs = weaknesses(found.said, found.wrong, taxonomy)
-    return tuple(
-        SourceProfile(
-            source=source,
-            answers=int(answers[m]),
-            coverage=float(answers[m] / found.instances),
-            mean_depth=float(mean_depth[m]),
-            accurate=proportion(upheld[m] - refined[m], said[m]),
-            vague=proportion(refined[m], said[m]),
-            wrong=proportion(said[m] - upheld[m], said[m]),
-            independence=float(voice[m]),
-            nearest_source=sources[nearest[m]] if kinship[m] > 0 else "",
-            dependence=float(kinship[m]),
-            copy=_copy(float(kinship[m])),
-            weaknesses=errs[m],
-        )
-        for m, source in enumerate(sources)
-    )
-
-
-def _held(panel: Panel, said: Said, reason: Sparse) -> tuple[Sparse, Sparse, FloatArray]:
-    """Return what sources said at their most specific, what of it is wrong, and their counts."""
-    K = len(panel.taxonomy)
-    answer = np.repeat(np.arange(len(panel.source)), np.diff(said.deepest.indptr))
-    label, row = said.deepest.indices.astype(np.int64), panel.instance[answer]
-    wrong = values_at(reason, row, label) == 0
-    # With a label a set has its ancestors, so that parents of what it has are in it.
-    refined = values_at((reason.astype(float) @ panel.taxonomy.parents).tocsr(), row, label) > 0
-    source = panel.source[answer]
-    shape = (len(panel.sources), K)
-    ones = np.ones(len(label))
-    owned = sparse.csr_array((ones, (source, label)), shape=shape)
-    unheld = sparse.csr_array((ones[wrong], (source[wrong], label[wrong])), shape=shape)
+def _count_by_source(
+    panel: Panel, labels: AnswerLabels, reason: Sparse
+) -> tuple[Sparse, Sparse, FloatArray]:
+    """Return `given`, `rejected` and `by_source` of `RunCounts`."""
+    shape = M, _ = len(panel.sources), len(panel.taxonomy)
+    answer, label = row_indices(labels.deepest), labels.deepest.indices.astype(np.int64)
+    row, source = panel.instance[answer], panel.source[answer]
+    rejected = values_at(reason, row, label) == 0
+    # A label set has the ancestors of its labels, so that a label is refined if it is a parent.
+    has_child = (reason.astype(float) @ panel.taxonomy.parents).tocsr()
+    refined = values_at(has_child, row, label) > 0
     votes = np.diff(panel.raw.indptr).astype(float)
     depths = np.asarray(panel.raw.astype(bool) @ panel.taxonomy.depth.astype(float))
     counts = [
-        *(
-            np.bincount(panel.source, values, minlength=shape[0])
-            for values in (None, votes, depths)
-        ),
-        *(np.bincount(source, mask, minlength=shape[0]) for mask in (~wrong, refined)),
+        *(np.bincount(panel.source, values, minlength=M) for values in (None, votes, depths)),
+        *(np.bincount(source, mask, minlength=M) for mask in (~rejected, refined)),
     ]
-    return owned, unheld, np.stack(counts).astype(float)
+    return (
+        incidence(source, label, shape=shape),
+        incidence(source[rejected], label[rejected], shape=shape),
+        np.stack(counts).astype(float),
+    )
 
 
-def _by_label(panel: Panel, found: Disputes, reason: Sparse) -> FloatArray:
+def _count_by_label(panel: Panel, disputes: Disputes, reason: Sparse) -> FloatArray:
     K = len(panel.taxonomy)
-    labels = (panel.raw.indices, found.upheld.indices, reason.indices, found.label)
-    return np.stack([np.bincount(each, minlength=K) for each in labels]).astype(float)
-
-
-def _copy(kinship: float) -> Copy | None:
-    return "copy" if kinship >= _COPY else "near-copy" if kinship > _NEAR else None
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    found = np.full(len(part), np.nan)
-    np.divide(part, whole, out=found, where=whole > 0)
-    return found
-
-
-def count_run(
-    panel: Panel, consolidation: Consolidation, decision: Decision, *, most: int = MAX_RANKED
-) -> RunCounts:
-    """Count what sources said and how far label sets uphold it, block by block."""
-    level = decision.parameters.get("threshold")
-    tallies = (
-        count_block(
-            panel_block(panel, span), consolidation.score[span], decision.reason[span], level=level,
-            most=most,
-        )
-        for span in instance_blocks(consolidation)
-    )  # fmt: skip
-    return reduce(add, tallies)
-
-
-def profile_sources(
-    parts: PanelPartitions, shape: Panel, found: RunCounts
-) -> tuple[SourceProfile, ...]:
-    """Return what there is to tell of the sources."""
-    facts = make_profiles(found, parts.sources, estimate_dependence(parts), parts.taxonomy)
-    # What is known is a source to learn from, not one to tell of.
-    return facts if shape.gold is None else facts[:-1]
+    labels = (panel.raw.indices, disputes.supported.indices, reason.indices, disputes.label)
+    return np.stack([np.bincount(label, minlength=K) for label in labels]).astype(float)

@@ -115,6 +115,28 @@ def _blocks_of_varying_cost(row_cost: IntArray, limit: int) -> Iterator[slice]:
         start = stop
 
 
+def concatenate_ranges(starts: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the numbers of several ranges one after another, and the range of each number.
+
+    Parameters
+    ----------
+    starts, sizes : int arrays, (n,)
+        Range i is starts[i], starts[i] + 1, ..., starts[i] + sizes[i] - 1.
+
+    Returns
+    -------
+    owner, number : int arrays, (sum of sizes,)
+
+    Examples
+    --------
+    >>> concatenate_ranges(np.array([5, 0]), np.array([2, 3]))
+    (array([0, 0, 1, 1, 1]), array([5, 6, 0, 1, 2]))
+    """
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    offset = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    return owner, np.arange(len(owner)) + offset
+
+
 def max_of_each(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:

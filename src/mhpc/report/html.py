@@ -1,7 +1,7 @@
-"""``report.html``: the facts of a run as one page that needs nothing else.
+"""``report.html``: the facts of a run in one self-contained page.
 
-The page is built once from ``web/`` and lies beside this file; here it only receives the facts,
-packed, so that labels and ids are data from end to end and never markup.
+The page is built from ``web/`` and stored beside this file. The facts are embedded compressed, so
+that labels and ids are always data and never markup.
 """
 
 import base64
@@ -16,55 +16,55 @@ from typing import Any
 from mhpc.errors import UnwritableError
 from mhpc.system.files import stable_path, temporary_folder
 
-_PLACE = '<script id="facts" type="application/gzip+base64">'
-"""After this tag the page expects the facts."""
+_FACTS_TAG = '<script id="facts" type="application/gzip+base64">'
+"""The tag after which the page expects the facts."""
 
 
-def page_of(facts: Mapping[str, Any]) -> str:
+def render_page(facts: Mapping[str, Any]) -> str:
     """Return the page that shows these facts.
 
     Parameters
     ----------
     facts : mapping
-        What ``docs/report.md`` describes, as plain as JSON is.
+        The fields that ``docs/report.md`` describes.
 
     Examples
     --------
-    >>> page_of({"format": 1, "title": "</script>"}).count("</script>") == page_of({}).count(
+    >>> render_page({"format": 1, "title": "</script>"}).count("</script>") == render_page({}).count(
     ...     "</script>"
     ... )
     True
     """
-    before, place, after = _page().partition(_PLACE)
-    # No time in the gzip header: the same facts give the same page.
-    packed = gzip.compress(json_of(facts).encode(), compresslevel=9, mtime=0)
-    return before + place + base64.b64encode(packed).decode() + after
+    before, tag, after = _template().partition(_FACTS_TAG)
+    # Without a time in the gzip header the same facts give the same page.
+    packed = gzip.compress(dump_json(facts).encode(), compresslevel=9, mtime=0)
+    return before + tag + base64.b64encode(packed).decode() + after
 
 
-def json_of(facts: Mapping[str, Any]) -> str:
-    """Return the facts as JSON without blanks; what is not a number must be null by now."""
+def dump_json(facts: Mapping[str, Any]) -> str:
+    """Return the facts as compact JSON; nan must have been replaced by null."""
     return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def write_report(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write ``report.html`` and ``report.json`` into a folder, each whole or not at all.
+    """Write ``report.html`` and ``report.json`` into a folder, each atomically.
 
-    What was there before stays until both are complete.
+    Earlier files stay until both are complete.
     """
-    contents = {"report.html": page_of(facts), "report.json": json_of(facts)}
+    contents = {"report.html": render_page(facts), "report.json": dump_json(facts)}
     try:
-        with temporary_folder(".report-", inside=folder) as beside:
+        with temporary_folder(".report-", inside=folder) as temporary:
             for name, content in contents.items():
-                (beside / name).write_text(content, encoding="utf-8")
+                (temporary / name).write_text(content, encoding="utf-8")
             with stable_path:
                 for name in contents:
-                    (beside / name).replace(folder / name)
+                    (temporary / name).replace(folder / name)
     except UnwritableError:
         raise
     except OSError as error:
-        raise UnwritableError(f"{folder}/report.html cannot be made: {error.strerror}") from None
+        raise UnwritableError(f"{folder}/report.html cannot be written: {error.strerror}") from None
 
 
 @cache
-def _page() -> str:
+def _template() -> str:
     return files("mhpc.report").joinpath("page.html").read_text(encoding="utf-8")

@@ -1,383 +1,414 @@
-"""Everything the HTML page shows, as JSON.
+"""Everything that the HTML report shows, as JSON; docs/report.md describes every field.
 
-Labels and sources are given by their positions in the lists of both, which keeps it small.
+Labels and sources are given by their positions in the lists of both, which keeps the page small.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mhpc.data.decision import Decision
 from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
 from mhpc.data.hierarchy import deepest
-from mhpc.data.panel import SinglePartition, hash_ids
-from mhpc.data.profiles import SourceProfile
+from mhpc.data.panel import Panel, SinglePartition, hash_ids
+from mhpc.data.profiles import Proportion, SourceProfile
 from mhpc.data.scorecard import View
-from mhpc.data.selection import CandidateScore
+from mhpc.data.scores import Consolidation
+from mhpc.data.selection import CandidateScore, Selection
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
+from mhpc.errors import pluralize
 from mhpc.explanation.agreement import PairwiseAgreement, find_confused_pairs
 from mhpc.explanation.queries import (
     MAX_CONFUSED_PAIRS,
     compare_sample,
-    explain_some,
+    explain_instances,
 )
 from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.numerics.sparse import values_at
-from mhpc.report.sentences import sentences
-from mhpc.report.summary import plain
-from mhpc.result import Result
+from mhpc.numerics.sparse import row_indices, values_at
+from mhpc.report.sentences import (
+    describe_confused_pair,
+    describe_data,
+    describe_decision,
+    describe_dependence,
+    describe_disagreement,
+    describe_method,
+)
+from mhpc.report.summary import to_json
 from mhpc.settings import RunSettings
 
+FORMAT = 1
 
-def comparison(choice: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the candidates of a choice, as ``run.json`` has it: mean and error of each view."""
-    return [_candidate(each, choice) for each in choice["candidates"]] if choice else []
+_FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
+"""Fields that are copied from ``run.json``."""
 
 
-def _candidate(each: Mapping[str, Any], choice: Mapping[str, Any]) -> dict[str, Any]:
-    judged = CandidateScore(**each)
+@dataclass(frozen=True)
+class PageLimits:
+    """How much a page shows, so that it stays small.
+
+    Attributes
+    ----------
+    instances : int
+        Instances that are listed.
+    explained : int
+        Disputed instances that are explained.
+    sources : int
+        Sources whose agreement is shown.
+    """
+
+    instances: int = 10_000
+    explained: int = 200
+    sources: int = 60
+
+
+@dataclass(frozen=True, eq=False)
+class PageData:
+    """What a page is made of.
+
+    Attributes
+    ----------
+    document : mapping
+        The ``run.json`` of the run.
+    selection : Selection or None
+        The candidates of the method and what was selected.
+    taxonomy : Taxonomy
+        The labels.
+    counts : RunCounts
+        The counts of the run.
+    sources : tuple of SourceProfile
+        One profile per source.
+    agreement : mapping
+        The agreement of the sources with the most answers.
+    confusions : tuple of ConfusedPair
+        Confused labels, the largest excess over chance first.
+    compared_instances : int
+        The number of instances on which agreement and confusions were counted.
+    explanations : tuple of Explanation
+        The disputed instances with the largest expected gain.
+    instances : mapping
+        The instances that are listed, as columns.
+    """
+
+    document: Mapping[str, Any]
+    selection: Selection | None
+    taxonomy: Taxonomy
+    counts: RunCounts
+    sources: tuple[SourceProfile, ...]
+    agreement: Mapping[str, Any]
+    confusions: tuple[ConfusedPair, ...]
+    compared_instances: int
+    explanations: tuple[Explanation, ...]
+    instances: Mapping[str, Sequence[Any]]
+
+
+def make_page_data(
+    panel: Panel,
+    consolidation: Consolidation,
+    decision: Decision,
+    sources: tuple[SourceProfile, ...],
+    document: Mapping[str, Any],
+    *,
+    limits: PageLimits | None = None,
+) -> dict[str, Any]:
+    """Return the facts that the page of a result shows; `document` is its ``run.json``."""
+    limits = limits or PageLimits()
+    panel = with_inferred_scope(panel)
+    counts = count_run(panel, consolidation, decision, limit=limits.instances)
+    agreement = compare_sample(SinglePartition(panel), panel.scope)
+    ranked = panel.instances.locate(counts.disagreements.ids)
+    first = ranked[: limits.explained]
+    order = np.argsort(first)
+    explanations = explain_instances(panel, consolidation, decision, first[order])
+    return format_page_data(
+        PageData(
+            document=document,
+            selection=consolidation.selection,
+            taxonomy=panel.taxonomy,
+            counts=counts,
+            sources=sources,
+            agreement=_agreement(agreement, counts.by_source[0][: len(sources)], limits.sources),
+            confusions=find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS),
+            compared_instances=agreement.instances,
+            explanations=tuple(explanations[position] for position in np.argsort(order)),
+            instances=_list_instances(
+                consolidation, decision, counts.disagreements, ranked, limits.instances
+            ),
+        )
+    )
+
+
+def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dict[str, Any]:
+    """Return how often the sources with the most answers agree; with itself each always does."""
+    sources = np.sort(np.argsort(-answers, kind="stable")[:limit])
+    common, agreed = (
+        (half + half.T).tocsr()[sources][:, sources].toarray()
+        for half in (pairs.common, pairs.agreed)
+    )
+    share = np.full(common.shape, np.nan)
+    np.divide(agreed, common, out=share, where=common > 0)
+    diagonal, own_answers = np.diag_indices(len(sources)), answers[sources]
+    common[diagonal] = own_answers
+    share[diagonal] = np.where(own_answers > 0, 1.0, np.nan)
     return {
-        "name": judged.name,
-        "closed": _loss(judged, "closed"),
-        "specific": _loss(judged, "specific"),
-        "seconds": judged.seconds,
-        "chosen": _chosen(judged.name, choice),
+        "sources": sources.tolist(),
+        "share": share.round(4).tolist(),
+        "common": common.astype(int).tolist(),
     }
 
 
-def _loss(judged: CandidateScore, view: View) -> list[float]:
-    return [judged.loss(view), judged.standard_error(view)]
+def _list_instances(
+    consolidation: Consolidation,
+    decision: Decision,
+    ranking: DisagreementRanking,
+    ranked: IntArray,
+    limit: int,
+) -> dict[str, Sequence[Any]]:
+    """Return the disputed instances, then the others or a sample of them, as columns."""
+    ids = consolidation.instances
+    others = np.setdiff1d(np.arange(len(ids)), ranked)
+    n_others = max(limit - len(ranked), 0)
+    if len(others) > n_others:
+        sampling_order = np.argsort(hash_ids(ids.select(others)), kind="stable")
+        others = np.sort(others[sampling_order[:n_others]])
+    rows = np.concatenate([ranked, others])
+    chosen = decision.reason[rows].astype(bool).astype(float).tocsr()
+    labels = deepest(chosen, decision.taxonomy)
+    return {
+        "id": [ids[row] for row in rows],
+        "labels": [row.tolist() for row in np.split(labels.indices, labels.indptr[1:-1])],
+        "score": _lowest_score(
+            consolidation, rows, row_indices(labels), labels.indices.astype(np.int64)
+        ).round(4).tolist(),
+        "gain": np.concatenate([ranking.gain, np.zeros(len(others))]).round(4).tolist(),
+    }  # fmt: skip
 
 
-def _chosen(name: str, choice: Mapping[str, Any]) -> str | None:
-    score, specific = name in choice["closed"], name in choice["specific"]
-    if score and specific:
+def _lowest_score(
+    consolidation: Consolidation, instances: IntArray, row: IntArray, label: IntArray
+) -> FloatArray:
+    """Return the lowest score among the labels of each instance, nan where it has none."""
+    lowest = np.full(len(instances), np.inf)
+    np.minimum.at(lowest, row, values_at(consolidation.score[instances], row, label))
+    return np.where(np.isfinite(lowest), lowest, np.nan)
+
+
+def format_page_data(data: PageData) -> dict[str, Any]:
+    """Return the facts in the JSON form that the page reads; nan becomes null."""
+    document, taxonomy = data.document, data.taxonomy
+    positions = _Positions(
+        {profile.source: m for m, profile in enumerate(data.sources)}, taxonomy.labels.positions
+    )
+    facts: dict[str, Any] = to_json(
+        {
+            "format": FORMAT,
+            "title": str(document["settings"]["votes"]).replace("\\", "/").rsplit("/", 1)[-1],
+            "overview": _overview(data),
+            "taxonomy": _taxonomy(taxonomy, data.counts),
+            "sources": [positions.source_profile(profile) for profile in data.sources],
+            "agreement": data.agreement,
+            "conflicts": [positions.disagreement(each) for each in data.explanations],
+            "confusions": [positions.confused_pair(pair) for pair in data.confusions],
+            "instances": data.instances,
+            "comparison": _comparison(data.selection),
+            **{name: document[name] for name in _FROM_RUN},
+            "command": format_command(document["settings"]),
+            "shown": _shown(data),
+        }
+    )
+    return facts
+
+
+def _overview(data: PageData) -> dict[str, Any]:
+    document = data.document
+    copied = ("counts", "decision", "method", "parameters", "converged", "notes", "seconds")
+    sentences = [
+        describe_data(document["counts"]),
+        describe_method(document["method"], data.selection),
+        describe_decision(document["decision"]),
+        describe_disagreement(data.counts.disagreements.count, data.counts.instances),
+        *(describe_confused_pair(pair, data.taxonomy) for pair in data.confusions[:1]),
+        *describe_dependence(data.sources),
+    ]
+    return {"sentences": sentences, **{name: document[name] for name in copied}}
+
+
+def _taxonomy(taxonomy: Taxonomy, counts: RunCounts) -> dict[str, Any]:
+    names = ("votes", "supported", "chosen", "disputed")
+    return {
+        "id": taxonomy.labels.ids,
+        "name": taxonomy.names,
+        "parents": [taxonomy.parents_of(label).tolist() for label in range(len(taxonomy))],
+        **{
+            name: row.astype(int).tolist() for name, row in zip(names, counts.by_label, strict=True)
+        },
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Positions:
+    """The positions of sources and labels, by which facts about them are given."""
+
+    source: Mapping[str, int]
+    label: Mapping[str, int]
+
+    def source_profile(self, profile: SourceProfile) -> dict[str, Any]:
+        return {
+            "source": profile.source,
+            "answers": profile.answers,
+            "coverage": profile.coverage,
+            "mean_depth": profile.mean_depth,
+            "accurate": _proportion(profile.accurate),
+            "vague": _proportion(profile.vague),
+            "wrong": _proportion(profile.wrong),
+            "independence": profile.independence,
+            "nearest_source": self.source.get(profile.nearest_source),
+            "dependence": profile.dependence,
+            "copy": profile.copy,
+            "weaknesses": [
+                {
+                    "label": self.label[weakness.label],
+                    "given": weakness.given,
+                    "wrong": weakness.wrong,
+                }
+                for weakness in profile.weaknesses
+            ],
+        }
+
+    def disagreement(self, explanation: Explanation) -> dict[str, Any]:
+        return {
+            "instance": explanation.instance,
+            "gain": round(explanation.gain, 4),
+            "answers": [
+                {
+                    "source": self.source[answer.source],
+                    "labels": [[self.label[label], score] for label, score in answer.labels],
+                }
+                for answer in explanation.answers
+                # Gold is encoded as an answer, but of no source.
+                if answer.source in self.source
+            ],
+            "agreed": self._label_or_none(explanation.agreed),
+            "labels": [self._label_explanation(label) for label in explanation.labels],
+        }
+
+    def _label_explanation(self, label: LabelExplanation) -> dict[str, Any]:
+        return {
+            "label": self.label[label.label],
+            "score": round(label.score, 4),
+            "specific": round(label.specific, 4),
+            "chosen": label.chosen,
+            "disputed": label.disputed,
+            "vote_share": None if label.vote_share is None else round(label.vote_share, 4),
+            "stances": [
+                {
+                    "source": self.source[stance.source],
+                    "stance": stance.stance,
+                    "effect": None if stance.effect is None else round(stance.effect, 4),
+                }
+                for stance in label.stances
+                if stance.source in self.source
+            ],
+        }
+
+    def confused_pair(self, pair: ConfusedPair) -> dict[str, Any]:
+        return {
+            "first": self.label[pair.first],
+            "second": self.label[pair.second],
+            "count": pair.count,
+            "under": self._label_or_none(pair.under),
+        }
+
+    def _label_or_none(self, label: str | None) -> int | None:
+        return None if label is None else self.label[label]
+
+
+def _proportion(proportion: Proportion) -> list[float] | None:
+    if proportion.value != proportion.value:
+        return None
+    return [round(value, 4) for value in proportion]
+
+
+def _comparison(selection: Selection | None) -> list[dict[str, Any]]:
+    """Return the loss of every candidate with its standard error, in both views."""
+    if selection is None:
+        return []
+    return [
+        {
+            "name": candidate.name,
+            "closed": _loss(candidate, "closed"),
+            "specific": _loss(candidate, "specific"),
+            "seconds": candidate.seconds,
+            "selected_for": _selected_for(candidate.name, selection),
+        }
+        for candidate in selection.candidates
+    ]
+
+
+def _loss(candidate: CandidateScore, view: View) -> list[float]:
+    return [candidate.loss(view), candidate.standard_error(view)]
+
+
+def _selected_for(name: str, selection: Selection) -> str | None:
+    closed, specific = name in selection.closed, name in selection.specific
+    if closed and specific:
         return "both"
-    return "score" if score else "specific" if specific else None
+    return "closed" if closed else "specific" if specific else None
 
 
 _FLAGS = {"parameters": "--set", "columns": "--column"}
-_USUAL = {name: field.default for name, field in RunSettings.model_fields.items()}
-"""Settings as they come."""
+_DEFAULTS = {name: field.default for name, field in RunSettings.model_fields.items()}
 
 
-def command(settings: Mapping[str, Any]) -> str:
-    """Return ``mhpc consolidate VOTES …`` as a shell takes it; what is as it comes is left out."""
+def format_command(settings: Mapping[str, Any]) -> str:
+    """Return the command ``mhpc consolidate VOTES …`` of a run, for a shell, without defaults."""
     words = ["mhpc", "consolidate", settings["votes"]]
     for name, value in settings.items():
-        if name == "votes" or value in (None, {}, _USUAL.get(name)):
+        if name == "votes" or value in (None, {}, _DEFAULTS.get(name)):
             continue
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         if value is True:
             words.append(flag)
         elif isinstance(value, Mapping):
-            words += [
-                word for key, each in value.items() for word in (flag, f"{key}={_text(each)}")
-            ]
+            for key, entry in value.items():
+                words += [flag, f"{key}={'none' if entry is None else entry}"]
         elif not (settings.get("apply") and name == "taxonomy"):
-            words += [flag, _text(value)]
+            words += [flag, str(value)]
     return shlex.join([*words, "-o", "OUT/"])
 
 
-def _text(value: Any) -> str:
-    return "none" if value is None else str(value)
-
-
-FORMAT = 1
-
-_COPIED = ("trace", "scorecards", "settings", "versions", "inputs")
-
-
-@dataclass(frozen=True, eq=False)
-class Agreement:
-    """How often sources agree.
-
-    Attributes
-    ----------
-    sources : int array, (m,)
-        Positions of those that are told of.
-    share, common : float arrays, (m, m)
-        Of their common instances, those on which neither contradicts the other, nan where there are
-        none; and how many they have, of those that were looked at.
-    """
-
-    sources: IntArray
-    share: FloatArray
-    common: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class InstanceTable:
-    """Some instances, a line each: ids, deepest chosen labels, the lowest of their scores, gain."""
-
-    ids: tuple[str, ...]
-    labels: tuple[tuple[int, ...], ...]
-    score: FloatArray
-    gain: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class PageData:
-    """What a report is made of.
-
-    Attributes
-    ----------
-    document : mapping
-        The run's ``run.json``.
-    taxonomy : Taxonomy
-        Its labels.
-    found : Tally
-        What was counted.
-    sources : tuple of SourceFacts
-        All of them.
-    agreement : Agreement
-        Of the sources with most answers.
-    confusions : tuple of Confusion
-        The most frequent first.
-    looked_at : int
-        On how many instances agreement and confusions were counted.
-    explained : tuple of Explanation
-        The most contested instances, the first first.
-    listed : Listed
-        The instances to list.
-    """
-
-    document: Mapping[str, Any]
-    taxonomy: Taxonomy
-    found: RunCounts
-    sources: tuple[SourceProfile, ...]
-    agreement: Agreement
-    confusions: tuple[ConfusedPair, ...]
-    looked_at: int
-    explained: tuple[Explanation, ...]
-    listed: InstanceTable
-
-
-def facts(material: PageData) -> dict[str, Any]:
-    """Return the document; nan is null, all else what JSON knows."""
-    document, taxonomy = material.document, material.taxonomy
-    place = {facts.source: at for at, facts in enumerate(material.sources)}
-    at = taxonomy.labels.positions
-    found: dict[str, Any] = {
-        "format": FORMAT,
-        "title": str(document["settings"]["votes"]).replace("\\", "/").rsplit("/", 1)[-1],
-        "overview": _overview(material),
-        "taxonomy": _taxonomy(taxonomy, material.found),
-        "sources": [_source(each, place, at) for each in material.sources],
-        "agreement": {
-            "sources": material.agreement.sources.tolist(),
-            "share": material.agreement.share.round(4).tolist(),
-            "common": material.agreement.common.astype(int).tolist(),
-        },
-        "conflicts": [_conflict(each, place, at) for each in material.explained],
-        "confusions": [
-            {
-                "one": at[each.one], "other": at[each.other], "count": each.count,
-                "under": None if each.under is None else at[each.under],
-            }
-            for each in material.confusions
-        ],
-        "instances": {
-            "id": material.listed.ids,
-            "labels": material.listed.labels,
-            "score": material.listed.score.round(4).tolist(),
-            "gain": material.listed.gain.round(4).tolist(),
-        },
-        "comparison": comparison(document.get("selection")),
-        **{name: document[name] for name in _COPIED},
-        "command": command(document["settings"]),
-        "shown": _shown(material),
-    }  # fmt: skip
-    plainly: dict[str, Any] = plain(found)
-    return plainly
-
-
-def _overview(material: PageData) -> dict[str, Any]:
-    document = material.document
-    copied = ("counts", "decision", "method", "parameters", "converged", "notes", "seconds")
-    told = sentences(
-        document, material.taxonomy, material.sources, material.found, material.confusions,
-        material.explained,
-    )  # fmt: skip
-    return {"sentences": told, **{name: document[name] for name in copied}}
-
-
-def _taxonomy(taxonomy: Taxonomy, found: RunCounts) -> dict[str, Any]:
-    names = ("votes", "said", "chosen", "disputed")
-    return {
-        "id": taxonomy.labels.ids,
-        "name": taxonomy.names,
-        "parents": [taxonomy.parents_of(label).tolist() for label in range(len(taxonomy))],
-        **{name: row.astype(int).tolist() for name, row in zip(names, found.by_label, strict=True)},
-    }
-
-
-def _source(each: SourceProfile, place: Mapping[str, int], at: Mapping[str, int]) -> dict[str, Any]:
-    shares = {"accurate": each.accurate, "vague": each.vague, "wrong": each.wrong}
-    said = {
-        name: None if share.value != share.value else [round(end, 4) for end in share]
-        for name, share in shares.items()
-    }
-    return {
-        "source": each.source, "answers": each.answers, "coverage": each.coverage,
-        "mean_depth": each.mean_depth, **said, "independence": each.independence,
-        "nearest_source": place.get(each.nearest_source), "dependence": each.dependence, "copy": each.copy,
-        "weaknesses": [
-            {"label": at[err.label], "said": err.said, "wrong": err.wrong} for err in each.weaknesses
-        ],
-    }  # fmt: skip
-
-
-def _conflict(each: Explanation, place: Mapping[str, int], at: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        "instance": each.instance,
-        "gain": round(each.gain, 4),
-        # What is known is no source's.
-        "answers": [
-            {
-                "source": place[answer.source],
-                "said": [[at[label], score] for label, score in answer.said],
-            }
-            for answer in each.answers
-            if answer.source in place
-        ],
-        "agreed": None if each.agreed is None else at[each.agreed],
-        "labels": [_label(label, place, at) for label in each.labels],
-    }
-
-
-def _label(
-    each: LabelExplanation, place: Mapping[str, int], at: Mapping[str, int]
-) -> dict[str, Any]:
-    return {
-        "label": at[each.label],
-        "score": round(each.score, 4),
-        "specific": round(each.specific, 4),
-        "chosen": each.chosen,
-        "disputed": each.disputed,
-        "own": None if each.own is None else round(each.own, 4),
-        "stances": [
-            {
-                "source": place[voice.source],
-                "stance": voice.stance,
-                "effect": None if voice.effect is None else round(voice.effect, 4),
-            }
-            for voice in each.voices
-            if voice.source in place
-        ],
-    }
-
-
-def _shown(material: PageData) -> dict[str, Any]:
-    """Return how much of everything is there, and by what rule it was taken."""
-    found, taxonomy = material.found, len(material.taxonomy)
-    listed, contested = len(material.listed.ids), len(material.explained)
+def _shown(data: PageData) -> dict[str, Any]:
+    """Return how much of everything the page shows, and how that was selected."""
+    counts, n_labels, n_sources = data.counts, len(data.taxonomy), len(data.sources)
+    n_listed, n_explained = len(data.instances["id"]), len(data.explanations)
+    n_agreement = len(data.agreement["sources"])
     notes = []
-    if listed < found.instances:
+    if n_listed < counts.instances:
         notes.append(
-            f"{listed:,} of {found.instances:,} instances are listed: those on which one more "
-            "opinion is worth most, then a sample by the hash of the id"
+            f"This page lists {n_listed:,} of {pluralize(counts.instances, 'instance')}: those "
+            "with the largest expected gain of one more answer, then a random sample"
         )
-    if contested < found.disagreements.count:
+    if n_explained < counts.disagreements.count:
         notes.append(
-            f"the {contested:,} most contested of {found.disagreements.count:,} instances in dispute "
-            "are explained"
+            f"It explains {n_explained:,} of {pluralize(counts.disagreements.count, 'disagreement')}"
+            ", those with the largest expected gain"
         )
-    if len(material.agreement.sources) < len(material.sources):
+    if n_agreement < n_sources:
+        notes.append(f"Agreement is shown for the {n_agreement} sources with the most answers")
+    if data.compared_instances < counts.instances:
         notes.append(
-            f"agreement is of the {len(material.agreement.sources)} sources with most answers"
-        )
-    if material.looked_at < found.instances:
-        notes.append(
-            f"agreement and confused labels are counted on {material.looked_at:,} instances"
+            "Agreement and confused labels are counted on a random sample of "
+            f"{pluralize(data.compared_instances, 'instance')}"
         )
     return {
-        "instances": [listed, found.instances],
-        "conflicts": [contested, found.disagreements.count],
-        "sources": [len(material.sources), len(material.sources)],
-        "labels": [taxonomy, taxonomy],
-        "note": "; ".join(notes) or None,
+        "instances": [n_listed, counts.instances],
+        "conflicts": [n_explained, counts.disagreements.count],
+        "sources": [n_sources, n_sources],
+        "labels": [n_labels, n_labels],
+        "note": ". ".join(notes) or None,
     }
-
-
-EXPLAINED = 200
-"""Contested instances that are explained."""
-
-LISTED = 10_000
-"""Instances that are listed."""
-
-SOURCES = 60
-"""Sources whose agreement is shown."""
-
-
-def page_data_of(result: Result, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of a report on a result; `document` is what ``run.json`` says of it."""
-    panel = with_inferred_scope(result.panel)
-    found = count_run(panel, result.consolidation, result.decision, most=LISTED)
-    met = compare_sample(SinglePartition(panel), panel.scope)
-    ranked = panel.instances.locate(found.disagreements.ids)
-    first = ranked[:EXPLAINED]
-    order = np.argsort(first)
-    explained = explain_some(result, first[order])
-    by_rank = np.argsort(order)
-    return facts(
-        PageData(
-            document=document,
-            taxonomy=panel.taxonomy,
-            found=found,
-            sources=result.sources,
-            agreement=agreement(met, found.by_source[0][: len(result.sources)]),
-            confusions=find_confused_pairs(met, panel.taxonomy, most=MAX_CONFUSED_PAIRS),
-            looked_at=met.instances,
-            explained=tuple(explained[at] for at in by_rank),
-            listed=_listed(result, found.disagreements, ranked),
-        )
-    )
-
-
-def agreement(met: PairwiseAgreement, answers: FloatArray) -> Agreement:
-    """Return how often the sources with most answers agree; with itself each always does."""
-    sources = np.sort(np.argsort(-answers, kind="stable")[:SOURCES])
-    common, agreed = (
-        (half + half.T).tocsr()[sources][:, sources].toarray() for half in (met.common, met.agreed)
-    )
-    share = np.full(common.shape, np.nan)
-    np.divide(agreed, common, out=share, where=common > 0)
-    own = answers[sources]
-    common[np.diag_indices(len(sources))] = own
-    share[np.diag_indices(len(sources))] = np.where(own > 0, 1.0, np.nan)
-    return Agreement(sources, share, common)
-
-
-def _listed(result: Result, contested: DisagreementRanking, ranked: IntArray) -> InstanceTable:
-    """Return a line for the most contested instances, then for some of the others or all."""
-    rest = np.setdiff1d(np.arange(len(result.panel.instances)), ranked)
-    room = max(LISTED - len(ranked), 0)
-    if len(rest) > room:
-        sampling_order = hash_ids(result.panel.instances.select(rest))
-        rest = np.sort(rest[np.argsort(sampling_order, kind="stable")[:room]])
-    at = np.concatenate([ranked, rest])
-    chosen = result.decision.reason[at].astype(bool).astype(float).tocsr()
-    lowest = deepest(chosen, result.panel.taxonomy)
-    row = np.repeat(np.arange(len(at)), np.diff(lowest.indptr))
-    return InstanceTable(
-        ids=tuple(result.panel.instances[i] for i in at),
-        labels=tuple(
-            tuple(each.tolist()) for each in np.split(lowest.indices, lowest.indptr[1:-1])
-        ),
-        score=_lowest(result, at, row, lowest.indices.astype(np.int64)),
-        gain=np.concatenate([contested.gain, np.zeros(len(rest))]),
-    )
-
-
-def _lowest(result: Result, at: IntArray, row: IntArray, label: IntArray) -> FloatArray:
-    """Return the lowest score among the given labels of each instance, nan where it has none."""
-    score = values_at(result.consolidation.score[at], row, label)
-    found = np.full(len(at), np.inf)
-    np.minimum.at(found, row, score)
-    return np.where(np.isfinite(found), found, np.nan)

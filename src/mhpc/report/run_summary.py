@@ -28,8 +28,13 @@ _MAX_LABELS = 3
 
 def render_summary(summary: RunSummary) -> RenderableType:
     """Render the findings of a run, the table of its sources, and the metrics if there are any."""
-    parts: list[RenderableType] = [escape_text(line) for line in _findings(summary)]
-    parts += ["", _source_table(summary.sources)]
+    parts: list[RenderableType] = [
+        *map(escape_text, _describe_run(summary)),
+        *_review(summary.conflicts),
+        *map(escape_text, _describe_sources(summary.sources)),
+        "",
+        _source_table(summary.sources),
+    ]
     if summary.scorecards:
         rows = [(f"{card.view} view", card) for card in summary.scorecards]
         parts += ["", render_scorecards(rows, title="Compared with the truth")]
@@ -37,16 +42,13 @@ def render_summary(summary: RunSummary) -> RenderableType:
     return Group(*parts)
 
 
-def _findings(summary: RunSummary) -> Iterator[str]:
+def _describe_run(summary: RunSummary) -> Iterator[str]:
     yield describe_data(summary.counts)
     yield _method(summary)
     if summary.selection is not None:
         yield from _gold(summary.selection)
     yield from summary.notes
     yield describe_decision(summary.decision)
-    yield from _review(summary.conflicts)
-    yield from describe_least_reliable(summary.sources)
-    yield from describe_dependence(summary.sources)
 
 
 def _method(summary: RunSummary) -> str:
@@ -83,13 +85,17 @@ def _gold(selection: Selection) -> Iterator[str]:
         )
 
 
-def _review(conflicts: Disagreements) -> Iterator[str]:
+def _review(conflicts: Disagreements) -> Iterator[RenderableType]:
     if not conflicts.instances:
         yield "Sources never contradict each other"
         return
     yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review these first:"
+    table = Table(box=None, pad_edge=False, show_header=False)
     for disagreement in conflicts.instances[:_MAX_INSTANCES]:
-        yield f"  {disagreement.instance}: {_disputed_labels(disagreement)}"
+        table.add_row(
+            escape_text(f"  {disagreement.instance}"), escape_text(_disputed_labels(disagreement))
+        )
+    yield table
 
 
 def _disputed_labels(disagreement: Disagreement) -> str:
@@ -100,6 +106,11 @@ def _disputed_labels(disagreement: Disagreement) -> str:
     more = len(disagreement.disputed) - len(labels)
     text = ", ".join(labels) + (f" and {more} more" if more else "")
     return text + (f"; all agree on {disagreement.agreed}" if disagreement.agreed else "")
+
+
+def _describe_sources(sources: tuple[SourceProfile, ...]) -> Iterator[str]:
+    yield from describe_least_reliable(sources)
+    yield from describe_dependence(sources)
 
 
 def _source_table(sources: tuple[SourceProfile, ...]) -> Table:

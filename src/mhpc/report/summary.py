@@ -1,4 +1,4 @@
-"""RunSummary and run.json."""
+"""The summary of a run, and ``run.json``."""
 
 import math
 import platform
@@ -14,17 +14,20 @@ from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts, RunSummary
 
+_PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
+"""The packages on which results depend."""
+
 
 def summarize(
     consolidation: Consolidation,
-    found: RunCounts,
-    decided: FittedRule | Decision,
+    counts: RunCounts,
+    decision: FittedRule | Decision,
     sources: Sequence[SourceProfile],
     conflicts: Disagreements,
     scorecards: Sequence[Scorecard],
     seconds: Mapping[str, float],
 ) -> RunSummary:
-    """Return what there is to tell of a run."""
+    """Collect what a run did and found."""
     taxonomy = consolidation.taxonomy
     return RunSummary(
         method=consolidation.method,
@@ -34,17 +37,17 @@ def summarize(
         selection=consolidation.selection,
         notes=consolidation.notes,
         counts={
-            "instances": found.instances,
-            "sources": found.by_source.shape[1],
-            "answers": found.answers,
+            "instances": counts.instances,
+            "sources": counts.by_source.shape[1],
+            "answers": counts.answers,
             "labels": len(taxonomy),
             "levels": int(taxonomy.depth.max()),
         },
         decision={
-            "rule": decided.rule,
-            **decided.parameters,
-            "labels_per_instance": found.chosen / found.instances,
-            "instances_without_label": found.without,
+            "rule": decision.rule,
+            **decision.parameters,
+            "labels_per_instance": counts.chosen / counts.instances,
+            "instances_without_label": counts.without_label,
         },
         sources=tuple(sources),
         conflicts=conflicts,
@@ -53,34 +56,31 @@ def summarize(
     )
 
 
-_PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
-
-
 def run_document(
     settings: dict[str, Any], inputs: Mapping[str, Any], summary: RunSummary
 ) -> dict[str, Any]:
-    """Return the content of ``run.json``; `inputs` are the fingerprints of what was read."""
+    """Return the content of ``run.json``; `inputs` are the sizes and hashes of the files read."""
     return {
         "settings": settings,
         "inputs": dict(inputs),
         "versions": {"python": platform.python_version(), **versions()},
-        **plain(summary),
+        **to_json(summary),
     }
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what figures depend on."""
+    """Return the versions of the packages on which results depend."""
     return {package: version(package) for package in _PACKAGES}
 
 
-def plain(value: Any) -> Any:
-    """Return dataclasses, mappings and sequences as what JSON knows; nan becomes null."""
+def to_json(value: Any) -> Any:
+    """Convert dataclasses, mappings and sequences to what JSON has; nan becomes null."""
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return to_json(asdict(value))
     if isinstance(value, dict):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): to_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
+        return [to_json(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -82,15 +82,13 @@ def _depth(inspection: Inspection) -> str:
     )
     none_answers = pluralize(inspection.none_answers, "answer")
     verb = "says" if inspection.none_answers == 1 else "say"
-    return f"Votes by level: {levels or 'none'}; {none_answers} {verb} \"none of these\""
+    return f'Votes by level: {levels or "none"}; {none_answers} {verb} "none of these"'
 
 
 def _disagreement(share: float) -> str:
     if share != share:
         return "No instance was answered by several sources"
-    return (
-        f"Sources disagree on {format_percent(share)} of the instances that several of them answered"
-    )
+    return f"Sources disagree on {format_percent(share)} of the instances that several of them answered"
 
 
 def _list_names(names: Sequence[str], limit: int = 8) -> str:
@@ -199,7 +197,7 @@ def _comparison_table(comparisons: Sequence[Comparison], view: View) -> Table:
         [score for card in comparison.scorecards if card.view == view for score in _main(card)]
         for comparison in comparisons
     ]
-    for heading in ["held-out loss ↓", *map(_metric_heading, scores[0]), "seconds"]:
+    for heading in ["log-rank loss ↓", *map(_metric_heading, scores[0]), "seconds"]:
         table.add_column(heading, justify="right")
     for comparison, row in zip(comparisons, scores, strict=True):
         table.add_row(
@@ -225,7 +223,7 @@ def _loss(comparison: Comparison, view: View) -> float:
 def _format_loss(candidate: CandidateScore | None, view: View) -> str:
     if candidate is None:
         return "-"
-    error = candidate.error(view)
+    error = candidate.standard_error(view)
     return f"{candidate.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
 
 
@@ -318,7 +316,13 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
 
 def _instance_table(disagreements: tuple[Disagreement, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="")
-    for heading in ("instance", "gain", "answers", "all agree on", "disputed (for : against)"):
+    for heading in (
+        "instance",
+        "gain",
+        "answers",
+        "all agree on",
+        "disputed (for:against, + chosen)",
+    ):
         table.add_column(heading, justify="right" if heading in ("gain", "answers") else "left")
     for disagreement in disagreements:
         disputed = ", ".join(map(_format_dispute, disagreement.disputed[:_MAX_LABELS]))

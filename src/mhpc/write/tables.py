@@ -212,7 +212,7 @@ def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
     header = (
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-        "wrong", "wrong_low", "wrong_high", "errs_under",
+        "wrong", "wrong_low", "wrong_high", "most_errors_under",
         "independence", "nearest_source", "dependence", "copy",
     )  # fmt: skip
     rows = (

@@ -12,14 +12,14 @@ export interface Taxonomy {
   /** Answers that give the label itself. */
   votes: number[];
   /** Instances for which some source gave the label or a descendant. */
-  said: number[];
+  supported: number[];
   chosen: number[];
   disputed: number[];
 }
 
 export interface Weakness {
   label: number;
-  said: number;
+  given: number;
   wrong: number;
 }
 
@@ -43,7 +43,7 @@ export interface SourceProfile {
 
 export interface Answer {
   source: number;
-  said: [label: number, score: number][];
+  labels: [label: number, score: number][];
 }
 
 export interface SourceStance {
@@ -59,7 +59,7 @@ export interface LabelExplanation {
   chosen: boolean;
   disputed: boolean;
   /** The share of sources that gave the label, among those that could. */
-  own: number | null;
+  vote_share: number | null;
   stances: SourceStance[];
 }
 
@@ -74,8 +74,8 @@ export interface Disagreement {
 }
 
 export interface ConfusedPair {
-  one: number;
-  other: number;
+  first: number;
+  second: number;
   count: number;
   under: number | null;
 }
@@ -85,7 +85,8 @@ export interface Candidate {
   closed: LossEstimate | null;
   specific: LossEstimate | null;
   seconds: number | null;
-  chosen: 'score' | 'specific' | 'both' | null;
+  /** The view of the scores that it was selected for. */
+  selected_for: 'closed' | 'specific' | 'both' | null;
 }
 
 export interface Iteration {

@@ -64,9 +64,11 @@ export const words = (name: string): string => name.replaceAll('_', ' ');
 export const metricName = (metric: string): string =>
   words(metric).replace(/\b(auc|f)\b/g, (name) => name.toUpperCase());
 
-/** A note as a sentence: with a capital letter and a full stop. */
+/** A note as a sentence: with a capital letter, a full stop and no line break before %. */
 export const asSentence = (note: string): string =>
-  note.charAt(0).toLocaleUpperCase('en') + note.slice(1) + (/[.!?]$/.test(note) ? '' : '.');
+  note.charAt(0).toLocaleUpperCase('en') +
+  note.slice(1).replaceAll(' %', '\u00a0%') +
+  (/[.!?]$/.test(note) ? '' : '.');
 
 /** A setting or parameter of any type, on one line. */
 export function formatValue(value: unknown): string {

@@ -1,0 +1,150 @@
+"""Disputed labels, and the expected gain of one more answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mhpc
+from mhpc.data.disagreement import Disagreement
+from mhpc.data.panel import Panel
+from mhpc.data.taxonomy import build_taxonomy
+from mhpc.explanation.disagreement import collect_labels, expected_gain, find_disputes
+from mhpc.explanation.sources import count_block
+from tests.explanation.slow_twins import answers_about, stance
+from tests.fixtures.build import Row, panel_of, small_panel
+
+Cells = dict[tuple[str, str], tuple[int, int]]
+
+
+def disputed_cells(panel: Panel) -> Cells:
+    disputes = find_disputes(panel, collect_labels(panel))
+    cells = zip(disputes.row, disputes.label, disputes.support, disputes.against, strict=True)
+    return {
+        (panel.instances[row], panel.taxonomy.labels[label]): (int(support), int(against))
+        for row, label, support, against in cells
+    }
+
+
+def slow_disputed_cells(panel: Panel) -> Cells:
+    cells = {}
+    for row, instance in enumerate(panel.instances):
+        for position, label in enumerate(panel.taxonomy.labels):
+            stances = [stance(panel, answer, position) for answer in answers_about(panel, row)]
+            support = sum(each in ("direct", "below") for each in stances)
+            against = stances.count("against")
+            if support and against:
+                cells[instance, label] = (support, against)
+    return cells
+
+
+def rank(panel: Panel, *, threshold: float = 0.5, limit: int = 200) -> tuple[Disagreement, ...]:
+    average = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=threshold).decide(average, labels_per_answer=1)
+    counts = count_block(panel, average.score, decision.reason, threshold=threshold, limit=limit)
+    return counts.disagreements.to_records(panel.taxonomy.labels)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_disputes_equal_those_of_the_slow_twin(seed: int) -> None:
+    panel = small_panel(seed=seed)
+    assert disputed_cells(panel) == slow_disputed_cells(panel)
+
+
+def test_a_vague_answer_contradicts_nothing_and_a_sibling_does() -> None:
+    vague = panel_of([("p", "ann", "flower"), ("p", "bob", "monarda")])
+    assert disputed_cells(vague) == {}
+    siblings = panel_of([("p", "ann", "fuchsia"), ("p", "bob", "monarda")])
+    assert disputed_cells(siblings) == {("p", "monarda"): (1, 1), ("p", "fuchsia"): (1, 1)}
+
+
+def test_none_of_these_contradicts_every_label() -> None:
+    panel = panel_of([("p", "ann", "flower"), ("p", "bob", None)])
+    assert disputed_cells(panel) == {("p", "plant"): (1, 1), ("p", "flower"): (1, 1)}
+
+
+def test_a_label_outside_the_scope_of_a_source_is_not_contradicted_by_it() -> None:
+    rows: list[Row] = [
+        ("p", "ann", "oak"), ("p", "bob", "finch"), ("q", "bob", "tree"), ("q", "cid", "oak"),
+        ("r", "ann", "finch"), ("r", "cid", "oak"), ("r", "dee", "monarda"), ("s", "dee", "finch"),
+    ]  # fmt: skip
+    panel = panel_of(rows, scope="used")
+    assert disputed_cells(panel) == slow_disputed_cells(panel)
+    # No other source that answered r has flowers in its scope.
+    assert ("r", "monarda") not in disputed_cells(panel)
+    assert disputed_cells(panel)["r", "finch"] == (1, 1)
+
+
+def test_an_answer_that_stops_at_two_ancestors_is_vague_once() -> None:
+    taxonomy = build_taxonomy(
+        ["top", "left", "right", "both", "other"],
+        [("left", "top"), ("right", "top"), ("both", "left"), ("both", "right"), ("other", "top")],
+    )
+    rows: list[Row] = [("p", "ann", "left"), ("p", "ann", "right"), ("p", "bob", "both")]
+    panel = panel_of([*rows, ("p", "cid", "other")], taxonomy)
+    assert disputed_cells(panel) == slow_disputed_cells(panel)
+    assert disputed_cells(panel)["p", "both"] == (1, 1)
+
+
+def test_a_source_that_is_vague_because_of_its_scope_does_not_count_as_vague_twice() -> None:
+    rows: list[Row] = [("p", "ann", "flower"), ("p", "bob", "monarda"), ("p", "cid", "fuchsia")]
+    panel = panel_of(rows, scope={"ann": ("flower",)})
+    assert disputed_cells(panel) == slow_disputed_cells(panel)
+    assert disputed_cells(panel)["p", "monarda"] == (1, 1)
+
+
+@given(p=st.floats(0, 1), n=st.integers(2, 20))
+def test_the_gain_is_the_loss_now_minus_the_expected_loss_after_one_answer(
+    p: float, n: int
+) -> None:
+    def loss(probability: float) -> float:
+        """The probability of being wrong about a label when the likelier case is decided."""
+        return min(probability, 1 - probability)
+
+    up, down = (n * p + 1) / (n + 1), n * p / (n + 1)
+    expected = loss(p) - (p * loss(up) + (1 - p) * loss(down))
+    gain = expected_gain(np.array([p]), np.array([float(n)]), np.array([p >= 0.5]))[0]
+    assert gain == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_even_split_comes_first_with_the_gain_worked_by_hand() -> None:
+    rows: list[Row] = [("even", "ann", "monarda"), ("even", "bob", "fuchsia")]
+    rows += [("clear", source, "monarda") for source in ("ann", "bob", "cid", "dee")]
+    rows += [("clear", "eve", "fuchsia")]
+    even, clear = rank(panel_of(rows))
+    # Both labels have p = 1/2 from two answers: 1/2 (1 - 2/3) each.
+    assert even.instance == "even"
+    assert even.gain == pytest.approx(2 * (1 / 2) * (1 / 3))
+    assert [(each.label, each.support, each.against) for each in even.disputed] == [
+        ("monarda", 1, 1),
+        ("fuchsia", 1, 1),
+    ]
+    assert even.agreed == "flower"
+    # Four to one: no answer can change the label set.
+    assert (clear.instance, clear.gain) == ("clear", 0.0)
+
+
+def test_vague_and_single_answers_are_not_disputed() -> None:
+    rows: list[Row] = [("all vague", source, "plant") for source in ("ann", "bob", "cid")]
+    rows += [("one vague", "ann", "animal"), ("vague and precise", "ann", "bird")]
+    rows += [("vague and precise", "bob", "finch"), ("dispute", "ann", "oak")]
+    rows += [("dispute", "bob", "finch")]
+    assert [each.instance for each in rank(panel_of(rows))] == ["dispute"]
+
+
+def test_a_dispute_high_in_the_taxonomy_has_a_larger_gain_than_one_between_siblings() -> None:
+    rows: list[Row] = [("siblings", "ann", "monarda"), ("siblings", "bob", "fuchsia")]
+    rows += [("far apart", "ann", "monarda"), ("far apart", "bob", "finch")]
+    first, second = rank(panel_of(rows))
+    assert (first.instance, second.instance) == ("far apart", "siblings")
+    assert first.agreed is None
+    assert len(first.disputed) == 6
+
+
+def test_ties_are_broken_by_id_before_the_limit_applies() -> None:
+    rows: list[Row] = [
+        (f"p{n}", source, label)
+        for n in (5, 2, 4, 1, 3)
+        for source, label in (("ann", "monarda"), ("bob", "fuchsia"))
+    ]
+    assert [each.instance for each in rank(panel_of(rows), limit=2)] == ["p1", "p2"]
