@@ -14,10 +14,10 @@ def test_methods_are_judged_without_truth(mhpc: Mhpc) -> None:
     )
     assert done.returncode == 0
     closed, specific = done.stdout.strip().split("\n\n")
-    for table, view in ((closed, "closed view"), (specific, "specific view")):
+    for table, view in ((closed, "Closed view"), (specific, "Specific view")):
         title, head, *rows = table.splitlines()
         assert title.startswith(view)
-        assert "surprise" in head
+        assert "log-rank loss" in head
         assert {row.split()[0] for row in rows} == {"sa", "mlcm"}
 
 
@@ -63,7 +63,7 @@ def test_one_source_cannot_be_judged(mhpc: Mhpc, garden: Path) -> None:
     (garden / "alone.csv").write_text("instance,source,label\n1,ann,monarda\n2,ann,bee\n")
     done = mhpc("compare", "alone.csv", "--taxonomy", "taxonomy.csv", "--method", "sa")
     assert done.returncode == 0
-    assert "not judged" in done.stdout
+    assert "No cross-validation" in done.stdout
 
 
 def test_an_unknown_method_is_named(mhpc: Mhpc) -> None:

@@ -23,9 +23,9 @@ def test_conflicts_are_those_of_python(mhpc: Run, garden: Path) -> None:
     assert found == to_json(package.conflicts(result))
     assert [each["instance"] for each in found["instances"]] == ["2", "1", "3"]
     shown = mhpc("conflicts", "out", "--top", "1")
-    assert "3 instances have a label in dispute" in shown.stdout
+    assert "disagree on 3 instances" in shown.stdout
     assert "animal (2:1)" in shown.stdout
-    assert "monarda" not in shown.stdout.split("confuse")[0]
+    assert "monarda" not in shown.stdout.split("confused")[0]
 
 
 def test_a_run_of_an_earlier_version_is_told(mhpc: Run, garden: Path) -> None:

@@ -8,7 +8,7 @@ Mhpc = Callable[..., CompletedProcess[str]]
 def test_the_demo_tells_a_case_and_leaves_its_output(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc("demo")
     assert (done.returncode, done.stderr) == (0, "")
-    for part in ("what they said", "truth", "best single source", "Written to mhpc-demo/"):
+    for part in ("  result ", "  truth ", "best single source", "Written to mhpc-demo/"):
         assert part in done.stdout
     assert (garden / "mhpc-demo" / "labels.csv").exists()
     named = {line.split()[0] for line in done.stdout.splitlines() if line.split()}

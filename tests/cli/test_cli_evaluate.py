@@ -29,7 +29,7 @@ def test_a_person_gets_a_table(run: Mhpc) -> None:
     head, row, _, sets, *rest = done.stdout.splitlines()
     assert head.split("  ")[-1].strip() == "instances"
     assert row.split()[0] == "auto"
-    assert sets.strip() == "label sets, with their ancestors"
+    assert sets.strip() == "Label sets (labels with their ancestors)"
     assert any(line.startswith("hierarchical f ↑") for line in rest)
     assert [line.split()[0] for line in rest[-3:]] == ["1", "2", "3"]
 
@@ -69,7 +69,7 @@ def test_scores_that_were_left_out_are_warned_of(mhpc: Mhpc) -> None:
     done = mhpc("evaluate", "OUT", "--truth", "truth.csv", "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["instances"] == 3
-    assert done.stderr.startswith("mhpc: warning: OUT holds the best 1 labels of each instance")
+    assert done.stderr.startswith("mhpc: warning: OUT holds only 1 score per instance")
 
 
 def test_a_truth_may_know_part_of_the_instances(garden: Path, run: Mhpc) -> None:

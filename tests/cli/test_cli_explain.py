@@ -23,9 +23,9 @@ def test_an_instance_is_explained_to_people(mhpc: Run, out: Path) -> None:
     told = mhpc("explain", "out", "1").stdout
     assert "1: all answers agree on flower" in told
     assert "ann" in told
-    assert "1 say it" in told
-    assert "1 say only an ancestor" in told
-    assert "1 contradict it" in told
+    assert "1 gives it" in told
+    assert "1 gives only an ancestor" in told
+    assert "1 contradicts it" in told
     assert "[bold]" in mhpc("explain", "out", "3").stdout
 
 
@@ -78,4 +78,4 @@ def test_a_run_made_anew_is_explained_by_what_it_learnt_itself(mhpc: Run, garden
     assert mhpc("consolidate", *words, "--force").returncode == 0
     explained = mhpc("explain", "OUT", "1")
     assert explained.returncode == 0
-    assert "3 say it" in explained.stdout
+    assert "3 give it" in explained.stdout

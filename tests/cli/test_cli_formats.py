@@ -49,7 +49,7 @@ def labels(path: Path) -> set[tuple[str, str]]:
 def test_an_export_and_its_config_are_inspected(mhpc: Mhpc) -> None:
     done = mhpc("inspect", "export.json", "--taxonomy", "config.xml")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "3 instances, 2 sources, 6 answers, 6 votes" in done.stdout
+    assert "2 sources gave 6 answers with 6 votes about 3 instances" in done.stdout
     assert "unknown labels: none" in done.stdout
 
 

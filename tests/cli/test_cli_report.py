@@ -49,7 +49,7 @@ def test_a_cluster_cannot_read_standard_input_twice(garden: Path, mhpc: Mhpc) ->
         "--engine", "dask",
     )  # fmt: skip
     assert done.returncode == 2
-    assert "--report reads the votes once more" in done.stderr
+    assert "--report reads the votes a second time" in done.stderr
 
 
 def test_a_folder_that_is_no_run_is_refused(garden: Path, mhpc: Mhpc) -> None:

@@ -298,7 +298,7 @@ USAGE = {
     "inspect without a taxonomy": (("inspect", "votes.csv"), "--taxonomy FILE is missing"),
     "evaluate without a truth": (("evaluate", "OUT"), "--truth FILE is missing"),
     "simulate without a taxonomy": (
-        ("simulate", "truth.csv"), "--taxonomy FILE is missing; only an ARFF file brings its own"
+        ("simulate", "truth.csv"), "--taxonomy FILE is missing; only an ARFF file contains"
     ),
     "simulate out of range": (
         ("simulate", "truth.csv", "--taxonomy", "taxonomy.csv", "--noise", "2"), "0<=x<=1"

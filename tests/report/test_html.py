@@ -82,5 +82,5 @@ def test_an_interrupt_leaves_the_earlier_report(
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UnwritableError, match="file/report.html cannot be made"):
+    with pytest.raises(UnwritableError, match="file/report.html cannot be written"):
         write_report(tmp_path / "file", sample_facts())

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import duckdb
 import pytest
 
-from mhpc.cli.convert import WHAT, convert
+from mhpc.cli.convert import CONTENTS, convert
 from mhpc.errors import DataError, ParameterError
 from mhpc.read.votes import read_votes
 from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_class, make_format
@@ -39,7 +39,7 @@ def test_every_format_is_named_in_the_help_and_knows_what_it_writes(name: str) -
     assert name in str(convert.help)
     kind = format_class(name)
     assert kind.name == name
-    assert set(kind.writes) <= set(WHAT)
+    assert set(kind.writes) <= set(CONTENTS)
     for each in kind.describe():
         assert each["meaning"], f"{name} does not say what {each['name']} means"
 
@@ -52,7 +52,7 @@ def test_the_page_names_every_format_and_parameter(name: str) -> None:
 
 
 def test_what_the_command_offers_is_what_there_is() -> None:
-    assert get_args(Content) == WHAT
+    assert get_args(Content) == CONTENTS
     assert set(SUFFIXES.values()) <= set(FORMATS)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:
     """Measure the scores and the label sets in OUT/ against a truth."""
     from mhpc.api import evaluate as evaluate_run
+    from mhpc.errors import pluralize
     from mhpc.read.run_folder import read_labels, read_run, read_run_document
     from mhpc.read.truth import read_truth
 
@@ -42,8 +43,8 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     show(card, _render, as_json=as_json)
     if top != "all" and top < len(consolidation.taxonomy):
         click.echo(
-            f"mhpc: warning: {folder} holds only the {top} highest scores of each instance; the "
-            "others count as 0. For exact metrics, consolidate with --top all.",
+            f"mhpc: warning: {folder} holds only {pluralize(top, 'score')} per instance, the highest; "
+            "the others count as 0. For exact metrics, consolidate with --top all.",
             err=True,
         )
 

@@ -1,3 +1,5 @@
+"""The summary of a run, and run.json."""
+
 import json
 
 import mhpc
@@ -22,7 +24,7 @@ def test_a_run_document_is_json_with_settings_versions_and_trace() -> None:
     assert document["settings"] == {"votes": "-"}
     assert {"python", "mhpc", "numpy"} <= document["versions"].keys()
     assert document["trace"][0].keys() == {"iteration", "change", "objective", "spread", "seconds"}
-    # The source said nothing, so that its depth and agreement are unknown.
+    # The source gave no label, so that its mean depth is not known.
     assert document["sources"][0]["mean_depth"] is None
 
 

@@ -1,0 +1,135 @@
+"""The data that the report page shows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mhpc.cli import main
+from mhpc.report.page_data import PageLimits, format_command, make_page_data
+from mhpc.run import load_run, page_data_of_run
+from mhpc.settings import RunSettings
+
+VOTES = """\
+instance,source,label
+1,ann,monarda
+1,bob,fuchsia
+1,cid,flower
+2,ann,bee
+2,bob,animal
+3,ann,
+3,bob,<script>
+4,cid,<script>
+"""
+TAXONOMY = """\
+label,parent
+plant,
+flower,plant
+monarda,flower
+fuchsia,flower
+animal,
+bee,animal
+<script>,animal
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "votes.csv").write_text(VOTES)
+    (tmp_path / "taxonomy.csv").write_text(TAXONOMY)
+    (tmp_path / "truth.csv").write_text("instance,label\n1,monarda\n2,bee\n")
+    names = {name: str(tmp_path / f"{name}.csv") for name in ("votes", "taxonomy", "truth")}
+    with pytest.raises(SystemExit) as ended:
+        main(
+            ["consolidate", names["votes"], "--taxonomy", names["taxonomy"], "--truth",
+             names["truth"], "-o", str(tmp_path / "out"), "--progress", "none"]
+        )  # fmt: skip
+    assert ended.value.code == 0
+    return tmp_path / "out"
+
+
+def test_the_data_are_json_and_consistent(folder: Path) -> None:
+    page = json.loads(json.dumps(page_data_of_run(folder), allow_nan=False))
+    assert page.keys() == {
+        "format", "title", "overview", "taxonomy", "sources", "agreement", "conflicts",
+        "confusions", "instances", "comparison", "trace", "scorecards", "settings", "command",
+        "versions", "inputs", "shown",
+    }  # fmt: skip
+    assert page["title"] == "votes.csv"
+    assert page["overview"].keys() == {
+        "sentences", "counts", "decision", "method", "parameters", "converged", "notes", "seconds",
+    }  # fmt: skip
+    labels, sources = page["taxonomy"]["id"], [each["source"] for each in page["sources"]]
+    assert sources == ["ann", "bob", "cid"]
+    position = {label: k for k, label in enumerate(labels)}
+    taxonomy = page["taxonomy"]
+    assert taxonomy["parents"][position["monarda"]] == [position["flower"]]
+    assert taxonomy["votes"][position["<script>"]] == 2
+    assert taxonomy["supported"][position["animal"]] == 3
+    assert taxonomy["disputed"][position["flower"]] == 0
+    assert taxonomy["disputed"][position["monarda"]] == 1
+    assert {each["instance"] for each in page["conflicts"]} == {"1", "3"}
+    case = next(each for each in page["conflicts"] if each["instance"] == "1")
+    assert case["agreed"] == position["flower"]
+    assert case["answers"][0] == {"source": 0, "labels": [[position["monarda"], 1.0]]}
+    label = next(each for each in case["labels"] if each["label"] == position["monarda"])
+    assert label.keys() == {
+        "label", "score", "specific", "chosen", "disputed", "vote_share", "stances",
+    }  # fmt: skip
+    assert [each["stance"] for each in label["stances"]] == ["direct", "against", "vague"]
+    other = next(each for each in page["conflicts"] if each["instance"] == "3")
+    assert other["answers"][0]["labels"] == []
+    assert page["agreement"]["common"][0][1] == 3
+    # They contradict each other on 1 and 3; on 2, one of them is vague.
+    assert page["agreement"]["share"][0][1] == pytest.approx(1 / 3, abs=1e-4)
+    assert page["agreement"]["share"][2][2] == 1.0
+    assert sorted(page["instances"]["id"]) == ["1", "2", "3", "4"]
+    assert len(page["scorecards"]) == 2
+    assert page["shown"] == {
+        "instances": [4, 4], "conflicts": [2, 2], "sources": [3, 3],
+        "labels": [7, 7], "note": None,
+    }  # fmt: skip
+
+
+def test_limits_select_what_to_review_first_and_are_noted(folder: Path) -> None:
+    run = load_run(folder)
+    result, limits = run.result, PageLimits(instances=3, explained=1, sources=2)
+    page = make_page_data(
+        result.panel, result.consolidation, result.decision, result.sources, run.document,
+        limits=limits,
+    )  # fmt: skip
+    assert page["shown"]["instances"] == [3, 4]
+    assert page["shown"]["conflicts"] == [1, 2]
+    assert page["agreement"]["sources"] == [0, 1]
+    for numbers in ("3 of 4 instances", "1 of 2 disagreements", "2 sources"):
+        assert numbers in page["shown"]["note"]
+    # Disputed instances are listed first.
+    assert set(page["instances"]["id"][:2]) == {"1", "3"}
+
+
+def test_a_run_on_dask_workers_has_the_same_facts(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    votes, taxonomy = (folder.parent / f"{name}.csv" for name in ("votes", "taxonomy"))
+    runs = []
+    for engine in ("local", "dask"):
+        out = folder.parent / engine
+        with pytest.raises(SystemExit) as ended:
+            main(
+                ["consolidate", str(votes), "--taxonomy", str(taxonomy), "--method", "majority",
+                 "--engine", engine, "-o", str(out), "--progress", "none"]
+            )  # fmt: skip
+        assert ended.value.code == 0
+        document = json.loads((out / "run.json").read_text())
+        runs.append((document["conflicts"], document["sources"]))
+    assert runs[0] == runs[1]
+
+
+def test_the_command_repeats_the_run_without_defaults() -> None:
+    settings = RunSettings(
+        votes="my votes.csv", taxonomy="t.csv", method="mhpc", parameters={"sigma": None},
+        columns={"instance": "photo"}, top="all", seed=3,
+    )  # fmt: skip
+    assert format_command(settings.model_dump()) == (
+        "mhpc consolidate 'my votes.csv' --taxonomy t.csv --method mhpc --set sigma=none --seed 3 "
+        "--column instance=photo --top all -o OUT/"
+    )
