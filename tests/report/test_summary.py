@@ -4,7 +4,7 @@ import json
 
 import mhpc
 from mhpc.explanation.sources import count_run
-from mhpc.report.summary import to_json, run_document, summarize
+from mhpc.report.summary import run_document, summarize, to_json
 from tests.fixtures.build import GARDEN
 
 
