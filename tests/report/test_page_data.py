@@ -95,7 +95,7 @@ def test_limits_select_what_to_review_first_and_are_noted(folder: Path) -> None:
     run = load_run(folder)
     result, limits = run.result, PageLimits(instances=3, explained=1, sources=2)
     page = make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources, run.document,
+        result.panel, result.consolidation, result.decision, result.sources, run.document.content,
         limits=limits,
     )  # fmt: skip
     assert page["shown"]["instances"] == [3, 4]
