@@ -39,15 +39,15 @@ def test_mean_of_augmented_votes_counts_a_vote_for_its_ancestors() -> None:
     assert mean[0, MONARDA] == pytest.approx(1 / 3)
 
 
-def test_silence_outside_a_scope_is_not_a_no() -> None:
-    # cid can only speak about trees, so only ann and bob were asked about flowers.
+def test_no_label_outside_a_scope_is_not_a_no() -> None:
+    # cid can only give trees, so only ann and bob were asked about flowers.
     scope = {"cid": ("oak",)}
     mean = dense(panel_of(ROWS, scope=scope).mean("raw", "answers"))
     assert mean[0, MONARDA] == pytest.approx(1 / 2)
     assert mean[1, OAK] == 1.0
 
 
-def test_trials_of_a_label_are_the_answers_of_sources_who_can_say_it() -> None:
+def test_answers_per_label_counts_sources_that_can_give_it() -> None:
     panel = panel_of(ROWS, scope={"cid": ("oak",)})
     assert panel.answers_per_label[MONARDA] == 3
     assert panel.answers_per_label[OAK] == 4
@@ -62,20 +62,20 @@ def test_a_panel_of_some_answers_keeps_instances_and_sources() -> None:
     assert np.flatnonzero(dense(alone.mean("raw", "answers"))[0]).tolist() == [FLOWER]
 
 
-def test_the_size_of_an_answer_counts_only_who_could_have_said_a_label() -> None:
-    # monarda brings 3 labels, flower 2, oak 3; cid says nothing.
+def test_labels_per_answer_divides_by_the_answers_that_could_contain_a_label() -> None:
+    # monarda counts for 3 labels, flower for 2, oak for 3; cid gives none.
     assert panel_of(ROWS).labels_per_answer == pytest.approx(8 / 4)
-    # cid can speak about oak, tree and plant alone: flower and monarda have 3 trials, not 4.
+    # cid can only give oak, tree and plant: flower and monarda have 3 trials, not 4.
     scoped = panel_of(ROWS, scope={"cid": ("oak",)})
     assert scoped.labels_per_answer == pytest.approx(3 / 4 + 2 / 3 + 1 / 3 + 1 / 4 + 1 / 4)
 
 
-def weighed(*weight: float, scope: Scope = "all") -> Panel:
+def weighted(*weight: float, scope: Scope = "all") -> Panel:
     return replace(panel_of(ROWS, scope=scope), weight=np.array(weight))
 
 
 def test_weights_of_one_change_no_mean_and_no_count() -> None:
-    plain, ones = panel_of(ROWS), weighed(1, 1, 1, 1)
+    plain, ones = panel_of(ROWS), weighted(1, 1, 1, 1)
     for average in AVERAGES:
         np.testing.assert_array_equal(
             dense(ones.mean("raw", average)), dense(plain.mean("raw", average))
@@ -85,15 +85,15 @@ def test_weights_of_one_change_no_mean_and_no_count() -> None:
 
 
 def test_a_mean_counts_every_answer_by_its_weight() -> None:
-    mean = dense(weighed(2, 1, 0.5, 3).mean("raw", "answers"))
+    mean = dense(weighted(2, 1, 0.5, 3).mean("raw", "answers"))
     assert mean[0, MONARDA] == pytest.approx(2 / 3.5)
     assert mean[0, FLOWER] == pytest.approx(1 / 3.5)
     assert mean[1, OAK] == 1.0
 
 
-def test_an_answer_of_double_weight_is_as_good_as_two() -> None:
+def test_an_answer_of_double_weight_counts_as_two() -> None:
     twice = panel_of([*ROWS, ("p1", "ann again", "monarda"), ("p2", "ann again", "oak")])
-    double = weighed(2, 1, 1, 2)
+    double = weighted(2, 1, 1, 2)
     for kind in KINDS:
         np.testing.assert_allclose(
             dense(double.mean(kind, "answers")), dense(twice.mean(kind, "answers"))
@@ -102,44 +102,44 @@ def test_an_answer_of_double_weight_is_as_good_as_two() -> None:
     assert double.popularity.tolist() == twice.popularity.tolist()
 
 
-def test_weights_count_among_who_can_speak_about_a_label() -> None:
-    # cid can only speak about trees: of monarda ann and bob alone were asked.
-    mean = dense(weighed(2, 1, 5, 1, scope={"cid": ("oak",)}).mean("raw", "answers"))
+def test_weights_count_among_sources_that_can_give_a_label() -> None:
+    # cid can only give trees: only ann and bob were asked about monarda.
+    mean = dense(weighted(2, 1, 5, 1, scope={"cid": ("oak",)}).mean("raw", "answers"))
     assert mean[0, MONARDA] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("scope", ["all", {"cid": ("oak",)}])
-def test_an_answer_without_weight_is_no_answer(scope: Scope) -> None:
-    mean = dense(weighed(1, 0, 1, 0, scope=scope).mean("raw", "answers"))
+def test_an_answer_of_weight_zero_does_not_count(scope: Scope) -> None:
+    mean = dense(weighted(1, 0, 1, 0, scope=scope).mean("raw", "answers"))
     assert mean[0, FLOWER] == 0.0
     assert not mean[1].any()
 
 
 def test_sums_are_over_the_answers_of_an_instance() -> None:
-    panel = weighed(2, 1, 0.5, 3)
+    panel = weighted(2, 1, 0.5, 3)
     total = dense(panel.sum_answers(panel.augmented))
     assert total[0, FLOWER] == 3.0
     assert total[1, OAK] == 3.0
 
 
-def test_popularity_counts_a_label_through_those_below_it_by_weight() -> None:
-    assert weighed(2, 1, 0.5, 3).popularity[[FLOWER, MONARDA, OAK]].tolist() == [3.0, 2.0, 3.0]
+def test_popularity_counts_descendants_by_weight() -> None:
+    assert weighted(2, 1, 0.5, 3).popularity[[FLOWER, MONARDA, OAK]].tolist() == [3.0, 2.0, 3.0]
 
 
-def test_some_answers_keep_their_weights() -> None:
-    some = weighed(2, 1, 0.5, 3).select_answers(np.array([True, False, False, True]))
-    assert some.weight is not None
-    assert some.weight.tolist() == [2.0, 3.0]
+def test_selected_answers_keep_their_weights() -> None:
+    selected = weighted(2, 1, 0.5, 3).select_answers(np.array([True, False, False, True]))
+    assert selected.weight is not None
+    assert selected.weight.tolist() == [2.0, 3.0]
 
 
-def test_a_source_not_heard_yet_says_what_is_held_true_unless_a_method_knows_better() -> None:
+def test_expected_answers_are_the_scores_unless_a_method_predicts_them() -> None:
     panel = panel_of(ROWS)
-    score, said = np.zeros((2, 9)), np.ones((2, 9))
+    score, expected = np.zeros((2, 9)), np.ones((2, 9))
     plain = Consolidation(panel.taxonomy, panel.instances, score, score + 2, "some")
     assert plain.predict_answers("closed") is plain.score
     assert plain.predict_answers("specific") is plain.specific
-    knowing = replace(plain, expected_answers=(said, said + 1))
-    assert dense(knowing.predict_answers("specific"))[0, 0] == 1.0
-    assert dense(knowing.predict_answers("closed"))[0, 0] == 2.0
+    predicting = replace(plain, expected_answers=(expected, expected + 1))
+    assert dense(predicting.predict_answers("specific"))[0, 0] == 1.0
+    assert dense(predicting.predict_answers("closed"))[0, 0] == 2.0
     assert plain.threshold is None
     assert not plain.one_truth

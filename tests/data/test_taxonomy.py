@@ -56,15 +56,6 @@ def test_closure_agrees_with_walking_up(draws: list[int]) -> None:
         assert all(dag.depth[j] < dag.depth[k] for j in dag.ancestors_of(k))
 
 
-def test_siblings_share_a_parent_and_roots_are_siblings() -> None:
-    def siblings(of: Taxonomy, label: str) -> set[str]:
-        return {of.labels[k] for k in of.siblings_of(of.labels.positions[label])}
-
-    assert siblings(GARDEN, "monarda") == {"fuchsia"}
-    assert siblings(GARDEN, "plant") == {"animal"}
-    assert siblings(DAG, "d") == {"c"}
-
-
 def test_a_cycle_is_refused_and_shown() -> None:
     with pytest.raises(TaxonomyError, match="cycle: 'b' > 'c' > 'd' > 'b'"):
         build_taxonomy(["a", "b", "c", "d"], [("b", "c"), ("c", "d"), ("d", "b"), ("a", "b")])

@@ -1,4 +1,4 @@
-"""Index: ids in a fixed order, and the position of each."""
+"""Index: unique ids in a fixed order, and the position of each."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,13 +12,18 @@ from mhpc.numerics.arrays import IntArray
 from mhpc.parameters import registered
 
 UNKNOWN = -1
-"""The position of an id that an index does not hold."""
+"""The position of an id that an index does not contain."""
 
 
 @registered("index")
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Unique ids of instances, sources or labels; a position stands for an id everywhere inside.
+    """Unique ids of instances, sources or labels, which arrays refer to by position.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        The ids, in order.
 
     Examples
     --------
@@ -31,8 +36,10 @@ class Index:
 
     def __post_init__(self) -> None:
         if len(self.positions) != len(self.ids):
-            twice = next(id_ for at, id_ in enumerate(self.ids) if self.positions[id_] != at)
-            raise DataError(f"id {twice!r} appears twice; ids must be unique")
+            duplicate = next(
+                id_ for position, id_ in enumerate(self.ids) if self.positions[id_] != position
+            )
+            raise DataError(f"id {duplicate!r} appears twice; ids must be unique")
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -40,19 +47,20 @@ class Index:
         return dict(zip(self.ids, range(len(self.ids)), strict=True))
 
     def locate(self, ids: Iterable[str]) -> IntArray:
-        """Return the position of each id, ``UNKNOWN`` where there is none."""
+        """Return the position of each id, or `UNKNOWN` if the index does not contain it."""
         positions = self.positions
         return np.array([positions.get(id_, UNKNOWN) for id_ in ids], dtype=np.int64)
 
     def select(self, positions: IntArray) -> "Index":
-        """Return some of the ids, given by rising positions; being unique needs no check again."""
+        """Return the index of some of the ids, at increasing positions."""
         if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
             ids = self.ids[positions[0] : positions[-1] + 1]
         else:
-            ids = tuple([self.ids[at] for at in positions])
-        found = object.__new__(Index)
-        object.__setattr__(found, "ids", ids)
-        return found
+            ids = tuple([self.ids[position] for position in positions])
+        # Some of unique ids are unique: __post_init__ need not check them again.
+        index = object.__new__(Index)
+        object.__setattr__(index, "ids", ids)
+        return index
 
     def __len__(self) -> int:
         return len(self.ids)

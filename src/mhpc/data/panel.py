@@ -1,4 +1,4 @@
-"""Panel: answers x labels; means, counts; PanelPartitions (sum over blocks, sample)."""
+"""Panel: all answers as one sparse matrix; partitions of it, over which methods sum and sample."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,35 +18,46 @@ from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 
 VotesKind: TypeAlias = Literal["raw", "augmented"]
+"""Votes as they were given, or with all ancestors."""
+
 Average: TypeAlias = Literal["answers", "all-sources"]
+"""Divide by the answers that an instance got, or by the number of sources, as the paper does."""
+
+Sums = TypeVar("Sums", bound=tuple[object, ...])
+
+MAX_BLOCK_CELLS = 1 << 22
+"""The most cells (instances x labels) of a block: 32 MB if it becomes dense."""
+
+MAX_BLOCK_INSTANCES = 1 << 16
+"""The most instances of a block, however few labels there are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """All answers as one matrix, and the instance and source of each.
+    """All answers as one matrix, with the instance and source of each.
 
-    One matrix of answers x labels, not M matrices of N x K, so that the same object holds four
-    classifiers and a hundred thousand doctors with three answers each. Means, counts and
-    occurrences are sparse products with it.
+    One matrix of answers x labels instead of M matrices of N x K: the same object holds four
+    classifiers or a hundred thousand doctors with three answers each. Means, counts and occurrences
+    are sparse products with it.
 
     Attributes
     ----------
     taxonomy : Taxonomy
-        K labels, the columns.
+        The K labels, which are the columns.
     instances, sources : Index
-        N instances and M sources; either may hold ids without an answer.
+        The N instances and M sources; either may contain ids without an answer.
     instance, source : int arrays, (A,)
-        Whose answer each row is; rows are sorted by instance, then source.
+        The instance and source of each answer, sorted by instance, then by source.
     raw : csr_array, (A, K)
-        The labels as said, with scores in (0, 1]; an empty row says "none of these".
+        The labels that were given, with scores in (0, 1]; an empty row means "none of these".
     augmented : csr_array, (A, K)
-        The same with all ancestors (Algorithm 1), each with the largest score below it.
+        The same with all ancestors (Algorithm 1), each with the largest score of its descendants.
     scope : csr_array, (M, K), or None
-        Ones where a source can speak about a label; None when all can about all.
+        Ones where a source can give a label; None if every source can give all labels.
     weight : float array, (A,), or None
-        How much each answer counts in a mean; None when all count alike.
+        How much each answer counts in a mean; None if all count the same.
     gold : EncodedTruth or None
-        What is known; it is also what the last source says.
+        The known labels of some instances, which are also the answers of the last source.
     """
 
     taxonomy: Taxonomy
@@ -61,64 +72,64 @@ class Panel:
     gold: EncodedTruth | None = None
 
     def votes(self, kind: VotesKind) -> Sparse:
-        """Return the answers as said, or with their ancestors."""
+        """Return the answers as they were given, or with their ancestors, (A, K)."""
         return self.raw if kind == "raw" else self.augmented
 
     @cached_property
     def answers_per_instance(self) -> IntArray:
-        """How many sources answered each instance, (N,)."""
+        """The number of answers that each instance has, (N,)."""
         return np.bincount(self.instance, minlength=len(self.instances))
 
     @cached_property
     def evidence(self) -> FloatArray:
-        """How many answers each instance has, every one counted by its weight, (N,)."""
+        """The total weight of the answers that each instance has, (N,)."""
         return np.bincount(self.instance, self.weight, minlength=len(self.instances)).astype(float)
 
     @property
     def answer_weights(self) -> FloatArray:
-        """How much each answer counts, (A,): its weight, 1 if answers have none."""
+        """How much each answer counts, (A,): its weight, or 1 if answers have none."""
         return np.ones(len(self.instance)) if self.weight is None else self.weight
 
     @cached_property
     def answers_per_source(self) -> IntArray:
-        """How many instances each source answered, (M,)."""
+        """The number of instances that each source answered, (M,)."""
         return np.bincount(self.source, minlength=len(self.sources))
 
     @cached_property
     def answers_per_label(self) -> FloatArray:
-        """How many answers could have held each label, (K,): the trials behind its support."""
+        """The number of answers that could contain each label, (K,): the trials of its support."""
         if self.scope is None:
             return np.full(len(self.taxonomy), float(len(self.instance)))
         return np.asarray(self.answers_per_source.astype(float) @ self.scope)
 
     @cached_property
     def occurrences(self) -> FloatArray:
-        """C (eq. 8), how often each label is said, by itself or through one below it, (K,)."""
+        """C (eq. 8): how often each label or one of its descendants is given, (K,)."""
         return np.asarray(self.augmented.sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
     def popularity(self) -> FloatArray:
-        """How often each label is said, as C, every answer counted by its weight, (K,)."""
+        """How often each label is given, as in C, with answers counted by their weights, (K,)."""
         return np.asarray(self.answer_weights @ self.augmented, dtype=np.float64).ravel()
 
     @cached_property
     def labels_per_answer(self) -> float:
-        """How many labels an answer holds, ancestors included, if all could speak about all.
+        """How many labels an answer contains, with ancestors, if all sources could give all labels.
 
-        The sum of every label's share of the answers that could have held it; without scopes
-        that is the mean size of an answer.
+        This is the sum over labels of the share of answers with the label among those that could
+        contain it; without scopes it is the mean size of an answer.
         """
-        return float((self.occurrences / np.maximum(self.answers_per_label, 1.0)).sum())
+        return _labels_per_answer(*_label_counts(self))
 
     @property
     def is_gold(self) -> BoolArray:
-        """Which answers are not a source's but known to be right, (A,)."""
+        """Which answers are known labels and not those of a source, (A,)."""
         if self.gold is None:
             return np.zeros(len(self.source), dtype=bool)
         return np.asarray(self.source == len(self.sources) - 1)
 
     def select_answers(self, answers: BoolArray) -> "Panel":
-        """Return the panel with some of its answers, instances and sources staying as they are."""
+        """Return the panel with some of its answers, (A,), and all instances and sources."""
         return replace(
             self,
             instance=self.instance[answers],
@@ -129,20 +140,20 @@ class Panel:
         )
 
     def select_instances(self, instances: IntArray) -> "Panel":
-        """Return the panel of some instances, given by rising positions; sources all stay."""
+        """Return the panel of some instances, at increasing positions, with all sources."""
         first, last = np.searchsorted(self.instance, (instances[0], instances[-1] + 1))
-        place = np.full(instances[-1] - instances[0] + 1, -1, dtype=np.int64)
-        place[instances - instances[0]] = np.arange(len(instances))
-        at = place[self.instance[first:last] - instances[0]]
-        if len(place) == len(instances):
+        new_position = np.full(instances[-1] - instances[0] + 1, -1, dtype=np.int64)
+        new_position[instances - instances[0]] = np.arange(len(instances))
+        instance = new_position[self.instance[first:last] - instances[0]]
+        if len(new_position) == len(instances):
             rows: slice | IntArray = slice(first, last)
         else:
-            rows = first + np.flatnonzero(at >= 0)
-            at = at[at >= 0]
+            rows = first + np.flatnonzero(instance >= 0)
+            instance = instance[instance >= 0]
         return replace(
             self,
             instances=self.instances.select(instances),
-            instance=at,
+            instance=instance,
             source=self.source[rows],
             raw=self.raw[rows],
             augmented=self.augmented[rows],
@@ -158,10 +169,10 @@ class Panel:
         kind : "raw" or "augmented"
             Which votes to average.
         average : "answers" or "all-sources"
-            ``"answers"`` divides by the answers an instance got from sources that can speak
-            about the label, each by its weight: who was not asked did not say no.
-            ``"all-sources"`` divides by M, as the paper writes. An instance without answers
-            has an empty row.
+            ``"answers"`` divides by the total weight of the answers that an instance got from
+            sources that can give the label, because a source that was not asked did not say no.
+            ``"all-sources"`` divides by M, as in the paper. An instance without answers has an
+            empty row.
         """
         return self.average_answers(self.votes(kind), average)
 
@@ -173,23 +184,25 @@ class Panel:
         if self.scope is None:
             divisor = np.where(self.evidence > 0, self.evidence, 1.0)
             return sparse.diags_array(1.0 / divisor, format="csr") @ total
-        asked = (self._asked @ self.scope).tocsr()
+        asked = (self._weight_by_source @ self.scope).tocsr()
         asked.data = 1.0 / asked.data
         return total.multiply(asked).tocsr()
 
     def sum_answers(self, values: Sparse) -> Sparse:
-        """Return the sum of any (A, K) values over the answers of every instance, (N, K)."""
-        return (self._instances_by_answers @ values).tocsr()
+        """Return the weighted sum of any (A, K) values over the answers of every instance."""
+        return (self._weight_by_answer @ values).tocsr()
 
     @cached_property
-    def _instances_by_answers(self) -> Sparse:
-        entries = (self.answer_weights, (self.instance, np.arange(len(self.instance))))
-        return sparse.csr_array(entries, shape=(len(self.instances), len(self.instance)))
+    def _weight_by_answer(self) -> Sparse:
+        """The weight of each answer in the row of its instance, (N, A)."""
+        shape = (len(self.instances), len(self.instance))
+        return incidence(self.instance, shape=shape, values=self.answer_weights)
 
     @cached_property
-    def _asked(self) -> Sparse:
-        entries = (self.answer_weights, (self.instance, self.source))
-        return sparse.csr_array(entries, shape=(len(self.instances), len(self.sources)))
+    def _weight_by_source(self) -> Sparse:
+        """The weight of the answer that each source gave each instance, (N, M)."""
+        shape = (len(self.instances), len(self.sources))
+        return incidence(self.instance, self.source, shape=shape, values=self.answer_weights)
 
     def __repr__(self) -> str:
         return (
@@ -203,54 +216,61 @@ class Panel:
         return short_table(repr(self), ("source", "answers"), rows, total=len(self.sources))
 
 
-Sums = TypeVar("Sums", bound=tuple[object, ...])
-
-MAX_BLOCK_CELLS = 1 << 22
-"""Instances x labels of a block: 32 MB if it becomes dense."""
-
-MAX_BLOCK_INSTANCES = 1 << 16
-"""Instances of a block at most, however few the labels."""
-
-
 class PanelPartitions(Protocol):
-    """What methods learn from: sums over all instances, and a sample of them.
+    """What methods are fitted to: a panel of which only sums and a sample are available.
 
-    A method that learns by these two runs anywhere: on a panel in memory, or on many machines
-    that hold some instances each.
+    A method that needs nothing else runs on a panel in memory, and on many machines that hold some
+    instances each.
     """
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The labels, the same in every part."""
+        """The labels, which are the same in every partition."""
 
     @property
     def sources(self) -> Index:
-        """The sources, the same in every part."""
+        """The sources, which are the same in every partition."""
 
     @property
     def instances(self) -> int:
-        """How many instances there are in all."""
+        """The number of instances in all partitions together."""
 
     @property
     def progress(self) -> Progress:
-        """Where a method reports how far it is."""
+        """The function to which a method reports how far it is."""
 
-    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
-        """Return the sum over all parts of a tuple of numbers, arrays or sparse arrays.
+    def sum(self, statistic: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
+        """Return the sum of a statistic over all partitions.
 
-        `measure` must be a function of a module, or a partial of one, so that it can be sent.
+        Parameters
+        ----------
+        statistic : callable
+            A function of a panel that returns a tuple of numbers, arrays or sparse arrays. It must
+            be a function of a module, or a partial of one, so that it can be sent to workers.
+        stage : str
+            The name under which progress is reported; not reported if empty.
         """
 
-    def sample(self, most: int) -> Panel:
-        """Return the panel of all instances, or of so many of them that stand for all.
+    def sample(self, n: int) -> Panel:
+        """Return the panel of `n` instances that represent all, or of all if there are fewer.
 
-        Which they are depends on their ids alone, not on how they are divided into parts.
+        Which ones they are depends on their ids alone, not on how they are partitioned.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class SinglePartition:
-    """A panel in memory, as parts."""
+    """A panel in memory, seen as partitions.
+
+    Attributes
+    ----------
+    panel : Panel
+        The panel.
+    progress : callable
+        The function to which a method reports how far it is.
+    max_instances : int
+        The most instances for which a statistic is computed at a time.
+    """
 
     panel: Panel
     progress: Progress = silent
@@ -258,137 +278,140 @@ class SinglePartition:
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The panel's labels."""
+        """The labels of the panel."""
         return self.panel.taxonomy
 
     @property
     def sources(self) -> Index:
-        """The panel's sources."""
+        """The sources of the panel."""
         return self.panel.sources
 
     @property
     def instances(self) -> int:
-        """How many instances the panel has."""
+        """The number of instances of the panel."""
         return len(self.panel.instances)
 
-    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
-        """Sum over the panel, one block of instances at a time."""
+    def sum(self, statistic: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
+        """Sum a statistic over the panel, one block of instances at a time."""
         blocks = list(
             dense_blocks(self.instances, len(self.taxonomy), max_instances=self.max_instances)
         )
         if len(blocks) < 2:
-            return measure(self.panel)
+            return statistic(self.panel)
 
-        def work(span: slice) -> Sums:
-            return measure(panel_block(self.panel, span))
+        def compute(block: slice) -> Sums:
+            return statistic(panel_block(self.panel, block))
 
-        found: Sums | None = None
-        for block, sums in zip(blocks, parallel_map(work, blocks), strict=True):
-            found = sums if found is None else add_sums(found, sums)
+        total: Sums | None = None
+        for block, sums in zip(blocks, parallel_map(compute, blocks), strict=True):
+            total = sums if total is None else add_sums(total, sums)
             if stage:
                 self.progress(stage, block.stop, self.instances)
-        return cast(Sums, found)
+        return cast(Sums, total)
 
-    def sample(self, most: int) -> Panel:
-        """Return the instances that come first in the order of `hash_ids`, in their own order."""
-        return panel_rows(self.panel, sample_rows(self.panel, most))
+    def sample(self, n: int) -> Panel:
+        """Return the first `n` instances in the order of `hash_ids`, in their original order."""
+        return panel_rows(self.panel, sample_rows(self.panel, n))
 
 
 @dataclass(frozen=True, eq=False)
 class WithScope:
-    """Parts whose sources can speak about some labels only."""
+    """Partitions with another scope: the labels that each source can give, (M, K)."""
 
-    parts: PanelPartitions
+    partitions: PanelPartitions
     scope: Sparse
 
     @property
     def taxonomy(self) -> Taxonomy:
         """The labels."""
-        return self.parts.taxonomy
+        return self.partitions.taxonomy
 
     @property
     def sources(self) -> Index:
         """The sources."""
-        return self.parts.sources
+        return self.partitions.sources
 
     @property
     def instances(self) -> int:
-        """How many instances there are."""
-        return self.parts.instances
+        """The number of instances."""
+        return self.partitions.instances
 
     @property
     def progress(self) -> Progress:
-        """Where a method reports how far it is."""
-        return self.parts.progress
+        """The function to which a method reports how far it is."""
+        return self.partitions.progress
 
-    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
-        """Sum over the parts, each with the scope."""
-        scoped = partial(_measured_in_scope, measure=measure, scope=self.scope)
-        return self.parts.sum(scoped, stage=stage)
+    def sum(self, statistic: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
+        """Sum a statistic over the partitions, each with the scope."""
+        scoped = partial(_compute_in_scope, statistic=statistic, scope=self.scope)
+        return self.partitions.sum(scoped, stage=stage)
 
-    def sample(self, most: int) -> Panel:
+    def sample(self, n: int) -> Panel:
         """Return a sample with the scope."""
-        return replace(self.parts.sample(most), scope=self.scope)
+        return replace(self.partitions.sample(n), scope=self.scope)
 
 
-def _measured_in_scope(panel: Panel, *, measure: Callable[[Panel], Sums], scope: Sparse) -> Sums:
-    return measure(replace(panel, scope=scope))
+def _compute_in_scope(panel: Panel, *, statistic: Callable[[Panel], Sums], scope: Sparse) -> Sums:
+    return statistic(replace(panel, scope=scope))
 
 
-def add_sums(one: Sums, other: Sums) -> Sums:
+def add_sums(left: Sums, right: Sums) -> Sums:
     """Return the sums of two tuples, entry by entry."""
-    return tuple(a + b for a, b in zip(one, other, strict=True))  # type: ignore[operator, return-value]
+    return tuple(a + b for a, b in zip(left, right, strict=True))  # type: ignore[operator, return-value]
+
+
+def labels_per_answer(partitions: PanelPartitions) -> float:
+    """Return `Panel.labels_per_answer` of all partitions together."""
+    return _labels_per_answer(*partitions.sum(_label_counts))
+
+
+def _label_counts(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    return panel.occurrences, panel.answers_per_label
+
+
+def _labels_per_answer(occurrences: FloatArray, answers: FloatArray) -> float:
+    return float((occurrences / np.maximum(answers, 1.0)).sum())
 
 
 def dense_blocks(
     instances: int, labels: int, *, max_instances: int = MAX_BLOCK_INSTANCES
 ) -> Iterator[slice]:
-    """Divide instances into blocks whose scores fit in memory even where they are dense."""
+    """Divide instances into blocks that fit in memory even if their scores are dense."""
     row_cost = max(labels, -(-MAX_BLOCK_CELLS // max_instances))
     return row_blocks(instances, row_cost, MAX_BLOCK_CELLS)
 
 
-def panel_block(panel: Panel, span: slice) -> Panel:
-    """Return the panel of a span of instances; the panel itself where the span is all of it."""
-    if span == slice(0, len(panel.instances)):
+def panel_block(panel: Panel, block: slice) -> Panel:
+    """Return the panel of a block of instances; the panel itself if the block is all of it."""
+    if block == slice(0, len(panel.instances)):
         return panel
-    return panel.select_instances(np.arange(span.start, span.stop))
+    return panel.select_instances(np.arange(block.start, block.stop))
 
 
 def panel_rows(panel: Panel, instances: IntArray) -> Panel:
-    """Return the panel of some instances, given by rising positions; itself if they are all."""
+    """Return the panel of some instances, at increasing positions; itself if they are all."""
     return panel if len(instances) == len(panel.instances) else panel.select_instances(instances)
 
 
-def sample_rows(panel: Panel, most: int) -> IntArray:
-    """Return the positions of so many instances, or of all, that stand for all; they rise."""
-    if len(panel.instances) <= most:
+def sample_rows(panel: Panel, n: int) -> IntArray:
+    """Return the increasing positions of `n` instances that represent all, or of all."""
+    if len(panel.instances) <= n:
         return np.arange(len(panel.instances))
-    return np.sort(np.argsort(sampling_order(panel), kind="stable")[:most])
+    return np.sort(np.argsort(sampling_order(panel), kind="stable")[:n])
 
 
 def sampling_order(panel: Panel) -> IntArray:
-    """Return a number for every instance; those with the lowest are a sample."""
-    found = hash_ids(panel.instances)
+    """Return a number for every instance, (N,); those with the lowest numbers are a sample."""
+    order = hash_ids(panel.instances)
     if panel.gold is not None:
-        # What is known is worth more than what stands for others.
-        found[panel.gold.rows] = -1
-    return found
+        # Instances with known labels are worth more than those that only represent others.
+        order[panel.gold.rows] = -1
+    return order
 
 
 def hash_ids(instances: Index) -> IntArray:
-    """Return a number for every instance by which to draw lots; it depends on the id alone."""
+    """Return a pseudo-random number for every instance, (N,), that depends on its id alone."""
     return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)
-
-
-def labels_per_answer(parts: PanelPartitions) -> float:
-    """Return `Panel.labels_per_answer` of all parts together."""
-    occurrences, answers = parts.sum(_said_of_asked)
-    return float((occurrences / np.maximum(answers, 1.0)).sum())
-
-
-def _said_of_asked(panel: Panel) -> tuple[FloatArray, FloatArray]:
-    return panel.occurrences, panel.answers_per_label
 
 
 @dataclass(frozen=True)

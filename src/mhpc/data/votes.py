@@ -1,4 +1,4 @@
-"""Votes and Truth: the two long tables."""
+"""Votes and Truth: the two long tables, with ids as positions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,16 @@ from mhpc.system.display import short_table
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The table instance, label. An instance may have several labels, or none (position -1).
+    """Known labels: a table with the columns instance and label, one row per label.
+
+    An instance may have several labels, or none: one row with label -1.
 
     Attributes
     ----------
     instances, labels : Index
-        The ids that occur, as given.
+        The ids that occur; labels may be unknown to the taxonomy.
     instance, label : int arrays, (R,)
-        Positions in these, a row a label.
+        The positions of each row in these.
     origin : str
         Where the truth comes from, for messages.
     """
@@ -41,16 +43,16 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTruth:
-    """A truth laid beside a consolidation.
+    """The truth as matrices that match a panel or a consolidation.
 
     Attributes
     ----------
     rows : int array, (T,)
-        The consolidation's instances whose truth is known.
+        The positions of the instances whose labels are known.
     specific : csr_array, (T, K)
-        Ones at the deepest true labels: those with no true label below them.
+        Ones for the most specific true labels: those without a true descendant.
     closed : csr_array, (T, K)
-        Ones at all true labels and their ancestors.
+        Ones for all true labels and their ancestors.
     """
 
     rows: IntArray
@@ -58,44 +60,45 @@ class EncodedTruth:
     closed: Sparse
 
     def select_instances(self, instances: IntArray) -> "EncodedTruth":
-        """Return what is known of some instances, given by rising positions; rows count these."""
-        at = np.searchsorted(instances, self.rows)
-        here = np.flatnonzero(np.append(instances, -1)[at] == self.rows)
-        return EncodedTruth(at[here], self.specific[here], self.closed[here])
+        """Return the truth of some instances, at increasing positions; rows refer to these."""
+        position = np.searchsorted(instances, self.rows)
+        kept = np.flatnonzero(np.append(instances, -1)[position] == self.rows)
+        return EncodedTruth(position[kept], self.specific[kept], self.closed[kept])
 
     def view(self, name: View) -> Sparse:
-        """Return the labels that count as true in a view."""
+        """Return the labels that count as true in a view, (T, K)."""
         return self.closed if name == "closed" else self.specific
 
 
 NONE_OF_THESE = -1
-"""The label position of an answer without a label: the source looked and chose nothing."""
+"""The label of an answer without labels: the source looked and chose none of them."""
 
 Scope: TypeAlias = Literal["all", "used"] | Mapping[str, tuple[str, ...]]
-"""What sources can speak about: all labels, those they ever used, or a list by source."""
+"""Which labels each source can give: all, those that it ever gave, or a list by source."""
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """The table instance, source, label, score, with every text replaced by its position.
+    """A table with the columns instance, source, label and score, one row per vote.
 
-    An *answer* is one (source, instance) pair. It may hold several rows, one a label, or one
-    row with `NONE_OF_THESE`. A pair without rows was not asked, which says nothing.
+    All rows of one source and one instance are an *answer*: several rows with different labels, or
+    one row with `NONE_OF_THESE`. If there are no rows, the source was not asked, which counts
+    neither for nor against any label.
 
     Attributes
     ----------
     instances, sources, labels : Index
-        The ids that occur; `labels` holds the texts as they were given, known or not.
+        The ids that occur; labels may be unknown to the taxonomy.
     instance, source, label : int arrays, (R,)
-        Positions in these, a row a vote, no vote twice.
+        The positions of each row in these, without duplicates.
     score : float array, (R,)
-        How sure the source is, in [0, 1]; 1 where sources give no scores.
+        How sure the source is, in [0, 1]; 1 if sources give no scores.
     scope : "all", "used" or mapping of source to labels
-        Outside its scope a source's silence means nothing.
+        Which labels each source can give. Not giving a label outside its scope means nothing.
     origin : str
         Where the votes come from, for messages.
     gold : Truth, optional
-        What is known of some instances, where the votes' file tells it.
+        Known labels of some instances, if the input contains them.
     """
 
     instances: Index
@@ -129,4 +132,4 @@ class Votes:
 
 
 Unknown: TypeAlias = Literal["error", "drop", "graft"]
-"""Refuse labels that the taxonomy lacks, leave their votes out, or add them as new labels."""
+"""What to do with labels that the taxonomy lacks: refuse them, drop their votes, or add them."""

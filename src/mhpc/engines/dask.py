@@ -84,19 +84,19 @@ class DaskPartitions:
         """The sources."""
         return self.template.sources
 
-    def sum(self, measure: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
+    def sum(self, statistic: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
         """Sum over all partitions, some at a time and always in the same order."""
         sums = self.cluster.each(
-            _measured, self.partitions, self.cluster.broadcast(measure), self.memory
+            _measured, self.partitions, self.cluster.broadcast(statistic), self.memory
         )
         found: Sums = self.cluster.outcome(
             self.cluster.reduced(all_added, sums), of=sums, tell=self.telling(stage, self.progress)
         )
         return found
 
-    def sample(self, most: int) -> Panel:
+    def sample(self, n: int) -> Panel:
         """Return what `SinglePartition.sample` returns of all instances in memory."""
-        last = self._last_lot(most) if self.instances > most else None
+        last = self._last_lot(n) if self.instances > n else None
         some = self.cluster.outcomes(self.cluster.each(_sampled, self.partitions, last))
         return joined([part for part in some if part is not None])
 

@@ -26,9 +26,17 @@ def relation_by_sets(taxonomy: Taxonomy, given: int, true: int) -> int:
         return Relation.EXACT
     if given in taxonomy.ancestors_of(true):
         return Relation.VAGUE
-    if true in taxonomy.ancestors_of(given) or given in taxonomy.siblings_of(true):
+    if true in taxonomy.ancestors_of(given) or _are_siblings(taxonomy, given, true):
         return Relation.NEAR
     return Relation.FAR
+
+
+def _are_siblings(taxonomy: Taxonomy, left: int, right: int) -> bool:
+    """Return whether two labels share a parent; roots are siblings of each other."""
+    left_parents, right_parents = taxonomy.parents_of(left), taxonomy.parents_of(right)
+    if not len(left_parents) or not len(right_parents):
+        return len(left_parents) == len(right_parents)
+    return bool(np.intersect1d(left_parents, right_parents).size)
 
 
 TAXONOMIES = [GARDEN, DAG, *map(random_dag, range(6))]
