@@ -1,143 +1,75 @@
-"""MHPC, MPCU: parameters and the choice of solver."""
+"""MHPC, MPC-U and their local variant: the parameters, and the choice of the solver.
+
+`algorithm` has the paper's equations. `knn` solves on a graph of nearest neighbours, `exact` fits
+a panel on all its instances, `landmarks` on a sample, and `fitted` is the model that either gives.
+"""
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from dataclasses import fields, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, Size, VotesKind
-from mhpc.data.scores import Consolidation, Step
+from mhpc.data.scores import Consolidation
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
 from mhpc.methods.base import PAPER, BaseMethod, predict_scores
-from mhpc.methods.mhpc.algorithm import (
-    Anchor,
-    DenseSmoother,
-    Iterate,
-    Smoother,
-    iterate_mhpc,
-    support_in,
-)
-from mhpc.methods.mhpc.knn import KnnSmoother
-from mhpc.methods.mhpc.landmarks import (
-    AnswerView,
-    FittedLandmarks,
-    distinct_in,
-    mean_of_used,
-    smooth_landmarks,
-    spread_out,
-)
-from mhpc.methods.source_weights import SourceWeighting, apply_weights, learn_source_weights
-from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.numerics.neighbors import REACH
+from mhpc.methods.mhpc.algorithm import Anchor, label_support
+from mhpc.methods.mhpc.exact import iterate_exact
+from mhpc.methods.mhpc.fitted import AnchorWeight, FittedMHPC, GraphSettings, Solver
+from mhpc.methods.mhpc.knn import MAX_FACTORED
+from mhpc.methods.mhpc.landmarks import count_distinct, fit_landmarks
+from mhpc.methods.source_weights import Sources as SourceWeighting
+from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import format_size, memory_budget
 
-_FACTORED = 3000
-"""Landmarks up to which a graph of them is solved by a dense factor."""
-
-
-def exact_memory(instances: int, labels: int, distinct: int, *, dense: bool) -> int:
-    """Return what a graph of all instances takes; a dense one joins all that are distinct."""
-    return 8 * (6 * instances * labels + (distinct**2 if dense else 0))
-
-
-def landmark_memory(size: Size, landmarks: int, views: int) -> int:
-    """Return what a graph of landmarks takes, in one view or in both."""
-    landmarks = min(size.instances, landmarks)
-    return 8 * (3 * views * landmarks * size.labels + min(landmarks, _FACTORED) ** 2)
-
-
-def too_large(instances: int, labels: int, needed: int, *, dense: bool) -> TooLargeError:
-    """Return the refusal of a graph of all instances, with what would do."""
-    graph = "a dense graph" if dense else "an exact graph"
-    return TooLargeError(
-        f"{graph} of {instances:,} instances and {labels:,} labels needs about {format_size(needed)}, "
-        f"and {format_size(memory_budget())} may be used; give --set solver=graph, raise --memory, or "
-        "use --method sa"
-    )
-
-
-Solver: TypeAlias = Literal["auto", "exact", "graph"]
-
 MAX_EXACT = 10_000
-"""Distinct instances up to which `auto` is exact."""
+"""Distinct instances up to which all of them are solved in one graph."""
 
 
 class Smoothing(BaseMethod):
-    """Parameters of the consensus cost (equations 1 to 6) and of the two-phase iteration."""
+    """The consensus cost (eqs. 1 to 6) and the two-phase iteration, with any support."""
 
     lam: Annotated[float, Field(ge=0)] = 10.0
-    """lambda of equation 1: how strongly similar instances are drawn together. 0 is averaging;
-    more than 1e8 counts as 1e8, where all that are joined are alike but for rounding."""
+    """lambda of eq. 1: how strongly similar instances are drawn together. 0 is averaging; values
+    above 1e8 count as 1e8, where joined instances are equal except for rounding errors."""
 
     sigma: Annotated[float, Field(gt=0)] | None = 0.3
-    """sigma of equation 7: the distance at which similarity has fallen to 1/e. The paper gives
-    none; 0.3 is what gives its figures. Near 0 all keep their means, which is averaging; where it
-    is large all are equally alike. none: the mean distance to the 15 nearest instances."""
+    """sigma of eq. 7: the distance at which similarity has fallen to 1/e. The paper gives no
+    value; 0.3 reproduces its figures. Near 0 every instance keeps its mean answer, which is
+    averaging; if it is large, all instances are equally similar. none: the mean distance to the
+    15 nearest instances."""
 
     votes: VotesKind | Literal["each"] = "raw"
-    """What is smoothed: the labels as said, as the paper does, or with all their ancestors; each:
-    as said for `specific`, with ancestors for `score`."""
+    """What is smoothed: the labels as they were given, as in the paper, or with all their
+    ancestors. each: as given for `specific`, with ancestors for `score`."""
 
     graph: VotesKind | None = None
-    """What similarity is estimated on; none: the same as `votes`, as in the paper. With ancestors
-    where `votes` are `each`, and then not raw."""
-
-    n_neighbors: Annotated[int, Field(ge=1)] | None = None
-    """Join every instance to so many nearest ones; none: to all, as in the paper."""
-
-    anchor_weight: Literal["none", "answers"] = "none"
-    """Let an instance hold on to its answers alike however many there are, as in the paper, or by
-    their number, so that smoothing gives way as evidence grows."""
-
-    source_weights: SourceWeighting = "equal"
-    """Count all sources alike, as the paper does, or by skill, kin sharing a voice."""
-
-    fill_strength: Annotated[float, Field(ge=0)] = 0.0
-    """How many answers it is worth that labels below one that was said are as popular as
-    elsewhere; 0: nothing is filled in, as in the paper. Needs votes with ancestors."""
+    """What similarity is estimated on. none: the same as `votes`, as in the paper; with ancestors
+    if `votes` is `each`, where raw is not allowed."""
 
     average: Average = "answers"
-    """Divide by the answers an instance got, or by the number of sources as the paper does."""
+    """Divide the sum of an instance's votes by its number of answers, or by the number of sources
+    as in the paper."""
 
     anchor: Anchor = "mean"
-    """What every solve starts from: the mean answer, which settles, or the previous result,
-    as the paper has it, which smooths again and again."""
+    """The right-hand side of each solve: the mean answer, which converges, or the previous
+    solution as in the paper, which smooths what is smoothed already."""
 
     tol: Annotated[float, Field(ge=0)] = 1e-4
     """Stop once the relative change of an iteration is below this."""
 
     max_iter: Annotated[int, Field(ge=0)] = 30
-    """Iterations at most after the first solve; 0 is the first closed-form solve alone."""
+    """The largest number of iterations after the first solve; 0: one closed-form solve."""
 
-    solver: Solver = "auto"
-    """exact: all instances in one graph, iterated. graph: `landmarks` of them, each joined to its
-    `n_neighbors` nearest (15 unless given), solved once whatever `max_iter` is; every other
-    instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
-    fit in memory, else graph."""
-
-    landmarks: Annotated[int, Field(ge=1)] = 50_000
-    """Of how many instances the graph is made at most, where it is not exact."""
-
-    def needs_all(self, instances: int) -> bool:
-        """Tell whether the solver is exact, as far as the number of instances says."""
-        return self.solver == "exact" or (self.solver == "auto" and instances <= MAX_EXACT)
-
-    def estimate_memory(self, size: Size) -> int:
-        """Return what a graph of all instances takes or, where there are too many, of landmarks."""
-        exact = self._exact_memory(size.instances, size.labels, size.instances)
-        if self.solver == "exact" or (self.needs_all(size.instances) and exact <= memory_budget()):
-            return exact
-        return landmark_memory(size, self.landmarks, views=2 if self.votes == "each" else 1)
-
-    def weights(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, parts: PanelPartitions) -> FloatArray:
         """Return the weight of every label in the distance of eq. 7, (K,)."""
         raise NotImplementedError
 
+<<<<<<< HEAD
     def fit(self, parts: PanelPartitions) -> FittedLandmarks:
         """Solve on landmarks, whatever `solver` is, which any instance can then be joined to."""
         self._check_combination()
@@ -188,69 +120,92 @@ class Smoothing(BaseMethod):
         for latest in self.iterate(panel, progress=progress):
             found = latest
         if not found.converged:
+=======
+    def needs_all(self, instances: int) -> bool:
+        """Return whether the solver is exact, as far as the number of instances says."""
+        solver = self._settings.solver
+        return solver == "exact" or (solver == "auto" and instances <= MAX_EXACT)
+
+    def estimate_memory(self, size: Size) -> int:
+        """Return the bytes of a graph of all instances or, if there are too many, of landmarks."""
+        settings = self._settings
+        exact = _exact_memory(settings, size.instances, size.labels, size.instances)
+        if settings.solver == "exact":
+            return exact
+        if self.needs_all(size.instances) and exact <= memory_budget():
+            return exact
+        landmarks, views = min(size.instances, settings.landmarks), 1 + settings.both_views
+        return 8 * (3 * views * landmarks * size.labels + min(landmarks, MAX_FACTORED) ** 2)
+
+    def fit(
+        self, parts: PanelPartitions, *, progress: Progress = silent, max_exact: int = MAX_EXACT
+    ) -> FittedMHPC:
+        """Solve on all instances or, if there are too many, on landmarks.
+
+        Parameters
+        ----------
+        parts : PanelPartitions
+            All answers.
+        progress : callable
+            Called after every solve.
+        max_exact : int
+            Distinct instances up to which all of them are solved in one graph.
+        """
+        self._check_combination()
+        settings, notes = self._settings, ()
+        if isinstance(parts, SinglePartition) or self.needs_all(parts.instances):
+            panel = parts.sample(parts.instances)
+            solver, notes = self._choose_solver(panel, max_exact)
+            if solver == "exact":
+                self._check_exact_memory(panel)
+                *_, fitted = iterate_exact(
+                    panel, self.support(parts), settings, progress=progress
+                )
+                return replace(fitted, notes=notes)
+        fitted = fit_landmarks(parts, self.support(parts), settings, progress=progress)
+        return replace(fitted, notes=(*notes, *fitted.notes))
+
+    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
+        """Return the smoothed mean answers."""
+        fitted = self.fit_checkpointed(SinglePartition(panel), progress=progress)
+        if not fitted.converged and len(fitted.trace) > 1:
+>>>>>>> b05f642 (WIP mhpc package: algorithm, fitted, exact, landmarks)
             warnings.warn(
                 f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
-                f"{found.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
-                "look at the spread in the trace if instances are becoming alike",
+                f"{fitted.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
+                "look at the spread in the trace if instances are becoming equal",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        return found
+        return predict_scores(self, fitted, panel, progress=progress)
 
     def iterate(self, panel: Panel, *, progress: Progress = silent) -> Iterator[Consolidation]:
-        """Give what would be concluded after each exact iteration; the last one is the result."""
+        """Yield the consolidation after each exact solve; the last one is the result."""
         self._check_combination()
-        self._check_memory(panel)
-        reading = self._reading(SinglePartition(panel))
-        panel = apply_weights(panel, reading.heard)
-        answered = np.flatnonzero(panel.answers_per_instance > 0)
-        used = np.flatnonzero(panel.occurrences > 0)
-        Y_bar = mean_of_used(panel, self.smoothed, self.average, answered, used)
-        alongside = None
-        if self.compared != self.smoothed or self.votes == "each":
-            alongside = mean_of_used(panel, self.compared, self.average, answered, used)
-        held = panel.evidence[answered] if self.anchor_weight == "answers" else None
-        trace: tuple[Step, ...] = ()
-        for iterate in iterate_mhpc(
-            Y_bar, alongside, reading.weights[used], anchor=self.anchor, tol=self.tol,
-            smoother=make_smoother(self.lam, self.sigma, self.n_neighbors), evidence=held,
-            max_iter=self.max_iter, progress=progress,
-            disagreement=self._disagreement(panel, Y_bar, held, answered),
-        ):  # fmt: skip
-            trace = (*trace, iterate.step)
-            # A single solve asked for (max_iter=0) is a closed form: nothing is to settle.
-            converged = self.max_iter == 0 or iterate.step.change <= self.tol
-            score, specific = self._views(panel, reading, iterate, answered, used)
-            yield self.make_consolidation(panel, score, specific, trace=trace, converged=converged)
+        self._check_exact_memory(panel)
+        support = self.support(SinglePartition(panel))
+        for fitted in iterate_exact(panel, support, self._settings, progress=progress):
+            yield predict_scores(self, fitted, panel, progress=progress)
 
     @property
-    def smoothed(self) -> VotesKind:
-        """What is smoothed first."""
-        return "raw" if self.votes == "each" else self.votes
-
-    @property
-    def compared(self) -> VotesKind:
-        """What similarity is estimated on."""
-        return self.graph or ("augmented" if self.votes == "each" else self.smoothed)
-
-    def _reading(self, parts: PanelPartitions) -> AnswerView:
-        return AnswerView(
-            self.smoothed, self.compared, self.average, self.anchor_weight, each=self.votes == "each",
-            heard=learn_source_weights(parts, self.source_weights), weights=self.weights(parts),
-        )  # fmt: skip
+    def _settings(self) -> GraphSettings:
+        names = {field.name for field in fields(GraphSettings)} & type(self).model_fields.keys()
+        return GraphSettings(**{name: getattr(self, name) for name in names})
 
     def _check_combination(self) -> None:
-        if self.fill_strength and self.votes == "raw":
+        settings = self._settings
+        if settings.fill_strength and settings.votes == "raw":
             raise ParameterError(
-                f"fill = {self.fill_strength:g} is not allowed with votes = 'raw'; give votes=augmented or "
-                "votes=each"
+                f"fill_strength = {settings.fill_strength:g} is not allowed with votes = 'raw'; "
+                "give votes=augmented or votes=each"
             )
-        if self.votes == "each" and self.graph == "raw":
+        if settings.votes == "each" and settings.graph == "raw":
             raise ParameterError(
                 "graph = 'raw' is not allowed with votes = 'each', whose score is smoothed on the "
                 "graph of votes with ancestors; give graph=augmented or none"
             )
 
+<<<<<<< HEAD
     def _disagreement(
         self, panel: Panel, Y_bar: FloatArray, held: FloatArray | None, answered: IntArray
     ) -> float:
@@ -259,49 +214,73 @@ class Smoothing(BaseMethod):
         squares = panel.average_answers(Y.multiply(Y).tocsr(), self.average)[answered].sum(axis=1)
         scatter = np.asarray(squares).ravel() - np.einsum("ij,ij->i", Y_bar, Y_bar)
         return float(scatter.sum() if held is None else held @ scatter)
+=======
+    def _choose_solver(self, panel: Panel, max_exact: int) -> tuple[Solver, tuple[str, ...]]:
+        """Return the solver, and a note that says why if it was not given."""
+        settings = self._settings
+        if settings.solver != "auto":
+            return settings.solver, ()
+        distinct = self._count_distinct(panel, max_exact)
+        needed, instances = self._needed_memory(panel, distinct), f"{distinct:,} distinct instances"
+        if distinct > max_exact:
+            return "graph", (f"solver: graph, since {instances} are more than {max_exact:,}",)
+        if needed > memory_budget():
+            reason = f"all instances need {format_size(needed)}, more than may be used"
+            return "graph", (f"solver: graph, since {reason}",)
+        return "exact", (f"solver: exact, since {instances} are at most {max_exact:,}",)
+>>>>>>> b05f642 (WIP mhpc package: algorithm, fitted, exact, landmarks)
 
-    def _views(
-        self, panel: Panel, reading: AnswerView, iterate: Iterate, rows: IntArray, used: IntArray
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """Return `score`, and `specific` where that is another number."""
-        N, K = len(panel.instances), len(panel.taxonomy)
-        closed = iterate.graph if self.votes == "each" else iterate.Y
-        closed = spread_out(closed, np.arange(len(rows)), used, (len(rows), K))
-        if self.fill_strength:
-            closed = reading.filled(closed, panel, rows, panel.popularity, None, self.fill_strength)
-        score = spread_out(closed, rows, np.arange(K), (N, K))
-        return score, spread_out(iterate.Y, rows, used, (N, K)) if self.votes == "each" else None
+    def _check_exact_memory(self, panel: Panel) -> None:
+        """Refuse a graph of all instances that does not fit before it is computed."""
+        settings = self._settings
+        needed = self._needed_memory(panel, self._count_distinct(panel, MAX_EXACT))
+        if needed > memory_budget():
+            graph = "a dense graph" if settings.n_neighbors is None else "an exact graph"
+            raise TooLargeError(
+                f"{graph} of {_count_answered(panel):,} instances and {len(panel.taxonomy):,} "
+                f"labels needs about {format_size(needed)}, and {format_size(memory_budget())} may "
+                "be used; use --method mhpc-local --set solver=graph, raise --memory, or use "
+                "--method sa"
+            )
 
-    def _check_memory(self, panel: Panel) -> None:
-        """Foresee the memory that exact work takes instead of meeting its end."""
-        needed, budget = self._needed(panel, self._distinct(panel)), memory_budget()
-        if needed > budget:
-            instances = int((panel.answers_per_instance > 0).sum())
-            raise too_large(instances, len(panel.taxonomy), needed, dense=self.n_neighbors is None)
+    def _needed_memory(self, panel: Panel, distinct: int) -> int:
+        return _exact_memory(
+            self._settings, _count_answered(panel), len(panel.taxonomy), distinct
+        )
 
-    def _needed(self, panel: Panel, distinct: int) -> int:
-        answered = int((panel.answers_per_instance > 0).sum())
-        return self._exact_memory(answered, len(panel.taxonomy), distinct)
+    def _count_distinct(self, panel: Panel, enough: int) -> int:
+        """Return how many instances are distinct; all that are answered if they are few enough."""
+        answered, settings, parts = _count_answered(panel), self._settings, SinglePartition(panel)
+        if answered <= enough:
+            return answered
+        # Source weights can only make more instances distinct.
+        unweighted = replace(settings, source_weights="equal")
+        nothing = np.ones(0)
+        distinct = count_distinct(panel, unweighted.read(parts, nothing, exact=False))
+        if distinct > enough or settings.source_weights == "equal":
+            return distinct
+        return count_distinct(panel, settings.read(parts, self.support(parts), exact=False))
 
-    def _exact_memory(self, instances: int, labels: int, distinct: int) -> int:
-        return exact_memory(instances, labels, distinct, dense=self.n_neighbors is None)
+
+def _count_answered(panel: Panel) -> int:
+    return int((panel.answers_per_instance > 0).sum())
 
 
-def make_smoother(lam: float, sigma: float | None, neighbours: int | None = None) -> Smoother:
-    """Return what solves over all instances, as the paper does, or over the nearest ones."""
-    if neighbours is None:
-        return DenseSmoother(lam, sigma)
-    return KnnSmoother(lam, sigma, neighbours)
+def _exact_memory(settings: GraphSettings, instances: int, labels: int, distinct: int) -> int:
+    """Return the bytes of a graph of all instances; a dense one has distinct x distinct cells."""
+    dense_graph = distinct**2 if settings.n_neighbors is None else 0
+    return 8 * (6 * instances * labels + dense_graph)
 
 
 class MHPC(Smoothing):
-    """Mean answers, smoothed over instances that are alike in well-supported labels.
+    """The paper's method: mean answers, smoothed over instances with similar labels.
 
-    Similarity (eq. 7) weighs each label by its support (eq. 10), which ancestors gain from the
-    labels below them; the consensus cost (eq. 1) is solved in closed form (eq. 6), and
-    similarity and solution are estimated in turn until they settle. Costs N^2 memory and
-    N^3 / 3 + 3 N^2 K multiplications an iteration, N being the distinct answered instances; beyond
-    ten thousand of them see `solver`.
+    Similarity (eq. 7) weights each label by its support (eq. 10), which ancestors gain from the
+    labels below them. The consensus cost (eq. 1) is minimised in closed form (eq. 6); similarity
+    and solution are estimated in turn until they converge. Costs V^2 memory and
+    V^3 / 3 + 3 V^2 K multiplications per iteration, V being the number of distinct instances.
+    Beyond 10,000 of them, 50,000 instances are solved once on a graph of 15 nearest neighbours,
+    and all others are joined to it; `LocalMHPC` has parameters for that.
 
     Examples
     --------
@@ -318,25 +297,95 @@ class MHPC(Smoothing):
 
     @classmethod
     def as_published(cls, **values: Any) -> Self:
-        """Return the paper's own reading: raw votes, divided by M, previous result as anchor."""
+        """Return the method with every choice as the paper writes it.
+
+        Raw votes are divided by the number of sources, and the previous solution is the anchor.
+        """
         paper = {"votes": "raw", "average": "all-sources", "anchor": "previous"}
         return cls(**(paper | values))
 
-    def weights(self, parts: PanelPartitions) -> FloatArray:
-        """Return the support of the labels."""
-        return support_in(parts, alpha=self.alpha)
+    def support(self, parts: PanelPartitions) -> FloatArray:
+        """Return the lower Clopper-Pearson bounds of the labels' frequencies."""
+        return label_support(parts, alpha=self.alpha)
 
 
 class MPCU(Smoothing):
-    """MHPC with the same weight 1 for every label: plain Euclidean distance in eq. 7.
+    """MHPC with the weight 1 for every label: plain Euclidean distance in eq. 7.
 
-    Shows what the support, and so the hierarchy, adds. Costs what MHPC costs.
+    Shows what the support, and with it the hierarchy, contributes. Costs as much as MHPC.
     """
 
     name: ClassVar[str] = "mpc-u"
     summary: ClassVar[str] = "mhpc with a uniform support vector"
     reference: ClassVar[str] = PAPER
 
-    def weights(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, parts: PanelPartitions) -> FloatArray:
         """Return ones."""
         return np.ones(len(parts.taxonomy))
+
+
+class LocalMHPC(MHPC):
+    """MHPC beyond the paper: a local graph, and smoothing that gives way to evidence.
+
+    Every instance is joined to its nearest neighbours only, and sigma is their mean distance. An
+    instance holds on to its answers by their number; answers are weighted by the estimated
+    reliability of their sources; labels that sources left open are filled in by their popularity.
+    One solve. The defaults are those that `auto` tries; with ``n_neighbors=None,
+    label_weights="support"`` and the other parameters of `MHPC` it is `MHPC`.
+
+    Examples
+    --------
+    >>> LocalMHPC(lam=50).n_neighbors
+    30
+    """
+
+    name: ClassVar[str] = "mhpc-local"
+    summary: ClassVar[str] = "mhpc on a graph of nearest neighbours, by the number of answers"
+    reference: ClassVar[str] = "this package: docs/methods/mhpc-local.md"
+
+    lam: Annotated[float, Field(ge=0)] = 5.0
+    """How strongly similar instances are drawn together, against one answer; 0 is averaging."""
+
+    sigma: Annotated[float, Field(gt=0)] | None = None
+    """The distance at which similarity has fallen to 1/e; none: the mean distance to the 15
+    nearest instances."""
+
+    votes: VotesKind | Literal["each"] = "each"
+    """What is smoothed: the labels as they were given, or with all their ancestors. each: as given
+    for `specific`, with ancestors for `score`."""
+
+    max_iter: Annotated[int, Field(ge=0)] = 0
+    """The largest number of iterations after the first solve; 0: one solve."""
+
+    n_neighbors: Annotated[int, Field(ge=1)] | None = 30
+    """How many nearest instances each instance is joined to; none: all, as in the paper."""
+
+    label_weights: Literal["uniform", "support"] = "uniform"
+    """Weigh all labels equally in a distance, as MPC-U does, or by their support, as MHPC does."""
+
+    anchor_weight: AnchorWeight = "answers"
+    """answers: an instance holds on to its answers by their number, so that smoothing gives way as
+    evidence grows. none: equally however many there are, as in the paper."""
+
+    fill_strength: Annotated[float, Field(ge=0)] = 0.3
+    """How many answers the popularity of a label below its parent is worth, for the labels that
+    sources left open; 0: nothing is filled in, as in the paper. Needs votes with ancestors."""
+
+    source_weights: SourceWeighting = "learned"
+    """Weigh all sources equally, as in the paper, or by estimated reliability, with correlated
+    sources sharing one weight."""
+
+    solver: Solver = "auto"
+    """exact: all instances in one graph, iterated. graph: `landmarks` of them, each joined to its
+    `n_neighbors` nearest (15 unless given), solved once whatever `max_iter` is; every other
+    instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
+    fit in memory, else graph."""
+
+    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    """The largest number of instances in the graph if the solver is not exact."""
+
+    def support(self, parts: PanelPartitions) -> FloatArray:
+        """Return the weight of every label in the distance."""
+        if self.label_weights == "uniform":
+            return np.ones(len(parts.taxonomy))
+        return super().support(parts)

@@ -1,17 +1,24 @@
-"""The paper, top to bottom: support (8-10), W (7), L (3), closed form (6), iteration (11-13).
+"""The paper's algorithm, from top to bottom, in the paper's letters.
 
-W_ij = exp(-d_ij / sigma) with d_ij the Euclidean distance weighted by the support S; W_ii = 1.
+========================  =====================================================================
+equations                 function
+========================  =====================================================================
+all, plainly              `reference_mhpc`: dense, slow and short; the tested twin of the rest
+8 to 10: support S        `label_support`, `clopper_pearson_lower`
+7: similarity W           `similarity`
+3: normalised Laplacian   `degrees`, `closed_form_matrix`
+6: closed form            `closed_form_matrix`, `DenseSmoother.solve`
+11 to 13: two phases      `iterate_mhpc`
+1 and 2: the cost         `consensus_cost`
+========================  =====================================================================
 
-L = D^-1/2 (D - W) D^-1/2. A vertex may stand for n equal instances: they have similarity 1 to
-each other and the same row of W, so the solution is the same for all of them and one unknown
-is enough. Unknowns Z = sqrt(n) Y keep the reduced matrix symmetric.
+Y_bar: mean label matrix. Y: consolidated label matrix. X: what similarity is estimated on, Y
+itself in the paper. S: support of the labels. W: similarity. D: degrees. L: Laplacian.
 
-Y_bar: mean label matrix. Y: consolidated label matrix. S: support. Each iteration estimates W
-from the latest Y (eq. 12) and solves the closed form for a new Y (eq. 13).
-
-C: occurrences, eq. 8. S: support, eq. 10. The paper writes Beta(C_k, N - C_k + 1) with C_k
-counted over all sources, which has no quantile once C_k passes N; the trials are the
-augmented label vectors that were counted, one an answer.
+One thing makes the fast path differ from the reference. Equal instances have similarity 1 to
+each other and the same row of W, so that their solution is the same: they become one vertex of
+the graph, and `counts` says how many instances it stands for. That is exact, and it avoids the
+distance between equal rows, of which cancellation would leave 1e-8 instead of 0.
 """
 
 import time
@@ -23,78 +30,190 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 from scipy.special import betaincinv
 
-from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Step
-from mhpc.numerics.arrays import FloatArray, IntArray
+from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import lower_gram, solve_positive_definite
-from mhpc.numerics.neighbors import SHORTEST, reach
-from mhpc.numerics.sparse import distinct_rows
+from mhpc.numerics.neighbors import MIN_SIGMA, estimate_sigma
+from mhpc.numerics.sparse import row_blocks
 from mhpc.system.display import Progress, silent
 
-_ROWS = 128
-"""Rows of a strip: narrow enough that a strip stays in the cache from sum to exponential."""
+Anchor: TypeAlias = Literal["previous", "mean"]
+
+MAX_LAM = 1e8
+"""Larger values of lambda count as this one. The larger lambda, the worse the matrix is conditioned:
+here rounding errors are 1e-8 of the solution, and joined instances are equal to that precision."""
+
+STRIP_ROWS = 128
+"""Rows of W that are worked on at once: few enough to stay in the processor's cache."""
 
 
-def weight_columns(Y: FloatArray, S: FloatArray) -> FloatArray:
-    """Return Y scaled so that plain Euclidean distance is the distance weighted by S."""
-    used = S > 0
-    return np.ascontiguousarray(Y[:, used] * np.sqrt(S[used]))
+# ---- The whole algorithm, plainly -------------------------------------------------------------
 
 
-def similarity(Y: FloatArray, S: FloatArray, *, sigma: float) -> FloatArray:
-    """Return W in its lower triangle; what stands above the diagonal is not meaningful.
+def reference_mhpc(
+    panel: Panel,
+    *,
+    lam: float = 10.0,
+    sigma: float = 0.3,
+    alpha: float = 0.05,
+    votes: VotesKind = "raw",
+    graph: VotesKind | None = None,
+    average: Average = "answers",
+    anchor: Anchor = "mean",
+    max_iter: int = 0,
+) -> list[FloatArray]:
+    """Return Y after every solve, computed as the paper's text reads; every instance is answered.
+
+    For readers and tests: it stores M x N x K votes and inverts an N x N matrix. `mhpc.MHPC` with
+    the same parameters gives the same numbers.
+    """
+    from scipy.spatial.distance import cdist
+
+    by_source = {kind: source_matrices(panel, kind) for kind in ("raw", "augmented")}
+    answers = panel.answers_per_instance[:, None] if average == "answers" else len(panel.sources)
+    Y_bar = by_source[votes].sum(axis=0) / answers
+    X_bar = by_source[graph or votes].sum(axis=0) / answers
+    C = by_source["augmented"].sum(axis=(0, 1))  # eq. 8
+    trials = len(panel.instance)
+    S = np.nan_to_num(betaincinv(C, trials - C + 1, alpha / 2))  # eqs. 9 and 10
+    Y, X, solutions = Y_bar, X_bar, []
+    for _ in range(max_iter + 1):
+        W = np.exp(-cdist(X, X, "euclidean", w=S) / sigma)  # eqs. 7 and 12
+        D, D_root = np.diag(W.sum(axis=1)), np.diag(W.sum(axis=1) ** -0.5)
+        L = D_root @ (D - W) @ D_root  # eq. 3
+        inverse = np.linalg.inv(np.eye(len(W)) + lam * L)
+        Y = inverse @ (Y_bar if anchor == "mean" else Y)  # eqs. 6 and 13
+        X = Y if graph is None else inverse @ (X_bar if anchor == "mean" else X)
+        solutions.append(Y)
+    return solutions
+
+
+def source_matrices(panel: Panel, votes: VotesKind) -> FloatArray:
+    """Return the label matrix of every source, (M, N, K), the paper's input; 0: no vote."""
+    matrices = np.zeros((len(panel.sources), len(panel.instances), len(panel.taxonomy)))
+    matrices[panel.source, panel.instance] = dense(panel.votes(votes))
+    return matrices
+
+
+# ---- Equations 8 to 10: the support of labels ------------------------------------------------
+
+
+def label_support(parts: PanelPartitions, *, alpha: float) -> FloatArray:
+    """Return the support S of every label (eqs. 8 to 10), (K,).
+
+    The paper writes Beta(C_k, N - C_k + 1) with C_k counted over all sources, which has no
+    quantile once C_k exceeds N. The trials are therefore the augmented label vectors that were
+    counted: one per answer of a source that can give the label.
+    """
+    occurrences, trials = parts.sum(_count_occurrences)
+    return clopper_pearson_lower(occurrences, trials, alpha=alpha)
+
+
+def _count_occurrences(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    return panel.occurrences, panel.answers_per_label
+
+
+def clopper_pearson_lower(
+    occurrences: FloatArray, trials: FloatArray, *, alpha: float
+) -> FloatArray:
+    """Return the lower Clopper-Pearson bound S_k = B(alpha/2; C_k, n_k - C_k + 1) (eq. 10).
 
     Parameters
     ----------
-    Y : float array, (N, K)
-        Label vectors; rows are expected to be distinct, since the distance of equal rows is
-        only accurate to the root of the machine precision.
-    S : float array, (K,)
-        Weights, not negative.
-    sigma : float
-        Distance at which similarity has fallen to 1/e.
+    occurrences : float array, (K,)
+        C_k, how often a label occurs (eq. 8); fractional if votes have scores.
+    trials : float array, (K,)
+        n_k, how many answers could contain the label.
+    alpha : float
+        Significance level (eq. 9).
 
     Returns
     -------
-    float array, (N, N), C order
-        N * N * K / 2 multiplications and half as many exponentials as W has entries. The product
-        is SciPy's, as the factor is: NumPy has a BLAS of its own, and the threads of two get in
-        each other's way.
+    float array, (K,)
+        0 for a label that never occurs.
+
+    Examples
+    --------
+    >>> clopper_pearson_lower(np.array([0.0, 5.0]), np.array([10.0, 10.0]), alpha=0.05).round(3)
+    array([0.   , 0.187])
     """
-    X = weight_columns(Y, S)
+    occurs = occurrences > 0
+    # The placeholder 1 keeps the quantile defined for labels that never occur.
+    C = np.where(occurs, occurrences, 1.0)
+    return np.where(occurs, betaincinv(C, np.maximum(trials - C, 0.0) + 1.0, alpha / 2), 0.0)
+
+
+# ---- Equation 7: similarity --------------------------------------------------------------------
+
+
+def similarity(
+    X: FloatArray, S: FloatArray, *, sigma: float, strip_rows: int = STRIP_ROWS
+) -> FloatArray:
+    """Return W_ij = exp(-d_ij / sigma), d the Euclidean distance weighted by S (eq. 7).
+
+    Parameters
+    ----------
+    X : float array, (V, K)
+        Label vectors. They should be distinct, since the distance of equal rows is only accurate
+        to the root of the machine precision.
+    S : float array, (K,)
+        Weights of the labels, not negative.
+    sigma : float
+        The distance at which similarity has fallen to 1/e.
+    strip_rows : int
+        How many rows are worked on at once.
+
+    Returns
+    -------
+    float array, (V, V), C order
+        W in the lower triangle, with W_ii = 1; the cells above the diagonal have no meaning.
+        Costs V * V * K / 2 multiplications and V * V / 2 exponentials.
+    """
+    X = weight_columns(X, S)
     norms = np.einsum("ij,ij->i", X, X)
+    # The product is SciPy's, as the factor is: NumPy has a BLAS of its own, and the threads of
+    # the two get in each other's way.
     W = lower_gram(X, scale=-2.0) if X.shape[1] else np.zeros((len(X),) * 2)
-    for start in range(0, len(X), _ROWS):
-        stop = min(start + _ROWS, len(X))
-        strip = W[start:stop, :stop]
-        strip += norms[start:stop, None]
-        strip += norms[:stop]
+    for block in row_blocks(len(X), 1, strip_rows):
+        strip = W[block, : block.stop]
+        strip += norms[block, None]
+        strip += norms[: block.stop]
         np.maximum(strip, 0.0, out=strip)
         np.sqrt(strip, out=strip)
-        strip *= -1.0 / max(sigma, SHORTEST)
+        strip *= -1.0 / max(sigma, MIN_SIGMA)
         np.exp(strip, out=strip)
     np.fill_diagonal(W, 1.0)
     return W
 
 
-STRONGEST = 1e8
-"""The most that lambda counts as. The matrix is as ill-conditioned as lambda is large: here
-rounding is 1e-8 of the solution, and whatever is joined at all is as alike as that."""
+def weight_columns(X: FloatArray, S: FloatArray) -> FloatArray:
+    """Return X scaled so that its Euclidean distances are those of X weighted by S."""
+    weighted = S > 0
+    return np.ascontiguousarray(X[:, weighted] * np.sqrt(S[weighted]))
 
 
-def strength(lam: float) -> float:
-    """Return what lambda counts as."""
-    return min(lam, STRONGEST)
+# ---- Equations 3 and 6: the normalised Laplacian and the closed form --------------------------
 
 
 def degrees(W: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return D_ii = sum_j n_j W_ij, from the lower triangle of W with its diagonal."""
+    """Return D_ii = sum_j n_j W_ij, (V,), from the lower triangle of W and its diagonal."""
     # BLAS counts columns first: the lower triangle of W is the upper one of its transpose.
     return np.asarray(dsymv(1.0, W.T, counts, lower=0))
 
 
-def closed_form_matrix(W: FloatArray, counts: FloatArray, *, lam: float) -> FloatArray:
-    """Return I + lambda L in its lower triangle, in the place of W.
+def closed_form_matrix(
+    W: FloatArray,
+    counts: FloatArray,
+    *,
+    lam: float,
+    degree: FloatArray | None = None,
+    strip_rows: int = STRIP_ROWS,
+) -> FloatArray:
+    """Return I + lambda L (eq. 6) with L = D^-1/2 (D - W) D^-1/2 (eq. 3), in the place of W.
+
+    A vertex that stands for n equal instances has the unknown sqrt(n) Y, which keeps the matrix
+    symmetric.
 
     Parameters
     ----------
@@ -103,235 +222,224 @@ def closed_form_matrix(W: FloatArray, counts: FloatArray, *, lam: float) -> Floa
     counts : float array, (V,)
         n, how many instances each vertex stands for.
     lam : float
-        lambda of equation 6, at most `STRONGEST`.
+        lambda, at most `MAX_LAM`.
+    degree : float array, (V,), optional
+        What `degrees` returns.
+    strip_rows : int
+        How many rows are worked on at once.
 
     Notes
     -----
-    An isolated vertex (degree 0) has a zero row in L: it keeps its own value.
+    An isolated vertex (degree 0) has a zero row in L and keeps its own value.
     """
-    D, lam = degrees(W, counts), strength(lam)
-    linked = D > 0
+    D, lam = degrees(W, counts) if degree is None else degree, min(lam, MAX_LAM)
+    joined = D > 0
     scale = np.zeros(len(W))
-    scale[linked] = np.sqrt(counts[linked] / D[linked])
-    for start in range(0, len(W), _ROWS):
-        stop = min(start + _ROWS, len(W))
-        strip = W[start:stop, :stop]
-        strip *= scale[start:stop, None]
-        strip *= -lam * scale[:stop]
-    W[np.diag_indices_from(W)] += 1.0 + lam * linked
+    scale[joined] = np.sqrt(counts[joined] / D[joined])
+    for block in row_blocks(len(W), 1, strip_rows):
+        strip = W[block, : block.stop]
+        strip *= scale[block, None]
+        strip *= -lam * scale[: block.stop]
+    W[np.diag_indices_from(W)] += 1.0 + lam * joined
     return W
 
 
-Anchor: TypeAlias = Literal["previous", "mean"]
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The result of one solve, and what it takes to add an instance to it.
+
+    Attributes
+    ----------
+    values : float array, (V, columns)
+        The solution.
+    degree : float array, (V,)
+        D of the graph it was solved on.
+    sigma : float
+        The sigma of that graph, if it was estimated or chosen here.
+    steps : int
+        The largest number of conjugate gradient steps of a column; 0: a Cholesky factor.
+    residual : float
+        The largest residual of a column, relative to its right-hand side.
+    converged : bool
+        Whether every column was solved.
+    """
+
+    values: FloatArray
+    degree: FloatArray
+    sigma: float = np.nan
+    steps: int = 0
+    residual: float = 0.0
+    converged: bool = True
 
 
 class Smoother(Protocol):
-    """One solve: the similarity of label vectors, and the closed form over its graph."""
+    """One solve: the similarity of label vectors, and the closed form on its graph."""
 
     def solve(
-        self,
-        X: FloatArray,
-        S: FloatArray,
-        B: FloatArray,
-        *,
-        counts: FloatArray,
-        evidence: FloatArray,
-    ) -> FloatArray:
-        """Return the solution for scaled right-hand sides B on the graph of X."""
-        ...
+        self, X: FloatArray, S: FloatArray, B: FloatArray, counts: FloatArray, evidence: FloatArray
+    ) -> Solution:
+        """Solve (diag(n) + lambda L) Y = diag(n) B on the graph of X (eq. 6, where n is 1).
 
-
-@dataclass(frozen=True, eq=False)
-class Iterate:
-    """Where the iteration stands: the labels after a solve, and what the solve did.
-
-    Equal label vectors are one vertex: `labels` has a row a vertex, `vertex` says whose it is.
-    """
-
-    labels: FloatArray
-    alongside: FloatArray
-    vertex: IntArray
-    step: Step
-
-    @property
-    def Y(self) -> FloatArray:  # noqa: N802 - the paper's letter
-        """The consolidated label matrix, (N, K)."""
-        return np.ascontiguousarray(self.labels)[self.vertex]
-
-    @property
-    def graph(self) -> FloatArray:
-        """What similarity is estimated on, smoothed alongside; Y itself where that is the same."""
-        return np.ascontiguousarray(self.alongside)[self.vertex]
-
-
-def iterate_mhpc(
-    Y_bar: FloatArray,
-    graph: FloatArray | None,
-    S: FloatArray,
-    *,
-    smoother: "Smoother",
-    anchor: Anchor,
-    tol: float,
-    max_iter: int,
-    evidence: FloatArray | None = None,
-    disagreement: float = 0.0,
-    progress: Progress = silent,
-) -> Iterator[Iterate]:
-    """Smooth label vectors over the graph of their own similarities, solve by solve.
-
-    Parameters
-    ----------
-    Y_bar : float array, (N, K)
-        What is smoothed.
-    graph : float array, (N, K), or None
-        What similarity is estimated on when that is not `Y_bar`; it is smoothed alongside.
-    S : float array, (K,)
-        Weight of each column in the distance.
-    smoother : Smoother
-        Strength and reach of the smoothing, over all instances or the nearest.
-    anchor : "previous" or "mean"
-        The right-hand side of each solve: the latest result, as the paper writes (which
-        smooths again what was smoothed), or Y_bar (which settles).
-    tol : float
-        Stop once the relative change ``|Y - Y_before| / |Y_before|`` is below it.
-    max_iter : int
-        Iterations after the first closed-form solve.
-    evidence : float array, (N,), or None
-        How much each row holds on to its own value; None: 1, as in the paper.
-    disagreement : float
-        The part of the objective that no Y can change: the votes' scatter around Y_bar.
-    progress : callable
-        Told after every solve.
-
-    Yields
-    ------
-    Iterate
-        After every solve; the last one is the result.
-    """
-    # Equal rows are one vertex with a weight, which is exact, and spares the distance between
-    # them, where cancellation would leave 1e-8 instead of 0.
-    K = Y_bar.shape[1]
-    both = Y_bar if graph is None else np.hstack([Y_bar, graph])
-    held = np.ones(len(Y_bar)) if evidence is None else evidence
-    first, vertex, weight = distinct_rows(np.hstack([both, held[:, None]]))
-    start, n = np.asfortranarray(both[first]), held[first]
-    compared = slice(0, K) if graph is None else slice(K, None)
-    root = np.sqrt(weight)[:, None]
-    spread_of_votes = _norm(_centred(start[:, :K], weight), weight)
-
-    latest = start
-    progress("solving", 0, max_iter + 1)
-    for iteration in range(max_iter + 1):
-        began = time.perf_counter()
-        B = start if anchor == "mean" else latest
-        solved = smoother.solve(latest[:, compared], S, B * root, counts=weight, evidence=n) / root
-        before, Y = latest[:, :K], solved[:, :K]
-        step = Step(
-            iteration=iteration,
-            change=_ratio(_norm(Y - before, weight), _norm(before, weight)),
-            objective=disagreement + _cost(Y, B[:, :K], start[:, :K], weight * n),
-            spread=_ratio(_norm(_centred(Y, weight), weight), spread_of_votes),
-            seconds=time.perf_counter() - began,
-        )
-        latest = solved
-        progress("solving", iteration + 1, max_iter + 1)
-        yield Iterate(Y, solved[:, compared], vertex, step)
-        if step.change <= tol:
-            return
+        Parameters
+        ----------
+        X : float array, (V, K)
+            What similarity is estimated on.
+        S : float array, (K,)
+            Weights of the labels in the distance.
+        B : float array, (V, columns)
+            Right-hand sides.
+        counts : float array, (V,)
+            How many instances each vertex stands for.
+        evidence : float array, (V,)
+            n, how strongly each vertex holds on to its own value; 1 in the paper.
+        """
 
 
 @dataclass(frozen=True)
 class DenseSmoother:
-    """One solve over the paper's graph, in which every vertex is joined to every other.
+    """A solve on the paper's graph, in which every vertex is joined to every other one.
 
     Attributes
     ----------
     lam : float
-        Strength of the smoothing, lambda of eq. 1.
+        lambda of eq. 1, the strength of the smoothing.
     sigma : float or None
-        Scale of the similarity; None: the mean distance to the nearest vertices.
+        sigma of eq. 7; None: the mean distance to the nearest vertices.
     """
 
     lam: float
     sigma: float | None
 
     def solve(
-        self,
-        X: FloatArray,
-        S: FloatArray,
-        B: FloatArray,
-        *,
-        counts: FloatArray,
-        evidence: FloatArray,
-    ) -> FloatArray:
-        """Return the solution for scaled right-hand sides B on the graph of X."""
+        self, X: FloatArray, S: FloatArray, B: FloatArray, counts: FloatArray, evidence: FloatArray
+    ) -> Solution:
+        """Solve by a Cholesky factor: V^3 / 3 multiplications and V * V of memory."""
+        sigma = estimate_sigma(weight_columns(X, S)) if self.sigma is None else self.sigma
         if not len(X):
-            return B
-        sigma = reach(weight_columns(X, S)) if self.sigma is None else self.sigma
-        # The one N x N matrix lives no longer than this.
+            return Solution(B, np.zeros(0), sigma)
+        # The only V x V matrix: W, then I + lambda L, then its factor.
         W = similarity(X, S, sigma=sigma)
-        A = closed_form_matrix(W, counts, lam=self.lam)
+        degree, root = degrees(W, counts), np.sqrt(counts)[:, None]
+        A = closed_form_matrix(W, counts, lam=self.lam, degree=degree)
         A[np.diag_indices_from(A)] += evidence - 1.0
-        return solve_positive_definite(A, evidence[:, None] * B)
+        values = solve_positive_definite(A, evidence[:, None] * (B * root)) / root
+        return Solution(values, degree, sigma)
 
 
-def _cost(Y: FloatArray, B: FloatArray, Y_bar: FloatArray, weight: FloatArray) -> float:
-    """Return |Y - Y_bar|^2 + lambda tr(Y' L Y), eq. 2 less a constant.
+# ---- Equations 11 to 13: the two phases ------------------------------------------------------
 
-    Y solves (n + lambda L) Y = n B, so lambda L Y is n (B - Y) and the trace needs no product
-    with L; `weight` counts rows and holds n.
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """The state after a solve.
+
+    Attributes
+    ----------
+    solution : Solution
+        Of Y, or of Y and X side by side where X is not Y.
+    graph : float array, (V, K)
+        X, what the similarity of this solve was estimated on.
+    step : Step
+        What the solve changed.
+    """
+
+    solution: Solution
+    graph: FloatArray
+    step: Step
+
+
+def iterate_mhpc(
+    Y_bar: FloatArray,
+    X_bar: FloatArray | None,
+    S: FloatArray,
+    *,
+    smoother: Smoother,
+    anchor: Anchor,
+    tol: float,
+    max_iter: int,
+    counts: FloatArray,
+    evidence: FloatArray,
+    disagreement: float = 0.0,
+    progress: Progress = silent,
+) -> Iterator[Iterate]:
+    """Estimate similarity from the latest solution (eq. 12) and solve again (eq. 13), in turn.
+
+    Parameters
+    ----------
+    Y_bar : float array, (V, K)
+        Mean answers of distinct vertices.
+    X_bar : float array, (V, K), or None
+        What similarity is estimated on if that is not `Y_bar`; it is smoothed as well.
+    S : float array, (K,)
+        Weight of each label in the distance.
+    smoother : Smoother
+        The graph, and how it is solved.
+    anchor : "previous" or "mean"
+        The right-hand side of each solve: the previous solution, as the paper writes (which
+        smooths what is smoothed already), or Y_bar (which converges).
+    tol : float
+        Stop once the relative change ``|Y - Y_previous| / |Y_previous|`` is no larger.
+    max_iter : int
+        Iterations after the first solve.
+    counts : float array, (V,)
+        How many instances each vertex stands for.
+    evidence : float array, (V,)
+        How strongly each vertex holds on to its own value; 1 in the paper.
+    disagreement : float
+        The constant part of the cost: the scatter of the votes around Y_bar.
+    progress : callable
+        Called after every solve.
+
+    Yields
+    ------
+    Iterate
+        After every solve; the last one is the result.
+    """
+    K = Y_bar.shape[1]
+    start = np.asfortranarray(Y_bar if X_bar is None else np.hstack([Y_bar, X_bar]))
+    compared = slice(0, K) if X_bar is None else slice(K, None)
+    spread_of_votes = _norm(_center(start[:, :K], counts), counts)
+    latest = start
+    progress("solving", 0, max_iter + 1)
+    for iteration in range(max_iter + 1):
+        began = time.perf_counter()
+        B, graph = start if anchor == "mean" else latest, latest[:, compared]
+        solution = smoother.solve(graph, S, B, counts, evidence)
+        previous, Y = latest[:, :K], solution.values[:, :K]
+        step = Step(
+            iteration=iteration,
+            change=_ratio(_norm(Y - previous, counts), _norm(previous, counts)),
+            objective=disagreement
+            + consensus_cost(Y, B[:, :K], start[:, :K], weight=counts * evidence),
+            spread=_ratio(_norm(_center(Y, counts), counts), spread_of_votes),
+            seconds=time.perf_counter() - began,
+        )
+        latest = solution.values
+        progress("solving", iteration + 1, max_iter + 1)
+        yield Iterate(solution, graph, step)
+        if step.change <= tol:
+            return
+
+
+def consensus_cost(
+    Y: FloatArray, B: FloatArray, Y_bar: FloatArray, *, weight: FloatArray
+) -> float:
+    """Return |Y - Y_bar|^2 + lambda tr(Y' L Y), the cost of eq. 2 less a constant.
+
+    Y solves (n + lambda L) Y = n B, so that lambda L Y is n (B - Y) and the trace needs no
+    product with L. `weight` is n times the number of instances of each vertex.
     """
     return _norm(Y - Y_bar, weight) ** 2 + float(weight @ np.einsum("ij,ij->i", Y, B - Y))
 
 
 def _norm(rows: FloatArray, weight: FloatArray) -> float:
-    """Return the Frobenius norm, every row counted as often as it occurs."""
+    """Return the Frobenius norm, with every row counted as often as it occurs."""
     return float(np.sqrt(weight @ np.einsum("ij,ij->i", rows, rows)))
 
 
-def _ratio(part: float, whole: float) -> float:
-    """Return how large a part is, 0 where there is nothing to be part of."""
-    return part / whole if whole > 0 else 0.0
+def _ratio(part: float, total: float) -> float:
+    return part / total if total > 0 else 0.0
 
 
-def _centred(Y: FloatArray, weight: FloatArray) -> FloatArray:
+def _center(Y: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(Y - np.einsum("i,ij->j", weight, Y) / max(float(weight.sum()), 1.0))
-
-
-def clopper_pearson_lower(
-    occurrences: FloatArray, trials: FloatArray, *, alpha: float
-) -> FloatArray:
-    """Return the lower Clopper-Pearson bound of each share: S_k = B(alpha/2; C_k, n_k - C_k + 1).
-
-    Parameters
-    ----------
-    occurrences : float array, (K,)
-        C_k, how often a label occurs; fractional when answers carry scores.
-    trials : float array, (K,)
-        n_k, how many answers could have held it.
-    alpha : float
-        Significance level.
-
-    Returns
-    -------
-    float array, (K,)
-        0 where a label never occurs.
-
-    Examples
-    --------
-    >>> clopper_pearson_lower(np.array([0.0, 5.0]), np.array([10.0, 10.0]), alpha=0.05).round(3)
-    array([0.   , 0.187])
-    """
-    occurs = occurrences > 0
-    # The placeholder 1 keeps the quantile defined where nothing occurs.
-    C = np.where(occurs, occurrences, 1.0)
-    return np.where(occurs, betaincinv(C, np.maximum(trials - C, 0.0) + 1.0, alpha / 2), 0.0)
-
-
-def support_in(parts: PanelPartitions, *, alpha: float) -> FloatArray:
-    """Return S, (K,): occurrences among augmented answers, trials one an answer in scope."""
-    return clopper_pearson_lower(*parts.sum(_counts), alpha=alpha)
-
-
-def _counts(panel: Panel) -> tuple[FloatArray, FloatArray]:
-    return panel.occurrences, panel.answers_per_label
