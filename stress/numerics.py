@@ -23,8 +23,7 @@ from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Scope
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import Method
-from mhpc.methods.mhpc import knn as local
-from mhpc.methods.mhpc.knn import local_similarity, solution_of
+from mhpc.methods.mhpc.knn import local_graph, solve_on_graph
 from mhpc.numerics.arrays import FloatArray, Sparse
 from tests.contracts.test_numerics import METHODS, assert_sound
 from tests.fixtures.build import Row, votes_of
@@ -140,24 +139,24 @@ def compare_solvers(rng: np.random.Generator) -> Iterator[tuple[str, list[float 
 
 def _difference(W: Sparse, B: FloatArray, counts: FloatArray, lam: float) -> float | None:
     """Return how far the solvers differ; None if conjugate gradients do not converge."""
-    solutions, default = [], local._FACTORED
-    for factor_limit in (len(counts), 0):
-        local._FACTORED = factor_limit
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            solutions.append(solution_of(W, B, counts=counts, evidence=np.ones(len(B)), lam=lam))
-    local._FACTORED = default
-    if not solutions[1].settled:
+    ones = np.ones(len(B))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solutions = [
+            solve_on_graph(W, B, counts=counts, evidence=ones, lam=lam, max_factored=limit)
+            for limit in (len(counts), 0)
+        ]
+    if not solutions[1].converged:
         return None
     return float(np.abs(solutions[0].values - solutions[1].values).max() / np.abs(B).max())
 
 
 def _graphs(rng: np.random.Generator, vertices: int = 300) -> Iterator[tuple[str, Sparse]]:
     X = rng.random((vertices, 3))
-    knn = local_similarity(X, neighbours=10, sigma=0.3)
+    knn, _ = local_graph(X, n_neighbors=10, sigma=0.3)
     yield "nearest neighbours", knn
     two = np.vstack([X, X + 5.0])
-    yield "nearly disconnected", local_similarity(two, neighbours=vertices + 2, sigma=0.3)
+    yield "nearly disconnected", local_graph(two, n_neighbors=vertices + 2, sigma=0.3)[0]
     kept = sparse.diags_array((np.arange(vertices) >= 5).astype(float), format="csr")
     isolated = sparse.diags_array((np.arange(vertices) < 5).astype(float), format="csr")
     yield "isolated vertices", (kept @ knn @ kept + isolated).tocsr()

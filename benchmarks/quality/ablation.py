@@ -61,7 +61,7 @@ def variants() -> dict[str, Method]:
     methods: dict[str, Method] = {}
     for step, change in STEPS.items():
         parameters |= change
-        methods[step] = mhpc.MHPC(**parameters)
+        methods[step] = mhpc.LocalMHPC.as_mhpc(**parameters)
     return methods
 
 

@@ -22,7 +22,7 @@ from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
-from mhpc.methods.mhpc.algorithm import clopper_pearson_lower, support_in
+from mhpc.methods.mhpc.algorithm import clopper_pearson_lower, label_support
 from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
 from mhpc.numerics.arrays import FloatArray, dense
 
@@ -41,7 +41,7 @@ Scores: TypeAlias = tuple[FloatArray, int]
 class TrialsAreInstances(mhpc.MHPC):
     """Equation 9 with N trials; occurrences, which pass N, are cut there."""
 
-    def weights(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, parts: PanelPartitions) -> FloatArray:
         """Return the support."""
         C, N = parts.sum(_occurrences)
         return clopper_pearson_lower(np.minimum(C, N), np.full(len(C), float(N)), alpha=self.alpha)
@@ -50,7 +50,7 @@ class TrialsAreInstances(mhpc.MHPC):
 class OccurrencesAreInstances(mhpc.MHPC):
     """Equation 8 counting an instance once per label, however many sources give it; N trials."""
 
-    def weights(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, parts: PanelPartitions) -> FloatArray:
         """Return the support."""
         C, N = parts.sum(_instances_with)
         return clopper_pearson_lower(C, np.full(len(C), float(N)), alpha=self.alpha)
@@ -59,7 +59,7 @@ class OccurrencesAreInstances(mhpc.MHPC):
 class ShareAsSupport(mhpc.MHPC):
     """Equation 10 with the share itself in place of the lower end of its interval."""
 
-    def weights(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, parts: PanelPartitions) -> FloatArray:
         """Return the shares."""
         C, trials = parts.sum(lambda panel: (panel.occurrences, panel.answers_per_label))
         return np.asarray(C / np.maximum(trials, 1.0))
@@ -117,7 +117,7 @@ def _mean_and_graph(
     """Return Y_bar and W of the instances that have a vertex, and how to give others 0."""
     rows = np.flatnonzero((panel.answers_per_instance > 0) | silent_too)
     Y_bar = dense(panel.mean("raw", "answers"))[rows]
-    S = support_in(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
+    S = label_support(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
 
     def over_all(figures: FloatArray) -> FloatArray:
         scores = np.zeros((len(panel.instances), figures.shape[1]))
@@ -154,7 +154,7 @@ READINGS: dict[str, Callable[[Panel], Scores]] = {
     "eq. 13: a second solve, from the first": by(mhpc.MHPC(anchor="previous", max_iter=1)),
     "eq. 13: the same over the first L": lagging,
     "eq. 13: until it converges": by(mhpc.MHPC(anchor="previous")),
-    "`solver=graph`, as beyond 10,000": by(mhpc.MHPC(solver="graph")),
+    "on landmarks, as beyond 10,000": by(mhpc.LocalMHPC.as_mhpc(solver="graph")),
 }
 
 

@@ -2,7 +2,7 @@
 
 python -m benchmarks.speed.neighbors [--instances 50000] [--landmarks 20000]
 
-Ranking loss of mpc-u over a local graph, against the truth: all instances as landmarks and searched
+Ranking loss of mhpc-local, against the truth: all instances as landmarks and searched
 everywhere, which is exact; searched in leaves, as it is done with so many; and fewer landmarks. On
 generated votes of a yeast set whose instances are repeated, each time with other answers, and on
 the answers of models, repeated with some of their labels left out.
@@ -10,6 +10,7 @@ the answers of models, repeated with some of their labels left out.
 
 import argparse
 import time
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -25,12 +26,9 @@ from mhpc.data.votes import Truth, Votes
 from mhpc.datasets.yeast import largest_split, load_yeast
 from mhpc.encoding.gold import encode_truth
 from mhpc.metrics.ranking import ranking_loss
-from mhpc.numerics import neighbors as landmarks
+from mhpc.numerics.neighbors import Landmarks, SearchOptions
 
-LOCAL: dict[str, Any] = {
-    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None,
-    "fill_strength": 0.3, "max_iter": 0, "solver": "graph", "lam": 5.0,
-}  # fmt: skip
+LOCAL: dict[str, Any] = {"solver": "graph", "source_weights": "equal"}
 LEFT_OUT = 0.2
 LIMIT = 1.01
 
@@ -51,7 +49,9 @@ def main() -> None:
         ("models", *models(folder / "cellcycle_models", options.instances)),
     ):
         panel = mhpc.encode(votes, taxonomy)
-        with mock.patch.object(landmarks, "EVERYWHERE", options.instances):
+        exact_search = SearchOptions(max_exact=options.instances)
+        search = partialmethod(Landmarks.nearest, options=exact_search)
+        with mock.patch.object(Landmarks, "nearest", search):
             exact, seconds = measured(panel, truth, options.instances)
         print(
             f"{name}, {options.instances:,} instances: ranking loss {exact:.5f}, all neighbours, "
@@ -75,7 +75,7 @@ def main() -> None:
 def measured(panel: Panel, truth: Truth, count: int) -> tuple[float, float]:
     """Return the ranking loss, closed truth, and seconds of processors."""
     began = time.process_time()
-    consolidation = mhpc.MPCU(**LOCAL, landmarks=count).consolidate(panel)
+    consolidation = mhpc.LocalMHPC(**LOCAL, landmarks=count).consolidate(panel)
     seconds = time.process_time() - began
     known = encode_truth(truth, panel.taxonomy, panel.instances, unknown="drop")
     return ranking_loss(known.closed, consolidation.score[known.rows]), seconds

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 import mhpc
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.encoding.gold import encode_truth
-from mhpc.methods.mhpc.algorithm import support_in
+from mhpc.methods.mhpc.algorithm import label_support
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.paper.render import drawing, new_figure, to_svg
@@ -63,7 +63,7 @@ def solve(panel: Panel, *, lam: float = LAM, sigma: float = SIGMA) -> FloatArray
 def compute_limits(panel: Panel) -> dict[str, FloatArray]:
     """Return the limits of equation 6: either parameter to 0, lambda and sigma to infinity."""
     Y_bar = dense(panel.mean("raw", "answers"))
-    S = support_in(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
+    S = label_support(SinglePartition(panel), alpha=mhpc.MHPC().alpha)
     d = np.exp(-cdist(Y_bar, Y_bar, "euclidean", w=S) / SIGMA).sum(axis=1)
     root = np.sqrt(d)
     return {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mhpc.methods.averaging import SA, WA
     from mhpc.methods.channel import Channel
     from mhpc.methods.cross_source import CrossSource
-    from mhpc.methods.mhpc import MHPC, MPCU
+    from mhpc.methods.mhpc import MHPC, MPCU, LocalMHPC
     from mhpc.methods.mlcm import MLCM
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
@@ -76,6 +76,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "LocalMHPC",
     "MHPC",
     "MLCM",
     "MPCU",

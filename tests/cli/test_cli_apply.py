@@ -46,15 +46,7 @@ def label_sets(folder: Path) -> dict[str, set[str]]:
     return sets
 
 
-NOT_YET_SAVED = {
-    name: pytest.mark.xfail(reason="what is fitted is another graph than the dense one that scored")
-    for name in ("mhpc", "mpc-u")
-}
-
-
-@pytest.mark.parametrize(
-    "method", [pytest.param(name, marks=NOT_YET_SAVED.get(name, ())) for name in METHODS]
-)
+@pytest.mark.parametrize("method", METHODS)
 def test_the_same_votes_get_the_same_scores_and_label_sets(
     votes: Path, mhpc: Mhpc, method: str
 ) -> None:

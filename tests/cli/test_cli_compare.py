@@ -23,16 +23,16 @@ def test_methods_are_judged_without_truth(mhpc: Mhpc) -> None:
 
 def test_every_combination_of_values_is_tried(mhpc: Mhpc) -> None:
     done = mhpc(
-        "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mpc-u",
+        "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mhpc-local",
         "--set", "lam=1,5", "--set", "sigma=0.3,none", "--set", "n_neighbors=2", "--json",
     )  # fmt: skip
     names = [each["name"] for each in json.loads(done.stdout)]
     assert names == [
         "sa",
-        "mpc-u, lam=1, sigma=0.3, n_neighbors=2",
-        "mpc-u, lam=1, sigma=None, n_neighbors=2",
-        "mpc-u, lam=5, sigma=0.3, n_neighbors=2",
-        "mpc-u, lam=5, sigma=None, n_neighbors=2",
+        "mhpc-local, lam=1, sigma=0.3, n_neighbors=2",
+        "mhpc-local, lam=1, sigma=None, n_neighbors=2",
+        "mhpc-local, lam=5, sigma=0.3, n_neighbors=2",
+        "mhpc-local, lam=5, sigma=None, n_neighbors=2",
     ]
     tried = [each["candidate"]["parameters"] for each in json.loads(done.stdout)[1:]]
     assert [(each["lam"], each["sigma"]) for each in tried] == [

@@ -24,12 +24,6 @@ from mhpc.steps import fit_rule
 from mhpc.system.serialization import read_frozen, write_frozen
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
 
-BEYOND: dict[str, Any] = {
-    "votes": "each", "n_neighbors": 3, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3,
-    "lam": 1.0, "max_iter": 0, "source_weights": "learned",
-}  # fmt: skip
-"""MHPC with every parameter beyond the paper."""
-
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "sa": [{}, {"votes": "augmented"}],
     "wa": [{}, {"votes": "augmented"}],
@@ -39,13 +33,16 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "dawid-skene": [{}],
     "one-truth": [{}],
     "mlcm": [{}],
-    "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}, {"solver": "graph"}],
+    "mpc-u": [{}, {"votes": "augmented", "max_iter": 0}],
     "mhpc": [
         {},
         {"votes": "augmented", "lam": 1.0, "sigma": 0.1, "max_iter": 0},
         {"graph": "augmented"},
-        BEYOND,
-        {**BEYOND, "solver": "graph"},
+    ],
+    "mhpc-local": [
+        {},
+        {"n_neighbors": 3, "lam": 1.0, "label_weights": "support"},
+        {"n_neighbors": 3, "lam": 1.0, "solver": "graph"},
     ],
     "cross-source": [{}, {"source_weights": "learned"}],
     "auto": [{}],
@@ -260,27 +257,8 @@ def test_it_does_not_matter_how_instances_are_divided(method: BaseMethod) -> Non
     np.testing.assert_allclose(dense(divided.score), scores(method, panel), atol=1e-9)
 
 
-NOT_YET_SAVED: dict[str, str] = {
-    "mhpc": "what is fitted is another graph than the dense one that scored",
-    "mpc-u": "what is fitted is another graph than the dense one that scored",
-}
-"""Methods whose fitted method does not give the scores of the run yet, and why."""
-
-
-def waive(entry: Any) -> Any:
-    """Mark a method that is known not to give the same scores again."""
-    method = entry.values[0]
-    if method.name in NOT_YET_SAVED and method.solver != "graph":
-        reason = NOT_YET_SAVED[method.name]
-        return pytest.param(method, id=entry.id, marks=pytest.mark.xfail(reason=reason))
-    return entry
-
-
-REPRODUCIBLE = [waive(entry) for entry in ALL]
-
-
 @pytest.mark.parametrize("panel", [panel_of(ROWS), small_panel()], ids=["tree", "dag"])
-@pytest.mark.parametrize("method", REPRODUCIBLE)
+@pytest.mark.parametrize("method", ALL)
 def test_what_is_saved_gives_the_same_scores_and_label_sets(
     method: BaseMethod, panel: Panel, tmp_path: Path
 ) -> None:
@@ -300,7 +278,7 @@ def test_what_is_saved_gives_the_same_scores_and_label_sets(
     )
 
 
-@pytest.mark.parametrize("method", REPRODUCIBLE)
+@pytest.mark.parametrize("method", ALL)
 def test_a_fitted_method_scores_single_instances_alike(method: BaseMethod) -> None:
     panel = panel_of(ROWS)
     consolidation = consolidate(method, panel)

@@ -43,13 +43,12 @@ NOT_ABOVE_CHILDREN: Waived = {
     "wa": _AS_SAID,
     "mlcm": "knows no hierarchy",
     "mpc-u": _AS_SAID,
-    "mpc-u {'solver': 'graph'}": _AS_SAID,
     "mhpc": _AS_SAID,
     "mhpc {'graph': 'augmented'}": _AS_SAID,
 }
 
 BEYOND_ONE: Waived = {
-    **count_paths("mhpc", "mpc-u", why=_ROOTS),
+    **count_paths("mhpc", "mpc-u", "mhpc-local", why=_ROOTS),
     **count_paths(
         "channel", why="`specific` is a number of votes, of which an answer may have several"
     ),
@@ -59,6 +58,7 @@ BEYOND_ONE: Waived = {
 
 CHANGED_BY_DOUBLING: Waived = {
     **count_paths("wa", "mhpc", why="support is a bound that narrows as answers grow"),
+    **count_paths("mhpc-local", why="source weights are known better the more answers there are"),
     "wawa": "twice the answers outweigh those that every source is taken to have given",
     "dawid-skene": "twice the answers outweigh the mean of the level twice as much",
     "one-truth": "twice the answers outweigh the mean profile twice as much",
@@ -80,7 +80,9 @@ CHANGED_BY_A_LABEL: Waived = {
 }
 
 LOWERED_BY_SUPPORT: Waived = {
-    **count_paths("mhpc", "mpc-u", "channel", why="another mean answer has other neighbours"),
+    **count_paths(
+        "mhpc", "mpc-u", "mhpc-local", "channel", why="another mean answer has other neighbours"
+    ),
     **count_paths(
         "wawa", why="an answer changes the majority, and what all who answered are worth"
     ),

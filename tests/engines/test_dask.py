@@ -134,14 +134,17 @@ def test_both_engines_give_the_same_on_the_garden(
         {"method": "cross-source"},
         {"method": "majority", "parameters": {"source_weights": "learned"}, "scope": "used"},
         {"method": "wa", "top": 3},
-        {"method": "mpc-u", "parameters": {"solver": "graph", "landmarks": 200, "n_neighbors": 5}},
+        {
+            "method": "mhpc-local",
+            "parameters": {"solver": "graph", "landmarks": 200, "n_neighbors": 5},
+        },
         {"method": "channel", "parameters": {"landmarks": 200}},
     ],
     ids=[
         "cross-source",
         "majority by skill in scopes",
         "wa, few scores kept",
-        "mpc-u on landmarks",
+        "mhpc-local on landmarks",
         "channel on landmarks",
     ],
 )

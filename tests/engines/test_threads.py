@@ -22,11 +22,11 @@ def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("method", ["cross-source", "mlcm", "mpc-u"])
+@pytest.mark.parametrize("method", ["cross-source", "mlcm", "mhpc-local"])
 def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
     method: str, votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parameters = {"solver": "graph", "landmarks": 300} if method == "mpc-u" else {}
+    parameters = {"solver": "graph", "landmarks": 300} if method == "mhpc-local" else {}
     settings = RunSettings(
         votes=str(votes / "votes.csv"), taxonomy=str(votes / "taxonomy.csv"), method=method,
         parameters=parameters,

@@ -3,7 +3,7 @@ import pytest
 
 import mhpc
 from mhpc.data.panel import SinglePartition
-from mhpc.methods.mhpc.algorithm import support_in
+from mhpc.methods.mhpc.algorithm import label_support
 from mhpc.numerics.arrays import dense
 from tests.fixtures.build import GARDEN, Row, panel_of
 
@@ -36,12 +36,14 @@ def test_wa_is_sa_times_the_support_of_each_label() -> None:
     panel = panel_of(ROWS)
     averaged = dense(mhpc.SA().consolidate(panel).score)
     weighted = dense(mhpc.WA(alpha=0.1).consolidate(panel).score)
-    np.testing.assert_allclose(weighted, averaged * support_in(SinglePartition(panel), alpha=0.1))
+    np.testing.assert_allclose(
+        weighted, averaged * label_support(SinglePartition(panel), alpha=0.1)
+    )
 
 
 def test_support_counts_ancestors_so_that_they_weigh_more() -> None:
     support = dict(
-        zip(GARDEN, support_in(SinglePartition(panel_of(ROWS)), alpha=0.05), strict=True)
+        zip(GARDEN, label_support(SinglePartition(panel_of(ROWS)), alpha=0.05), strict=True)
     )
     assert support["plant"] > support["flower"] > support["monarda"] > support["finch"] == 0
 

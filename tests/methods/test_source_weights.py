@@ -27,9 +27,7 @@ def test_a_copy_hardly_changes_the_weighted_mean(source: str) -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        mhpc.MHPC(
-            lam=1, sigma=None, n_neighbors=5, votes="each", max_iter=0, source_weights="learned"
-        ),
+        mhpc.LocalMHPC(lam=1, n_neighbors=5, fill_strength=0),
         mhpc.CrossSource(source_weights="learned"),
         mhpc.Channel(source_weights="learned"),
     ],

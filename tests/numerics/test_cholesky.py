@@ -1,75 +1,125 @@
+"""Factors and solutions against SciPy's own functions and NumPy's."""
+
+import threading
+import time
+
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
+from scipy.linalg import blas, lapack
 
-from mhpc.methods.mhpc.algorithm import closed_form_matrix, degrees, similarity
 from mhpc.numerics.arrays import FloatArray
-from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.numerics.cholesky import (
+    cholesky_in_place,
+    factor_in_place,
+    lower_gram,
+    solve_in_strips,
+    solve_positive_definite,
+    substitute,
+)
+from mhpc.system.parallel import limit_threads, single_threaded_blas
 
 
-def full_laplacian(W: FloatArray) -> FloatArray:
-    """Equation 3 as it stands."""
-    D = np.diag(W.sum(axis=1))
-    half = np.diag(1 / np.sqrt(W.sum(axis=1)))
-    return np.asarray(half @ (D - W) @ half)
+@pytest.fixture(params=["by address", "by SciPy's function"])
+def _both_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test with addresses, and as where the integers of SciPy's library are unusual."""
+    if request.param != "by address":
+        monkeypatch.setattr("mhpc.numerics.cholesky.routine", lambda library, name: None)
 
 
-def vectors(rows: int, *, seed: int = 0) -> FloatArray:
-    return np.random.default_rng(seed).random((rows, 7))
+def positive_definite(size: int, *, ridge: float = 1.0) -> FloatArray:
+    X = np.random.default_rng(size).random((size, size))
+    return np.asarray(X @ X.T + ridge * np.eye(size))
 
 
-@pytest.mark.parametrize("rows", [1, 5, 130, 300])
-def test_similarity_is_equation_7(rows: int) -> None:
-    Y, S = vectors(rows), np.array([0.5, 0.1, 0.0, 0.9, 0.2, 0.3, 1.0])
-    expected = np.exp(-cdist(Y, Y, "euclidean", w=S) / 0.3)
-    lower = np.tril_indices(rows)
-    np.testing.assert_allclose(similarity(Y, S, sigma=0.3)[lower], expected[lower], rtol=1e-9)
+def factor_in_blocks(A: FloatArray) -> FloatArray:
+    return factor_in_place(A, block_rows=7, max_direct=10)
 
 
-def test_similarity_to_itself_is_exactly_one() -> None:
-    W = similarity(vectors(40), np.ones(7), sigma=1e-3)
-    assert (np.diagonal(W) == 1.0).all()
+@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (130, 40)])
+def test_the_product_equals_scipys_to_the_last_bit(shape: tuple[int, int]) -> None:
+    X = np.random.default_rng(0).random(shape)
+    product = lower_gram(X, scale=-2.0)
+    assert product.flags.c_contiguous
+    expected = np.asarray(blas.dsyrk(-2.0, X.T, trans=1, lower=0)).T
+    np.testing.assert_array_equal(product, expected)
+    np.testing.assert_allclose(product, np.tril(-2.0 * X @ X.T))
 
 
-def test_similarity_of_far_vectors_is_zero_and_not_nan() -> None:
-    W = similarity(np.array([[0.0], [1.0]]), np.ones(1), sigma=1e-6)
-    assert W[1, 0] == 0.0
+@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.parametrize("size", [1, 5, 150])
+def test_factor_and_solution_equal_scipys_to_the_last_bit(size: int) -> None:
+    A, B = positive_definite(size, ridge=size), np.random.default_rng(1).random((size, 4))
+    factor, _ = lapack.dpotrf(A.T, lower=0, clean=0)
+    expected, _ = lapack.dpotrs(factor, B, lower=0)
+    unchanged = B.copy()
+    solution = substitute(cholesky_in_place(A.copy()), B)
+    np.testing.assert_array_equal(solution, expected)
+    np.testing.assert_allclose(A @ solution, B)
+    np.testing.assert_array_equal(B, unchanged)
 
 
-@pytest.mark.parametrize("lam", [0.0, 1.0, 26.0])
-def test_the_closed_form_matrix_is_identity_plus_lambda_laplacian(lam: float) -> None:
-    W = np.exp(-cdist(vectors(150), vectors(150)))
-    expected = np.eye(150) + lam * full_laplacian(W)
-    lower = np.tril_indices(150)
-    found = closed_form_matrix(np.tril(W), np.ones(150), lam=lam)
-    np.testing.assert_allclose(found[lower], expected[lower], atol=1e-12)
-
-
-def test_degrees_read_the_lower_triangle_alone() -> None:
-    W = np.array([[1.0, np.nan], [0.5, 1.0]])
-    assert degrees(W, np.ones(2)).tolist() == [1.5, 1.5]
-
-
-def test_an_isolated_vertex_keeps_its_value() -> None:
-    W = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 1.0]])
-    A = closed_form_matrix(np.tril(W), np.ones(3), lam=10.0)
-    Y = solve_positive_definite(A, np.array([[0.7], [1.0], [0.0]]))
-    assert Y[0, 0] == pytest.approx(0.7)
-
-
-def test_a_vertex_with_a_weight_stands_for_equal_instances() -> None:
-    Y_bar = vectors(20)
-    repeats = np.arange(20) % 3 + 1
-    everyone = np.repeat(Y_bar, repeats, axis=0)
-    W = np.exp(-cdist(everyone, everyone))
-    expected = np.linalg.solve(np.eye(len(W)) + 5 * full_laplacian(W), everyone)
-    weight = repeats.astype(float)
-    root = np.sqrt(weight)[:, None]
-    A = closed_form_matrix(np.tril(np.exp(-cdist(Y_bar, Y_bar))), weight, lam=5.0)
-    reduced = solve_positive_definite(A, Y_bar * root) / root
-    np.testing.assert_allclose(np.repeat(reduced, repeats, axis=0), expected, atol=1e-12)
-
-
+@pytest.mark.usefixtures("_both_calls")
 def test_a_matrix_that_is_not_positive_definite_is_refused() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite at row 2"):
+        cholesky_in_place(np.diag([1.0, -1.0, 1.0]))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         solve_positive_definite(-np.eye(3), np.ones((3, 1)))
+
+
+def test_other_threads_run_during_a_factorisation() -> None:
+    ticks, done = [time.monotonic()], threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.001):
+            ticks.append(time.monotonic())
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    began = time.monotonic()
+    cholesky_in_place(positive_definite(1500, ridge=1500))
+    ended = time.monotonic()
+    done.set()
+    ticker.join()
+    # If the lock were held all the time, there would be no tick in the middle.
+    assert len([moment for moment in ticks if began < moment < ended]) >= 3
+
+
+@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.parametrize("size", [1, 10, 11, 14, 15, 40])
+def test_a_factor_in_blocks_is_the_factor(size: int) -> None:
+    A = positive_definite(size)
+    lower = np.tril(factor_in_blocks(np.tril(A)))
+    np.testing.assert_allclose(lower @ lower.T, A)
+    np.testing.assert_allclose(lower, np.linalg.cholesky(A))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 8])
+def test_a_solution_in_strips_solves_and_leaves_the_right_hand_side(columns: int) -> None:
+    A, B = positive_definite(30), np.random.default_rng(0).random((30, columns))
+    unchanged = B.copy()
+    factor = factor_in_blocks(A.copy())
+    solution = solve_in_strips(factor, B, strip_columns=3, max_direct=10)
+    np.testing.assert_allclose(A @ solution, B)
+    np.testing.assert_allclose(A @ solve_positive_definite(A.copy(), B), B)
+    np.testing.assert_array_equal(B, unchanged)
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    A, B = positive_definite(60), np.random.default_rng(0).random((60, 10))
+    results = []
+    for count in (1, 2, 3):
+        with limit_threads(count), single_threaded_blas():
+            factor = factor_in_blocks(A.copy())
+            solution = solve_in_strips(factor, B, strip_columns=3, max_direct=10)
+            results.append((np.tril(factor), solution))
+    for factor, solution in results[1:]:
+        np.testing.assert_array_equal(factor, results[0][0])
+        np.testing.assert_array_equal(solution, results[0][1])
+
+
+def test_the_error_of_a_factor_in_blocks_names_the_row() -> None:
+    A = np.eye(20)
+    A[16, 16] = -1.0
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite at row 17"):
+        factor_in_blocks(A)

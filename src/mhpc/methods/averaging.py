@@ -9,7 +9,7 @@ from scipy import sparse
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
 from mhpc.methods.base import PAPER, BaseMethod, FittedMethod
-from mhpc.methods.mhpc.algorithm import support_in
+from mhpc.methods.mhpc.algorithm import label_support
 from mhpc.numerics.arrays import FloatArray
 
 
@@ -72,7 +72,7 @@ class WA(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> FittedMethod:
         """Estimate the support of every label (equations 8 to 10)."""
-        support = support_in(partitions, alpha=self.alpha)
+        support = label_support(partitions, alpha=self.alpha)
         return FittedWA(votes=self.votes, average=self.average, support=support)
 
 

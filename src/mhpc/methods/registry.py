@@ -23,6 +23,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "mlcm": "mhpc.methods.mlcm:MLCM",
         "mpc-u": "mhpc.methods.mhpc:MPCU",
         "mhpc": "mhpc.methods.mhpc:MHPC",
+        "mhpc-local": "mhpc.methods.mhpc:LocalMHPC",
         "cross-source": "mhpc.methods.cross_source:CrossSource",
         "channel": "mhpc.methods.channel:Channel",
         "auto": "mhpc.selection.auto:Auto",

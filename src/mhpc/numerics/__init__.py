@@ -1,1 +1,1 @@
-"""Numbers only: no labels, no files."""
+"""Numerical algorithms on arrays; nothing here knows about labels or files."""

@@ -7,6 +7,7 @@ by two keys costs.
 
 from collections.abc import Iterator
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,7 @@ def incidence(
     columns: IntArray | None = None,
     *,
     shape: tuple[int, int],
-    values: FloatArray | None = None,
+    values: npt.NDArray[Any] | None = None,
 ) -> Sparse:
     """Return the matrix that is 1 (or `values`) in the cells (rows[i], columns[i]), 0 elsewhere.
 

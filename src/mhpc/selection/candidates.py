@@ -9,13 +9,6 @@ from mhpc.methods.one_truth import is_single_label
 from mhpc.methods.registry import make_method
 from mhpc.system.memory import memory_budget
 
-_LOCAL = {
-    "votes": "each", "n_neighbors": 30, "anchor_weight": "answers", "sigma": None,
-    "fill_strength": 0.3, "max_iter": 0, "source_weights": "learned",
-}  # fmt: skip
-"""mpc-u beyond the paper: a nearest-neighbour graph whose sigma is estimated, less smoothing where
-there are more answers, unanswered labels filled in by popularity, and learned source weights."""
-
 _WEIGHTED = {"source_weights": "learned"}
 
 # Both are in order of preference: of candidates that do equally well, the first is selected.
@@ -23,8 +16,8 @@ _WEIGHTED = {"source_weights": "learned"}
 _LABEL_SETS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "majority": ("majority", _WEIGHTED),
     "dawid-skene": ("dawid-skene", {}),
-    "mpc-u, local, lam=5": ("mpc-u", {**_LOCAL, "lam": 5.0}),
-    "mpc-u, local, lam=50": ("mpc-u", {**_LOCAL, "lam": 50.0}),
+    "mhpc-local, lam=5": ("mhpc-local", {"lam": 5.0}),
+    "mhpc-local, lam=50": ("mhpc-local", {"lam": 50.0}),
     "cross-source, penalty=0.1": ("cross-source", {**_WEIGHTED, "penalty": 0.1}),
     "cross-source, penalty=1": ("cross-source", {**_WEIGHTED, "penalty": 1.0}),
     "channel": ("channel", _WEIGHTED),

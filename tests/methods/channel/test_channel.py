@@ -18,7 +18,7 @@ from mhpc.methods.memory import check_memory
 from mhpc.methods.source_weights import weight_answers
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import FloatArray, dense
-from mhpc.numerics.neighbors import reach
+from mhpc.numerics.neighbors import estimate_sigma
 from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import GARDEN, Row, panel_of
 from tests.methods.channel.reference import (
@@ -37,7 +37,7 @@ def averaging_by_loops(X: FloatArray, n_neighbors: int) -> FloatArray:
     N = len(X)
     distance = np.array([[np.sqrt(np.sum((x - y) ** 2)) for y in X] for x in X])
     weights = np.zeros((N, N))
-    sigma = reach(X)
+    sigma = estimate_sigma(X)
     for i in range(N):
         order = sorted((j for j in range(N) if j != i), key=lambda j: (distance[i, j], j))
         nearest = order[:n_neighbors]
@@ -143,7 +143,7 @@ def test_instances_average_their_nearest_landmarks_but_never_themselves() -> Non
     x = first_guess(count_votes(panel, panel.raw), learned.C, learned.popularity)
     X = dense(panel.mean("augmented", "answers"))
     landmarks = [i for i, id_ in enumerate(panel.instances) if id_ in sample]
-    sigma = reach(X[landmarks])
+    sigma = estimate_sigma(X[landmarks])
     averaging = np.zeros((len(X), len(X)))
     for i in range(len(X)):
         square = {j: round(float(np.sum((X[i] - X[j]) ** 2)), 12) for j in landmarks if j != i}

@@ -1,6 +1,5 @@
-"""mhpc and mpc-u on landmarks: with all instances the exact solution, with some close to it."""
+"""The landmark solver: exact with all instances as landmarks, close to it with some of them."""
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -13,23 +12,23 @@ from mhpc.data.panel import SinglePartition
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import ParameterError, TooLargeError
-from mhpc.methods import mhpc as smoothing
-from mhpc.methods.mhpc.landmarks import UNREACHED
+from mhpc.methods.mhpc.fitted import UNREACHED, Solver
 from mhpc.methods.source_weights import weight_answers
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import dense
 from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
+from tests.fixtures.local_mhpc import local_mhpc, local_mpcu
 
 BEYOND: dict[str, Any] = {
     "votes": "each", "n_neighbors": 4, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3, "lam": 3.0,
     "max_iter": 0,
 }  # fmt: skip
 
-SOLVERS: tuple[smoothing.Solver, ...] = ("exact", "graph")
+SOLVERS: tuple[Solver, ...] = ("exact", "graph")
 
 
-@pytest.mark.parametrize("name", [mhpc.MHPC, mhpc.MPCU])
+@pytest.mark.parametrize("make", [local_mhpc, local_mpcu])
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -44,18 +43,18 @@ SOLVERS: tuple[smoothing.Solver, ...] = ("exact", "graph")
     ids=["beyond", "independent", "all-sources", "augmented", "raw", "on augmented", "on raw"],
 )
 def test_with_all_instances_as_landmarks_the_solution_is_exact(
-    name: Any, parameters: dict[str, Any]
+    make: Any, parameters: dict[str, Any]
 ) -> None:
     panel = small_panel(instances=40)
-    exact = name(**parameters, solver="exact").consolidate(panel)
-    found = name(**parameters, solver="graph").consolidate(panel)
+    exact = make(**parameters, solver="exact").consolidate(panel)
+    found = make(**parameters, solver="graph").consolidate(panel)
     for view in ("closed", "specific"):
         np.testing.assert_allclose(dense(found.view(view)), dense(exact.view(view)), atol=1e-6)
 
 
 def test_with_scopes_the_solution_is_exact_too() -> None:
     panel = small_panel(instances=40)
-    # The first source cannot speak about e, and its word on it is taken for nothing.
+    # The first source cannot give e, and its votes for it are dropped.
     scope = np.ones((4, 5))
     scope[0, 4] = 0.0
     spoken = sparse.csr_array(scope[panel.source])
@@ -65,15 +64,15 @@ def test_with_scopes_the_solution_is_exact_too() -> None:
         raw=panel.raw.multiply(spoken).tocsr(),
         augmented=panel.augmented.multiply(spoken).tocsr(),
     )
-    exact, found = (mhpc.MPCU(**BEYOND, solver=solver).consolidate(panel) for solver in SOLVERS)
+    exact, found = (local_mpcu(**BEYOND, solver=solver).consolidate(panel) for solver in SOLVERS)
     np.testing.assert_allclose(dense(found.score), dense(exact.score), atol=1e-6)
 
 
-def test_without_neighbours_the_graph_joins_fifteen() -> None:
+def test_the_default_number_of_neighbors_is_fifteen() -> None:
     panel = small_panel(instances=40)
     here, there = (
-        mhpc.MHPC(solver="graph", n_neighbors=neighbours).consolidate(panel)
-        for neighbours in (None, 15)
+        local_mhpc(solver="graph", n_neighbors=n_neighbors).consolidate(panel)
+        for n_neighbors in (None, 15)
     )
     assert dense(here.score).tobytes() == dense(there.score).tobytes()
 
@@ -81,7 +80,7 @@ def test_without_neighbours_the_graph_joins_fifteen() -> None:
 def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
     panel = small_panel(instances=40)
     one, many = (
-        mhpc.MHPC(solver="graph", max_iter=max_iter, tol=0).consolidate(panel)
+        local_mhpc(solver="graph", max_iter=max_iter, tol=0).consolidate(panel)
         for max_iter in (0, 9)
     )
     assert dense(one.score).tobytes() == dense(many.score).tobytes()
@@ -89,116 +88,108 @@ def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
     assert many.converged
 
 
-def test_the_trace_says_what_the_solve_did() -> None:
+def test_the_trace_equals_that_of_the_exact_solver() -> None:
     panel = small_panel(instances=40)
-    exact = mhpc.MPCU(**BEYOND, solver="exact").consolidate(panel).trace[0]
-    found = mhpc.MPCU(**BEYOND, solver="graph").consolidate(panel).trace[0]
+    exact = local_mpcu(**BEYOND, solver="exact").consolidate(panel).trace[0]
+    found = local_mpcu(**BEYOND, solver="graph").consolidate(panel).trace[0]
     assert found.change == pytest.approx(exact.change)
     assert found.spread == pytest.approx(exact.spread)
 
 
-def test_what_is_fitted_concludes_on_instances_one_at_a_time() -> None:
-    panel = small_panel(instances=40)
-    fitted = mhpc.MPCU(**BEYOND, landmarks=20).fit(SinglePartition(panel))
-    whole = fitted.predict(panel)
-    sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301
-    for i in range(len(panel.instances)):
-        alone = sent.predict(panel.select_instances(np.array([i])))
-        np.testing.assert_allclose(dense(alone.score)[0], dense(whole.score)[i], atol=1e-12)
-        np.testing.assert_allclose(dense(alone.specific)[0], dense(whole.specific)[i], atol=1e-12)
-
-
-def test_an_exact_run_is_fitted_as_a_graph() -> None:
-    panel = small_panel(instances=40)
-    here, there = (
-        dense(mhpc.MPCU(**BEYOND, solver=solver).fit(SinglePartition(panel)).predict(panel).score)
-        for solver in SOLVERS
-    )
-    assert here.tobytes() == there.tobytes()
-
-
 def test_labels_that_no_path_reaches_are_ranked_by_popularity() -> None:
-    # Nothing joins p to the birds; finch is said twice as often as oak.
+    # Nothing joins p to the birds; finch is given twice as often as oak.
     rows: list[Row] = [("p", "ann", "monarda"), ("q", "ann", "finch"), ("r", "ann", "finch")]
     rows += [("r", "bob", "oak")]
-    method = mhpc.MPCU(solver="graph", sigma=1e-3, n_neighbors=1, lam=1.0)
+    method = local_mpcu(solver="graph", sigma=1e-3, n_neighbors=1, lam=1.0)
     scores = dense(method.consolidate(panel_of(rows)).score)[0]
     at = GARDEN.labels.positions
     assert scores[at["finch"]] > scores[at["oak"]] > 0 == scores[at["fuchsia"]]
     assert scores[at["finch"]] == pytest.approx(UNREACHED * 2 / 4)
 
 
-def test_nobody_answered_scores_zero_on_the_graph() -> None:
+def test_an_unanswered_instance_scores_zero() -> None:
     for panel in (
         small_panel(instances=40),
         panel_of([("x", "s", None)], DAG, instances=["lonely"]),
     ):
-        found = mhpc.MPCU(**BEYOND, solver="graph").consolidate(panel)
+        found = local_mpcu(**BEYOND, solver="graph").consolidate(panel)
         assert not dense(found.score)[-1].any()
         assert not dense(found.specific)[-1].any()
 
 
-def test_labels_that_nobody_said_change_nothing() -> None:
+def test_labels_that_nobody_gave_change_nothing() -> None:
     rows: list[Row] = [("x", "s", "b"), ("y", "t", "e"), ("y", "s", "b"), ("z", "s", "e")]
     small = build_taxonomy(["a", "b", "e"], [("b", "a"), ("e", "a")])
     for solver in SOLVERS:
-        method = mhpc.MHPC(lam=2, n_neighbors=2, solver=solver, max_iter=0)
+        method = local_mhpc(lam=2, n_neighbors=2, solver=solver, max_iter=0)
         here = dense(method.consolidate(panel_of(rows, DAG)).score)
         there = dense(method.consolidate(panel_of(rows, small)).score)
         np.testing.assert_allclose(here[:, [0, 1, 4]], there, atol=1e-12)
         assert not here[:, 2:4].any()
 
 
-def test_few_instances_are_solved_exactly_and_many_on_a_graph(
-    monkeypatch: pytest.MonkeyPatch,
+def test_few_instances_are_solved_exactly_and_many_on_a_graph() -> None:
+    panel = small_panel(instances=40)
+    few = local_mpcu(**BEYOND).consolidate(panel)
+    assert few.notes == ("solver: exact, since there are at most 10,000 distinct instances",)
+    for source_weights in ("equal", "learned"):
+        method = local_mpcu(**{**BEYOND, "source_weights": source_weights})
+        notes = method.fit(SinglePartition(panel), max_exact=20).notes
+        assert notes == (
+            "solver: graph, since there are 40 distinct instances, more than 20",
+            "solved on 40 distinct of 42 landmarks, by a Cholesky factor",
+        )
+
+
+@pytest.mark.parametrize("method", [mhpc.MHPC(), mhpc.MPCU()])
+def test_the_papers_methods_solve_many_instances_on_a_graph(
+    method: mhpc.MHPC | mhpc.MPCU,
 ) -> None:
     panel = small_panel(instances=40)
-    few = mhpc.MPCU(**BEYOND).consolidate(panel)
-    assert few.notes == ("solver: exact, since 42 instances are no more than 10,000",)
-    monkeypatch.setattr(smoothing, "MOST", 20)
-    many = mhpc.MPCU(**BEYOND).consolidate(panel)
-    assert many.notes[0] == "solver: graph, since 40 distinct instances are more than 20"
-    assert many.notes[1] == "solved on 40 distinct of 42 landmarks, by a factor"
-    # Twins differ by nothing, not even where answers are weighted: they were asked alike.
-    method = mhpc.MPCU(**{**BEYOND, "source_weights": "learned"})
-    assert "40 distinct" in method.consolidate(panel).notes[0]
+    fitted = method.fit(SinglePartition(panel), max_exact=20)
+    assert fitted.notes[0].startswith("solver: graph")
+    local = local_mhpc if isinstance(method, mhpc.MHPC) else local_mpcu
+    expected = local(solver="graph", n_neighbors=15).consolidate(panel)
+    np.testing.assert_allclose(dense(fitted.predict(panel).score), dense(expected.score))
 
 
-def test_equal_instances_count_once_among_the_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smoothing, "MOST", 3)
-    rows = [(f"x{i}", "s", "d") for i in range(10)]
-    found = mhpc.MPCU(**BEYOND).consolidate(panel_of(rows, DAG))
-    assert found.notes == ("solver: exact, since 1 instances are no more than 3",)
+def test_equal_instances_count_once() -> None:
+    panel = panel_of([(f"x{i}", "s", "d") for i in range(10)], DAG)
+    fitted = local_mpcu(**BEYOND).fit(SinglePartition(panel), max_exact=3)
+    assert fitted.notes == ("solver: exact, since there are at most 3 distinct instances",)
 
 
-def test_what_does_not_fit_is_solved_on_a_graph_or_refused() -> None:
+def test_a_graph_that_does_not_fit_is_solved_on_landmarks_or_refused() -> None:
     panel = small_panel(instances=40)
     with use_memory_budget(1):
-        found = mhpc.MPCU(**BEYOND).consolidate(panel)
-        assert found.notes[0].startswith("solver: graph, since 10 kB are more than may be used")
+        notes = local_mpcu(**BEYOND).consolidate(panel).notes
+        assert notes[0] == "solver: graph, since all instances need 10 kB, more than may be used"
         with pytest.raises(TooLargeError, match="solver=graph"):
-            mhpc.MPCU(**BEYOND, solver="exact").consolidate(panel)
+            local_mpcu(**BEYOND, solver="exact").consolidate(panel)
 
 
 @pytest.mark.parametrize("parameters", [{"landmarks": 0}, {"solver": "some"}])
 def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="is not allowed; give"):
-        mhpc.MHPC(**parameters)
+        local_mhpc(**parameters)
 
 
-def test_what_does_not_go_together_is_refused_when_fitted() -> None:
-    with pytest.raises(ParameterError, match="fill = 0.3 is not allowed with votes = 'raw'"):
-        mhpc.MHPC(fill_strength=0.3).fit(SinglePartition(small_panel(instances=40)))
+def test_parameters_that_exclude_each_other_are_refused_when_fitted() -> None:
+    with pytest.raises(
+        ParameterError, match="fill_strength = 0.3 is not allowed with votes = 'raw'"
+    ):
+        local_mhpc(fill_strength=0.3).fit(SinglePartition(small_panel(instances=40)))
 
 
-def test_weights_are_heard_on_the_graph() -> None:
+def test_source_weights_apply_on_the_graph() -> None:
     panel = small_panel(instances=40)
-    here = mhpc.MPCU(**{**BEYOND, "source_weights": "learned"}, solver="graph").consolidate(panel)
-    there = mhpc.MPCU(**BEYOND, solver="graph").consolidate(weight_answers(panel))
+    here = local_mpcu(**{**BEYOND, "source_weights": "learned"}, solver="graph").consolidate(panel)
+    there = local_mpcu(**BEYOND, solver="graph").consolidate(weight_answers(panel))
     np.testing.assert_allclose(dense(here.score), dense(there.score), atol=1e-12)
     ones = replace(panel, weight=np.ones(len(panel.instance)))
     plain, weighted = (
-        dense(mhpc.MPCU(**BEYOND, solver="graph").consolidate(each).score) for each in (panel, ones)
+        dense(local_mpcu(**BEYOND, solver="graph").consolidate(each).score)
+        for each in (panel, ones)
     )
     np.testing.assert_allclose(plain, weighted, atol=1e-12)
 
@@ -209,7 +200,7 @@ def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None
     panel = mhpc.encode(votes, garden.taxonomy, instances=garden.truth.instances)
     truth = encode_truth(garden.truth, panel.taxonomy, panel.instances)
     half = len(panel.instances) // 2
-    found = mhpc.MPCU(**BEYOND, solver="graph", landmarks=half).consolidate(panel)
+    found = local_mpcu(**BEYOND, solver="graph", landmarks=half).consolidate(panel)
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
 
     def loss(scores: Any) -> float:
@@ -220,22 +211,22 @@ def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None
 
 @pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])
 @pytest.mark.parametrize("lam", [0.0, 1.0, 1e8, 1e300])
-def test_joined_to_all_every_solver_gives_the_same_at_both_ends(lam: float, sigma: float) -> None:
+def test_joined_to_all_every_solver_gives_the_same(lam: float, sigma: float) -> None:
     panel = small_panel()
 
     def scores(**how: Any) -> Any:
-        method = mhpc.MPCU(lam=lam, sigma=sigma, max_iter=0, **how)
+        method = local_mpcu(lam=lam, sigma=sigma, max_iter=0, **how)
         return dense(method.consolidate(panel).score)
 
     dense_graph = scores(solver="exact")
-    local_graph = scores(solver="exact", neighbours=len(panel.instances))
-    landmarks = scores(solver="graph", neighbours=len(panel.instances))
+    local_graph = scores(solver="exact", n_neighbors=len(panel.instances))
+    landmarks = scores(solver="graph", n_neighbors=len(panel.instances))
     np.testing.assert_allclose(local_graph, dense_graph, atol=1e-6)
     np.testing.assert_allclose(landmarks, dense_graph, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", [mhpc.MHPC, mhpc.MPCU])
-def test_where_sigma_vanishes_means_stay_and_where_it_is_large_all_are_drawn_to_one(
+def test_sigma_ranges_from_separate_means_to_one_common_mean(
     method: type[mhpc.MHPC] | type[mhpc.MPCU],
 ) -> None:
     panel = small_panel()

@@ -1,4 +1,4 @@
-"""The parameters of MHPC past the paper, each against a slow twin or what it must leave alone."""
+"""The parameters of LocalMHPC, each against a slow twin or what it must leave unchanged."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-import mhpc
 from mhpc.data.hierarchy import fill_down
 from mhpc.data.panel import Average, SinglePartition
 from mhpc.errors import ParameterError
-from mhpc.methods.mhpc.algorithm import support_in
+from mhpc.methods.mhpc.algorithm import label_support
 from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, Row, panel_of, small_panel
+from tests.fixtures.local_mhpc import local_mhpc
 
 
-def graph_by_loops(X: FloatArray, neighbours: int | None, sigma: float | None) -> FloatArray:
+def graph_by_loops(X: FloatArray, n_neighbors: int | None, sigma: float | None) -> FloatArray:
     """W on distinct rows, each joined to its nearest; equal rows share theirs."""
     distinct, of = np.unique(X, axis=0, return_inverse=True)
     d = cdist(distinct, distinct)
@@ -27,7 +27,7 @@ def graph_by_loops(X: FloatArray, neighbours: int | None, sigma: float | None) -
         sigma = float(np.mean([d[i, others[i][:15]] for i in range(V)]))
     W = np.eye(V)
     for i in range(V):
-        for j in others[i][:neighbours]:
+        for j in others[i][:n_neighbors]:
             W[i, j] = W[j, i] = np.exp(-d[i, j] / sigma)
     return np.asarray(W[np.ix_(of.ravel(), of.ravel())])
 
@@ -38,23 +38,30 @@ def smoothed(W: FloatArray, n: FloatArray, Y: FloatArray, lam: float) -> FloatAr
     return np.asarray(np.linalg.solve(np.diag(n) + lam * L, n[:, None] * Y))
 
 
-@pytest.mark.parametrize("neighbours", [None, 4])
+@pytest.mark.parametrize("n_neighbors", [None, 4])
 @pytest.mark.parametrize("sigma", [0.3, None])
-@pytest.mark.parametrize("shrink", ["none", "answers"])
+@pytest.mark.parametrize("anchor_weight", ["none", "answers"])
 def test_one_solve_on_the_local_graph_is_a_dense_solve(
-    neighbours: int | None, sigma: float | None, shrink: Any
+    n_neighbors: int | None, sigma: float | None, anchor_weight: Any
 ) -> None:
     panel = small_panel()
-    method = mhpc.MHPC(
-        lam=3, n_neighbors=neighbours, sigma=sigma, anchor_weight=shrink, votes="each", max_iter=0
+    method = local_mhpc(
+        lam=3,
+        n_neighbors=n_neighbors,
+        sigma=sigma,
+        anchor_weight=anchor_weight,
+        votes="each",
+        max_iter=0,
     )
     found = method.consolidate(panel)
     raw, closed = (dense(panel.mean(kind, "answers"))[:-1] for kind in ("raw", "augmented"))
-    n = panel.evidence[:-1] if shrink == "answers" else np.ones(len(raw))
+    n = panel.evidence[:-1] if anchor_weight == "answers" else np.ones(len(raw))
     # Vertices are distinct in both votes and in what they hold on to.
-    far = np.hstack([closed * np.sqrt(support_in(SinglePartition(panel), alpha=0.05)), 1e-13 * raw])
+    far = np.hstack(
+        [closed * np.sqrt(label_support(SinglePartition(panel), alpha=0.05)), 1e-13 * raw]
+    )
     far = np.hstack([far, 1e-13 * n[:, None]])
-    W = graph_by_loops(far, neighbours, sigma)
+    W = graph_by_loops(far, n_neighbors, sigma)
     np.testing.assert_allclose(dense(found.score)[:-1], smoothed(W, n, closed, 3), atol=1e-4)
     np.testing.assert_allclose(dense(found.specific)[:-1], smoothed(W, n, raw, 3), atol=1e-4)
     assert not dense(found.score)[-1].any()
@@ -63,46 +70,47 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
 
 def test_each_view_is_smoothed_on_the_graph_of_votes_with_ancestors() -> None:
     panel = small_panel()
-    each = mhpc.MHPC(votes="each", lam=2, max_iter=0).consolidate(panel)
-    closed = mhpc.MHPC(votes="augmented", lam=2, max_iter=0).consolidate(panel)
-    raw = mhpc.MHPC(votes="raw", graph="augmented", lam=2, max_iter=0).consolidate(panel)
+    each = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
+    closed = local_mhpc(votes="augmented", lam=2, max_iter=0).consolidate(panel)
+    raw = local_mhpc(votes="raw", graph="augmented", lam=2, max_iter=0).consolidate(panel)
     np.testing.assert_allclose(dense(each.score), dense(closed.score), atol=1e-12)
     np.testing.assert_allclose(dense(each.specific), dense(raw.score), atol=1e-12)
 
 
-def test_with_everyone_as_a_neighbour_nothing_changes() -> None:
+def test_with_all_as_neighbors_it_is_the_dense_graph() -> None:
     panel = small_panel()
     for votes in ("raw", "augmented", "each"):
         here, there = (
-            mhpc.MHPC(votes=votes, lam=2, n_neighbors=neighbours, max_iter=0).consolidate(panel)
-            for neighbours in (None, 1000)
+            local_mhpc(votes=votes, lam=2, n_neighbors=n_neighbors, max_iter=0).consolidate(panel)
+            for n_neighbors in (None, 1000)
         )
         np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-4)
 
 
-def test_shrinking_where_everyone_has_one_answer_changes_nothing() -> None:
+def test_the_anchor_weight_changes_nothing_if_all_have_one_answer() -> None:
     panel = panel_of([("x", "s", "d"), ("y", "t", "c"), ("z", "s", "e")], DAG)
     here, there = (
-        mhpc.MHPC(lam=2, anchor_weight=shrink).consolidate(panel) for shrink in ("none", "answers")
+        local_mhpc(lam=2, anchor_weight=anchor_weight).consolidate(panel)
+        for anchor_weight in ("none", "answers")
     )
     np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-12)
 
 
-def test_the_more_answers_the_less_an_instance_is_smoothed() -> None:
+def test_an_instance_with_more_answers_is_smoothed_less() -> None:
     rows: list[Row] = [("few", "s0", "d"), ("other", "s0", "e"), ("other", "s1", "e")]
     rows += [("many", f"s{s}", "c") for s in range(20)]
     panel = panel_of(rows, DAG)
     mean = dense(panel.mean("raw", "answers"))
-    found = mhpc.MHPC(lam=2, sigma=1, anchor_weight="answers", max_iter=0).consolidate(panel)
+    found = local_mhpc(lam=2, sigma=1, anchor_weight="answers", max_iter=0).consolidate(panel)
     moved = np.abs(dense(found.score) - mean).max(axis=1)
     at = panel.instances.positions
     assert moved[at["many"]] < 0.2 * moved[at["few"]]
 
 
-def test_filling_is_the_descent_of_the_smoothed_answers() -> None:
+def test_filling_goes_down_from_the_smoothed_answers() -> None:
     panel = small_panel()
-    plain = mhpc.MHPC(votes="each", lam=2, max_iter=0).consolidate(panel)
-    filled = mhpc.MHPC(votes="each", lam=2, max_iter=0, fill_strength=0.4).consolidate(panel)
+    plain = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
+    filled = local_mhpc(votes="each", lam=2, max_iter=0, fill_strength=0.4).consolidate(panel)
     expected = fill_down(
         dense(plain.score)[:-1], panel.evidence[:-1], panel.popularity, DAG, strength=0.4
     )
@@ -111,13 +119,13 @@ def test_filling_is_the_descent_of_the_smoothed_answers() -> None:
     assert not dense(filled.score)[-1].any()
 
 
-def test_filling_counts_answers_whatever_the_mean_was_divided_by() -> None:
+def test_filling_does_not_depend_on_the_divisor_of_the_mean() -> None:
     # Below the root the same share goes to each label; only the root tells the divisor.
     panel = panel_of([("x", "s", "d"), ("x", "t", "c"), ("y", "t", "d")], DAG)
     averages: tuple[Average, ...] = ("answers", "all-sources")
     by_answers, by_sources = (
         dense(
-            mhpc.MHPC(votes="augmented", lam=0, fill_strength=0.4, average=average)
+            local_mhpc(votes="augmented", lam=0, fill_strength=0.4, average=average)
             .consolidate(panel)
             .score
         )
@@ -133,15 +141,15 @@ def test_filling_counts_answers_whatever_the_mean_was_divided_by() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"fill_strength": 0.3}, "fill = 0.3 is not allowed with votes = 'raw'"),
+        ({"fill_strength": 0.3}, "fill_strength = 0.3 is not allowed with votes = 'raw'"),
         ({"votes": "each", "graph": "raw"}, "graph = 'raw' is not allowed with votes = 'each'"),
     ],
 )
-def test_parameters_that_do_not_go_together_are_refused(
+def test_parameters_that_exclude_each_other_are_refused(
     parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=message):
-        mhpc.MHPC(**parameters).consolidate(small_panel())
+        local_mhpc(**parameters).consolidate(small_panel())
 
 
 @pytest.mark.parametrize(
@@ -150,13 +158,13 @@ def test_parameters_that_do_not_go_together_are_refused(
 )
 def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="is not allowed; give"):
-        mhpc.MHPC(**parameters)
+        local_mhpc(**parameters)
 
 
 def test_weights_of_one_change_nothing() -> None:
     panel = small_panel()
     ones = replace(panel, weight=np.ones(len(panel.instance)))
-    method = mhpc.MHPC(
+    method = local_mhpc(
         votes="each",
         lam=2,
         n_neighbors=3,
@@ -165,27 +173,27 @@ def test_weights_of_one_change_nothing() -> None:
         fill_strength=0.3,
         max_iter=0,
     )
-    here, there = (dense(method.consolidate(each).score) for each in (panel, ones))
-    np.testing.assert_allclose(there, here, atol=1e-12)
+    unweighted, weighted = (dense(method.consolidate(votes).score) for votes in (panel, ones))
+    np.testing.assert_allclose(weighted, unweighted, atol=1e-12)
 
 
-def test_independent_sources_are_those_that_are_heard() -> None:
+def test_learned_source_weights_are_those_of_weight_answers() -> None:
     panel = small_panel()
-    here = mhpc.MHPC(lam=2, max_iter=0, source_weights="learned").consolidate(panel)
-    there = mhpc.MHPC(lam=2, max_iter=0).consolidate(weight_answers(panel))
+    here = local_mhpc(lam=2, max_iter=0, source_weights="learned").consolidate(panel)
+    there = local_mhpc(lam=2, max_iter=0).consolidate(weight_answers(panel))
     assert dense(here.score).tobytes() == dense(there.score).tobytes()
 
 
-def test_the_objective_counts_answers_where_evidence_does() -> None:
+def test_the_objective_weights_instances_by_their_answers() -> None:
     panel = small_panel()
-    method = mhpc.MHPC(lam=3, sigma=0.5, anchor_weight="answers", max_iter=0)
+    method = local_mhpc(lam=3, sigma=0.5, anchor_weight="answers", max_iter=0)
     found = method.consolidate(panel)
     Y, said = dense(found.score)[:-1], dense(panel.raw)
     # Every answer counts once: an instance's share of eq. 1 times its answers.
     fit = sum(np.sum((Y[i] - said[a]) ** 2) for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))[:-1]
     W = np.exp(
-        -cdist(mean, mean, "euclidean", w=support_in(SinglePartition(panel), alpha=0.05)) / 0.5
+        -cdist(mean, mean, "euclidean", w=label_support(SinglePartition(panel), alpha=0.05)) / 0.5
     )
     d = W.sum(axis=1)
     L = np.eye(len(d)) - W / np.sqrt(np.outer(d, d))

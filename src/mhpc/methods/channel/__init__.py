@@ -17,7 +17,7 @@ from mhpc.methods.channel.em import learn_noise, learn_source_noise
 from mhpc.methods.channel.inversion import Inversion, multiply
 from mhpc.methods.source_weights import SourceWeighting, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
-from mhpc.numerics.neighbors import REACH, Landmarks, exp_similarity, mean_distance
+from mhpc.numerics.neighbors import SIGMA_NEIGHBORS, Landmarks, exp_similarity, mean_distance
 from mhpc.parameters import registered
 
 BYTES_PER_PATH = 120
@@ -176,7 +176,7 @@ class InvertedLandmarks:
         """Return the weights by which instances average landmarks other than themselves."""
         itself = self.ids.locate(panel.instances.ids[i] for i in answered)
         answers = panel.mean("augmented", "answers")[answered]
-        neighbors, distances = self.search.nearest(answers, self.n_neighbors, but=itself)
+        neighbors, distances = self.search.nearest(answers, self.n_neighbors, exclude=itself)
         return _averaging_matrix(neighbors, distances, self.sigma, len(self.search))
 
 
@@ -189,10 +189,10 @@ def _invert_landmarks(
     search = Landmarks(panel.mean("augmented", "answers")[answered])
     neighbors, distances = search.nearest(
         search.vectors,
-        min(max(n_neighbors, REACH), len(answered) - 1),
-        but=np.arange(len(answered)),
+        min(max(n_neighbors, SIGMA_NEIGHBORS), len(answered) - 1),
+        exclude=np.arange(len(answered)),
     )
-    sigma = mean_distance(distances[:, :REACH])
+    sigma = mean_distance(distances[:, :SIGMA_NEIGHBORS])
     x = [inversion.first_guess(votes)]
     if steps > 1:
         nearest = neighbors[:, :n_neighbors], distances[:, :n_neighbors]

@@ -21,7 +21,7 @@ from mhpc.methods.mhpc.exact import iterate_exact
 from mhpc.methods.mhpc.fitted import AnchorWeight, FittedMHPC, GraphSettings, Solver
 from mhpc.methods.mhpc.knn import MAX_FACTORED
 from mhpc.methods.mhpc.landmarks import count_distinct, fit_landmarks
-from mhpc.methods.source_weights import Sources as SourceWeighting
+from mhpc.methods.source_weights import SourceWeighting
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import format_size, memory_budget
@@ -69,58 +69,6 @@ class Smoothing(BaseMethod):
         """Return the weight of every label in the distance of eq. 7, (K,)."""
         raise NotImplementedError
 
-<<<<<<< HEAD
-    def fit(self, parts: PanelPartitions) -> FittedLandmarks:
-        """Solve on landmarks, whatever `solver` is, which any instance can then be joined to."""
-        self._check_combination()
-        return smooth_landmarks(
-            parts, self._reading(parts), landmarks=self.landmarks, lam=self.lam, fill=self.fill_strength,
-            neighbours=self.n_neighbors or REACH, sigma=self.sigma,
-        )  # fmt: skip
-
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the smoothed mean answers."""
-        self._check_combination()
-        solver, notes = self._chosen(panel)
-        if solver == "exact":
-            # What is learnt for new instances is another solve, made only if it is asked for.
-            learnt = partial(self.fit, SinglePartition(panel))
-            return replace(self._exact(panel, progress), notes=notes, fitted=learnt)
-        fitted = self.fit_checkpointed(SinglePartition(panel, progress))
-        fitted = replace(fitted, notes=(*notes, *fitted.notes))
-        return predict_scores(self, fitted, panel, progress=progress)
-
-    def _chosen(self, panel: Panel) -> tuple[Solver, tuple[str, ...]]:
-        """Return the solver, and why where that was not asked for."""
-        if self.solver != "auto":
-            return self.solver, ()
-        distinct = self._distinct(panel)
-        needed, budget = self._needed(panel, distinct), memory_budget()
-        if distinct > MAX_EXACT:
-            solver, why = "graph", f"{distinct:,} distinct instances are more than {MAX_EXACT:,}"
-        elif needed > budget:
-            solver, why = "graph", f"{format_size(needed)} are more than may be used"
-        else:
-            solver, why = "exact", f"{distinct:,} instances are no more than {MAX_EXACT:,}"
-        return solver, (f"solver: {solver}, since {why}",)  # type: ignore[return-value]
-
-    def _distinct(self, panel: Panel) -> int:
-        """Return how many instances differ, or that there are few enough."""
-        answered = int((panel.answers_per_instance > 0).sum())
-        if answered <= MAX_EXACT:
-            return answered
-        # Weights only tell more apart.
-        unweighted = AnswerView(self.smoothed, self.compared, self.average, self.anchor_weight)
-        distinct = distinct_in(panel, unweighted)
-        if distinct > MAX_EXACT or self.source_weights == "equal":
-            return distinct
-        return distinct_in(panel, self._reading(SinglePartition(panel)))
-
-    def _exact(self, panel: Panel, progress: Progress) -> Consolidation:
-        for latest in self.iterate(panel, progress=progress):
-            found = latest
-        if not found.converged:
-=======
     def needs_all(self, instances: int) -> bool:
         """Return whether the solver is exact, as far as the number of instances says."""
         solver = self._settings.solver
@@ -137,39 +85,34 @@ class Smoothing(BaseMethod):
         landmarks, views = min(size.instances, settings.landmarks), 1 + settings.both_views
         return 8 * (3 * views * landmarks * size.labels + min(landmarks, MAX_FACTORED) ** 2)
 
-    def fit(
-        self, parts: PanelPartitions, *, progress: Progress = silent, max_exact: int = MAX_EXACT
-    ) -> FittedMHPC:
+    def fit(self, parts: PanelPartitions, *, max_exact: int = MAX_EXACT) -> FittedMHPC:
         """Solve on all instances or, if there are too many, on landmarks.
 
         Parameters
         ----------
         parts : PanelPartitions
             All answers.
-        progress : callable
-            Called after every solve.
         max_exact : int
             Distinct instances up to which all of them are solved in one graph.
         """
         self._check_combination()
-        settings, notes = self._settings, ()
+        settings, notes = self._settings, tuple[str, ...]()
         if isinstance(parts, SinglePartition) or self.needs_all(parts.instances):
             panel = parts.sample(parts.instances)
             solver, notes = self._choose_solver(panel, max_exact)
             if solver == "exact":
                 self._check_exact_memory(panel)
                 *_, fitted = iterate_exact(
-                    panel, self.support(parts), settings, progress=progress
+                    panel, self.support(parts), settings, progress=parts.progress
                 )
                 return replace(fitted, notes=notes)
-        fitted = fit_landmarks(parts, self.support(parts), settings, progress=progress)
+        fitted = fit_landmarks(parts, self.support(parts), settings)
         return replace(fitted, notes=(*notes, *fitted.notes))
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the smoothed mean answers."""
-        fitted = self.fit_checkpointed(SinglePartition(panel), progress=progress)
+        fitted = self.fit_checkpointed(SinglePartition(panel, progress))
         if not fitted.converged and len(fitted.trace) > 1:
->>>>>>> b05f642 (WIP mhpc package: algorithm, fitted, exact, landmarks)
             warnings.warn(
                 f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
                 f"{fitted.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
@@ -205,30 +148,21 @@ class Smoothing(BaseMethod):
                 "graph of votes with ancestors; give graph=augmented or none"
             )
 
-<<<<<<< HEAD
-    def _disagreement(
-        self, panel: Panel, Y_bar: FloatArray, held: FloatArray | None, answered: IntArray
-    ) -> float:
-        """Return the first term of eq. 1 at Y = Y_bar: mean squares less squared means."""
-        Y = panel.votes(self.smoothed)
-        squares = panel.average_answers(Y.multiply(Y).tocsr(), self.average)[answered].sum(axis=1)
-        scatter = np.asarray(squares).ravel() - np.einsum("ij,ij->i", Y_bar, Y_bar)
-        return float(scatter.sum() if held is None else held @ scatter)
-=======
     def _choose_solver(self, panel: Panel, max_exact: int) -> tuple[Solver, tuple[str, ...]]:
         """Return the solver, and a note that says why if it was not given."""
         settings = self._settings
         if settings.solver != "auto":
             return settings.solver, ()
         distinct = self._count_distinct(panel, max_exact)
-        needed, instances = self._needed_memory(panel, distinct), f"{distinct:,} distinct instances"
+        needed = self._needed_memory(panel, distinct)
         if distinct > max_exact:
-            return "graph", (f"solver: graph, since {instances} are more than {max_exact:,}",)
+            reason = f"there are {distinct:,} distinct instances, more than {max_exact:,}"
+            return "graph", (f"solver: graph, since {reason}",)
         if needed > memory_budget():
             reason = f"all instances need {format_size(needed)}, more than may be used"
             return "graph", (f"solver: graph, since {reason}",)
-        return "exact", (f"solver: exact, since {instances} are at most {max_exact:,}",)
->>>>>>> b05f642 (WIP mhpc package: algorithm, fitted, exact, landmarks)
+        reason = f"there are at most {max_exact:,} distinct instances"
+        return "exact", (f"solver: exact, since {reason}",)
 
     def _check_exact_memory(self, panel: Panel) -> None:
         """Refuse a graph of all instances that does not fit before it is computed."""
@@ -244,9 +178,7 @@ class Smoothing(BaseMethod):
             )
 
     def _needed_memory(self, panel: Panel, distinct: int) -> int:
-        return _exact_memory(
-            self._settings, _count_answered(panel), len(panel.taxonomy), distinct
-        )
+        return _exact_memory(self._settings, _count_answered(panel), len(panel.taxonomy), distinct)
 
     def _count_distinct(self, panel: Panel, enough: int) -> int:
         """Return how many instances are distinct; all that are answered if they are few enough."""
@@ -330,8 +262,7 @@ class LocalMHPC(MHPC):
     Every instance is joined to its nearest neighbours only, and sigma is their mean distance. An
     instance holds on to its answers by their number; answers are weighted by the estimated
     reliability of their sources; labels that sources left open are filled in by their popularity.
-    One solve. The defaults are those that `auto` tries; with ``n_neighbors=None,
-    label_weights="support"`` and the other parameters of `MHPC` it is `MHPC`.
+    One solve. The defaults are those that `auto` tries; `as_mhpc` starts from the paper's instead.
 
     Examples
     --------
@@ -383,6 +314,20 @@ class LocalMHPC(MHPC):
 
     landmarks: Annotated[int, Field(ge=1)] = 50_000
     """The largest number of instances in the graph if the solver is not exact."""
+
+    @classmethod
+    def as_mhpc(cls, **values: Any) -> Self:
+        """Return the method with the defaults of `MHPC`: only `values` go beyond the paper."""
+        paper = MHPC().model_dump() | {
+            "n_neighbors": None, "label_weights": "support", "anchor_weight": "none",
+            "fill_strength": 0.0, "source_weights": "equal",
+        }  # fmt: skip
+        return cls(**(paper | values))
+
+    @classmethod
+    def as_published(cls, **values: Any) -> Self:
+        """Return the method with every choice as the paper writes it, except for `values`."""
+        return cls.as_mhpc(**(MHPC.as_published().model_dump() | values))
 
     def support(self, parts: PanelPartitions) -> FloatArray:
         """Return the weight of every label in the distance."""

@@ -32,7 +32,7 @@ from scipy.special import betaincinv
 
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Step
-from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.numerics.arrays import FloatArray, dense, ratio
 from mhpc.numerics.cholesky import lower_gram, solve_positive_definite
 from mhpc.numerics.neighbors import MIN_SIGMA, estimate_sigma
 from mhpc.numerics.sparse import row_blocks
@@ -408,10 +408,10 @@ def iterate_mhpc(
         previous, Y = latest[:, :K], solution.values[:, :K]
         step = Step(
             iteration=iteration,
-            change=_ratio(_norm(Y - previous, counts), _norm(previous, counts)),
+            change=ratio(_norm(Y - previous, counts), _norm(previous, counts)),
             objective=disagreement
             + consensus_cost(Y, B[:, :K], start[:, :K], weight=counts * evidence),
-            spread=_ratio(_norm(_center(Y, counts), counts), spread_of_votes),
+            spread=ratio(_norm(_center(Y, counts), counts), spread_of_votes),
             seconds=time.perf_counter() - began,
         )
         latest = solution.values
@@ -421,9 +421,7 @@ def iterate_mhpc(
             return
 
 
-def consensus_cost(
-    Y: FloatArray, B: FloatArray, Y_bar: FloatArray, *, weight: FloatArray
-) -> float:
+def consensus_cost(Y: FloatArray, B: FloatArray, Y_bar: FloatArray, *, weight: FloatArray) -> float:
     """Return |Y - Y_bar|^2 + lambda tr(Y' L Y), the cost of eq. 2 less a constant.
 
     Y solves (n + lambda L) Y = n B, so that lambda L Y is n (B - Y) and the trace needs no
@@ -435,10 +433,6 @@ def consensus_cost(
 def _norm(rows: FloatArray, weight: FloatArray) -> float:
     """Return the Frobenius norm, with every row counted as often as it occurs."""
     return float(np.sqrt(weight @ np.einsum("ij,ij->i", rows, rows)))
-
-
-def _ratio(part: float, total: float) -> float:
-    return part / total if total > 0 else 0.0
 
 
 def _center(Y: FloatArray, weight: FloatArray) -> FloatArray:

@@ -136,6 +136,6 @@ def _disagreement(
 ) -> float:
     """Return the first term of eq. 1 at Y = Y_bar: mean squares less squared means."""
     votes, Y_bar = panel.votes(settings.smoothed), rows.values[:, :n_used]
-    squares = panel.averaged(votes.multiply(votes).tocsr(), settings.average)[answered]
+    squares = panel.average_answers(votes.multiply(votes).tocsr(), settings.average)[answered]
     scatter = np.asarray(squares.sum(axis=1) - Y_bar.multiply(Y_bar).sum(axis=1)).ravel()
     return float(rows.evidence @ scatter)

@@ -10,7 +10,7 @@ this gives z of an instance that was not in the graph.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,11 +22,16 @@ from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
 from mhpc.methods.base import FittedMethod
 from mhpc.methods.mhpc.algorithm import MAX_LAM, Anchor
-from mhpc.methods.source_weights import SourceWeights, apply_weights, learn_source_weights
-from mhpc.methods.source_weights import Sources as SourceWeighting
+from mhpc.methods.source_weights import (
+    SourceWeighting,
+    SourceWeights,
+    apply_weights,
+    learn_source_weights,
+)
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.neighbors import Landmarks, exp_similarity
 from mhpc.numerics.sparse import distinct_digests, row_blocks, row_digests
+from mhpc.parameters import registered
 
 AnchorWeight: TypeAlias = Literal["none", "answers"]
 Solver: TypeAlias = Literal["auto", "exact", "graph"]
@@ -114,6 +119,7 @@ class InstanceRows:
         return row_digests(sparse.hstack(columns, format="csr"))
 
 
+@registered("mhpc.input")
 @dataclass(frozen=True, eq=False)
 class GraphInput:
     """How the answers of a panel become rows of the graph.
@@ -187,6 +193,7 @@ def distinct_vertices(rows: InstanceRows) -> Vertices:
     return Vertices(rows.take(first), counts, digests[first])
 
 
+@registered("mhpc.extension")
 @dataclass(frozen=True, eq=False)
 class Extension:
     """A solution on vertices, extended to any instance.
@@ -281,6 +288,7 @@ class Extension:
         return sparse.csr_array(entries, shape=(len(near), len(self.counts)))
 
 
+@registered("mhpc.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedMHPC(FittedMethod):
     """A solution that any instance can be added to.

@@ -53,17 +53,13 @@ class KnnSmoother:
         self, X: FloatArray, S: FloatArray, B: FloatArray, counts: FloatArray, evidence: FloatArray
     ) -> Solution:
         """Solve as `Smoother.solve` describes, on the local graph of X."""
-        W, sigma = local_graph(
-            weight_columns(X, S), n_neighbors=self.n_neighbors, sigma=self.sigma
-        )
+        W, sigma = local_graph(weight_columns(X, S), n_neighbors=self.n_neighbors, sigma=self.sigma)
         root = np.sqrt(counts)[:, None]
         solution = solve_on_graph(W, B * root, counts=counts, evidence=evidence, lam=self.lam)
         return replace(solution, values=solution.values / root, sigma=sigma)
 
 
-def local_graph(
-    X: FloatArray, *, n_neighbors: int, sigma: float | None
-) -> tuple[Sparse, float]:
+def local_graph(X: FloatArray, *, n_neighbors: int, sigma: float | None) -> tuple[Sparse, float]:
     """Return the similarities W, (V, V), and sigma, which is estimated if it is None."""
     near, distance = nearest(X, max(n_neighbors, SIGMA_NEIGHBORS if sigma is None else 1))
     return graph_of_nearest(near, distance, n_neighbors=n_neighbors, sigma=sigma)

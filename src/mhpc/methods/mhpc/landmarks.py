@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, panel_block, spans
+from mhpc.data.panel import Panel, PanelPartitions, dense_blocks, panel_block
 from mhpc.data.scores import Step
 from mhpc.methods.mhpc.algorithm import Solution
 from mhpc.methods.mhpc.fitted import (
@@ -22,31 +22,26 @@ from mhpc.methods.mhpc.fitted import (
     distinct_vertices,
 )
 from mhpc.methods.mhpc.knn import MAX_FACTORED, graph_of_nearest, solve_on_graph
-from mhpc.numerics.arrays import FloatArray, Sparse
+from mhpc.numerics.arrays import FloatArray, Sparse, ratio
 from mhpc.numerics.neighbors import SIGMA_NEIGHBORS, Landmarks
 from mhpc.numerics.sparse import row_indices
-from mhpc.system.display import Progress, silent
 
 N_NEIGHBORS = 15
 """How many landmarks each is joined to, unless the method says otherwise."""
 
 
 def fit_landmarks(
-    parts: PanelPartitions,
-    support: FloatArray,
-    settings: GraphSettings,
-    *,
-    progress: Progress = silent,
+    parts: PanelPartitions, support: FloatArray, settings: GraphSettings
 ) -> FittedMHPC:
     """Solve once on a sample of `settings.landmarks` instances."""
     inputs = settings.read(parts, support, exact=False)
     occurrences, popularity, used_weight, evidence, n_answered = parts.sum(
-        partial(_count, inputs=inputs), stage="counting", progress=progress
+        partial(_count, inputs=inputs), stage="counting"
     )
     used = np.flatnonzero(used_weight > 0)
     sample = inputs.weigh(parts.sample(settings.landmarks))
     answered = np.flatnonzero(sample.answers_per_instance > 0)
-    progress("solving", 0, 1)
+    parts.progress("solving", 0, 1)
     began = time.perf_counter()
     vertices = distinct_vertices(inputs.rows(sample, answered, used))
     extension, solution = solve_extension(
@@ -56,7 +51,7 @@ def fit_landmarks(
         lam=settings.lam,
     )
     step = _describe_step(vertices, solution, len(used), time.perf_counter() - began)
-    progress("solving", 1, 1)
+    parts.progress("solving", 1, 1)
     n_answers = max(float(evidence), 1.0)
     return FittedMHPC(
         inputs=inputs,
@@ -77,7 +72,7 @@ def _count(
     panel: Panel, *, inputs: GraphInput
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, int]:
     panel = inputs.weigh(panel)
-    occurrences = np.asarray(panel.summed(panel.votes(inputs.smoothed)).sum(axis=0)).ravel()
+    occurrences = np.asarray(panel.sum_answers(panel.votes(inputs.smoothed)).sum(axis=0)).ravel()
     n_answered = int((panel.answers_per_instance > 0).sum())
     evidence = float(panel.evidence.sum())
     return occurrences, panel.popularity, panel.occurrences, evidence, n_answered
@@ -112,9 +107,7 @@ def solve_extension(
     rows, counts = vertices.rows, vertices.counts
     landmarks, V = Landmarks(rows.compared), len(counts)
     n_searched = max(n_neighbors, SIGMA_NEIGHBORS if sigma is None else 1)
-    near, distance = landmarks.nearest(
-        rows.compared, min(n_searched, V - 1), exclude=np.arange(V)
-    )
+    near, distance = landmarks.nearest(rows.compared, min(n_searched, V - 1), exclude=np.arange(V))
     W, sigma = graph_of_nearest(near, distance, n_neighbors=n_neighbors, sigma=sigma)
     root = np.sqrt(counts)
     solution = solve_on_graph(
@@ -144,16 +137,14 @@ def count_distinct(panel: Panel, inputs: GraphInput) -> int:
     """Return how many answered instances of a panel are distinct, a block at a time."""
     used = np.arange(len(panel.taxonomy))
     digests = []
-    for block in spans(len(panel.instances), len(panel.taxonomy)):
+    for block in dense_blocks(len(panel.instances), len(panel.taxonomy)):
         part = inputs.weigh(panel_block(panel, block))
         answered = np.flatnonzero(part.answers_per_instance > 0)
         digests.append(inputs.rows(part, answered, used).digests())
     return len(np.unique(np.concatenate(digests)))
 
 
-def _describe_step(
-    vertices: Vertices, solution: Solution, n_labels: int, seconds: float
-) -> Step:
+def _describe_step(vertices: Vertices, solution: Solution, n_labels: int, seconds: float) -> Step:
     """Return what the solve changed, without making the sparse means dense."""
     Y, Z = vertices.rows.values[:, :n_labels].tocsr(), solution.values[:, :n_labels]
     c = vertices.counts
@@ -165,9 +156,9 @@ def _describe_step(
     spread_after = max(after - _squares_of_mean(Z.T @ c, c), 0.0)
     return Step(
         iteration=0,
-        change=_root_ratio(change, before),
+        change=float(np.sqrt(ratio(change, before))),
         objective=None,
-        spread=_root_ratio(spread_after, spread_before),
+        spread=float(np.sqrt(ratio(spread_after, spread_before))),
         seconds=seconds,
     )
 
@@ -178,10 +169,6 @@ def _squares(Y: Sparse, counts: FloatArray) -> float:
 
 def _squares_of_mean(total: FloatArray, counts: FloatArray) -> float:
     return float(total @ total) / max(float(counts.sum()), 1.0)
-
-
-def _root_ratio(part: float, total: float) -> float:
-    return float(np.sqrt(part / total)) if total > 0 else 0.0
 
 
 def _describe_solution(n_instances: int, vertices: Vertices, solution: Solution) -> str:

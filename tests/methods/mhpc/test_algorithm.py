@@ -1,4 +1,4 @@
-"""MHPC against the paper's text, written as slowly and plainly as it reads."""
+"""MHPC against the plain implementation of the paper, and its equations one by one."""
 
 from pathlib import Path
 from typing import Any
@@ -8,44 +8,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
-from scipy.stats import beta
+from scipy.stats import beta, binomtest
 
 import mhpc
 from mhpc.data.panel import Panel
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
+from mhpc.methods.mhpc.algorithm import (
+    clopper_pearson_lower,
+    closed_form_matrix,
+    degrees,
+    reference_mhpc,
+    similarity,
+)
 from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.system.memory import use_memory_budget
 from tests.fixtures.build import DAG, panel_of
+from tests.fixtures.local_mhpc import local_mhpc
 
 
-def transcription(panel: Panel, method: mhpc.MHPC) -> list[FloatArray]:
-    """The paper, equation by equation, on M dense matrices; Y after every solve."""
-    M, N, K = len(panel.sources), len(panel.instances), len(panel.taxonomy)
-    cube = {"raw": np.zeros((M, N, K)), "augmented": np.zeros((M, N, K))}
-    for kind, Y in cube.items():
-        votes = dense(panel.votes("raw" if kind == "raw" else "augmented"))
-        for answer in range(len(panel.instance)):
-            Y[panel.source[answer], panel.instance[answer]] = votes[answer]
-    asked = panel.answers_per_instance if method.average == "answers" else np.full(N, M)
-    mean = {kind: Y.sum(axis=0) / asked[:, None] for kind, Y in cube.items()}
-    # Equations 8 to 10, one trial an answer.
-    C = cube["augmented"].sum(axis=(0, 1))
-    S = np.nan_to_num(beta.ppf(method.alpha / 2, C, len(panel.instance) - C + 1))
-    Y_bar, X_bar = mean[method.votes], mean[method.graph or method.votes]
-    Y, X, solves = Y_bar, X_bar, []
-    for _ in range(method.max_iter + 1):
-        W = np.exp(-cdist(X, X, "euclidean", w=S) / method.sigma)
-        D = np.diag(W.sum(axis=1))
-        half = np.diag(W.sum(axis=1) ** -0.5)
-        inverse = np.linalg.inv(np.eye(N) + method.lam * half @ (D - W) @ half)
-        Y = inverse @ (Y_bar if method.anchor == "mean" else Y)
-        X = inverse @ (X_bar if method.anchor == "mean" else X)
-        solves.append(Y)
-    return solves
+def reference(panel: Panel, method: mhpc.MHPC, *, max_iter: int | None = None) -> list[FloatArray]:
+    """Return Y after every solve of the plain implementation, with the method's parameters."""
+    assert method.sigma is not None
+    assert method.votes != "each"
+    return reference_mhpc(
+        panel, lam=method.lam, sigma=method.sigma, alpha=method.alpha, votes=method.votes,
+        graph=method.graph, average=method.average, anchor=method.anchor,
+        max_iter=method.max_iter if max_iter is None else max_iter,
+    )  # fmt: skip
 
 
 def small_panel(*, seed: int, instances: int = 25, sources: int = 3) -> Panel:
-    """Votes on a DAG, with scores, missing answers and "none of these"; everyone answered."""
+    """Votes on a DAG, with scores, missing answers and "none of these"; repeated answered."""
     rng = np.random.default_rng(seed)
     rows: list[tuple[str, str, str | None, float]] = []
     for i in range(instances):
@@ -62,7 +56,7 @@ def small_panel(*, seed: int, instances: int = 25, sources: int = 3) -> Panel:
 @pytest.mark.parametrize("votes", ["raw", "augmented"])
 @pytest.mark.parametrize("graph", [None, "raw", "augmented"])
 @pytest.mark.parametrize("average", ["answers", "all-sources"])
-def test_every_reading_agrees_with_the_transcription(
+def test_every_variant_equals_the_reference(
     anchor: Any, votes: Any, graph: Any, average: Any
 ) -> None:
     panel = small_panel(seed=1)
@@ -72,7 +66,7 @@ def test_every_reading_agrees_with_the_transcription(
     )  # fmt: skip
     with pytest.warns(ConvergenceWarning):
         found = method.consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), transcription(panel, method)[-1], atol=1e-10)
+    np.testing.assert_allclose(dense(found.score), reference(panel, method)[-1], atol=1e-10)
 
 
 @settings(max_examples=25, deadline=None)
@@ -80,30 +74,30 @@ def test_every_reading_agrees_with_the_transcription(
     st.integers(0, 10**6), st.floats(0, 100), st.floats(0.01, 10), st.integers(1, 30),
     st.integers(1, 4),
 )  # fmt: skip
-def test_one_solve_agrees_with_the_transcription(
+def test_one_solve_equals_the_reference(
     seed: int, lam: float, sigma: float, instances: int, sources: int
 ) -> None:
     panel = small_panel(seed=seed, instances=instances, sources=sources)
     method = mhpc.MHPC(lam=lam, sigma=sigma, max_iter=0)
     found = method.consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), transcription(panel, method)[-1], atol=1e-9)
+    np.testing.assert_allclose(dense(found.score), reference(panel, method)[-1], atol=1e-9)
 
 
-def test_the_papers_own_reading_has_a_name() -> None:
+def test_as_published_has_the_papers_choices() -> None:
     paper = mhpc.MHPC.as_published(lam=25)
     assert (paper.votes, paper.graph, paper.average, paper.anchor, paper.lam) == (
         "raw", None, "all-sources", "previous", 25,
     )  # fmt: skip
 
 
-def test_generated_yeast_votes_agree_with_the_transcription_to_1e_8(data_folder: Path) -> None:
+def test_simulated_yeast_votes_equal_the_reference(data_folder: Path) -> None:
     file = data_folder / "yeast_funcat" / "cellcycle_FUN.valid.arff.gz"
     taxonomy, truth = mhpc.read_taxonomy(file), mhpc.read_truth(file)
     votes = mhpc.simulate(truth, taxonomy, [mhpc.Profile()] * 4, seed=0)
     panel = mhpc.encode(votes, taxonomy)
     method = mhpc.MHPC(lam=10, sigma=0.3)
     found = method.consolidate(panel)
-    solves = transcription(panel, method.model_copy(update={"max_iter": len(found.trace) - 1}))
+    solves = reference(panel, method, max_iter=len(found.trace) - 1)
     np.testing.assert_allclose(dense(found.score), solves[-1], atol=1e-8)
 
 
@@ -119,19 +113,19 @@ def test_a_large_lambda_makes_all_instances_one_popularity_vector() -> None:
     assert spread < 0.3 * mhpc.MHPC(lam=1, max_iter=0).consolidate(panel).trace[-1].spread
 
 
-def test_a_tiny_sigma_leaves_instances_alone() -> None:
+def test_a_tiny_sigma_leaves_the_mean_answers() -> None:
     panel = small_panel(seed=4)
     found = mhpc.MHPC(sigma=1e-9, max_iter=0).consolidate(panel)
     mean = dense(panel.mean("raw", "answers"))
     np.testing.assert_allclose(dense(found.score), mean, atol=1e-12)
 
 
-def test_the_trace_tells_change_objective_and_spread_of_every_solve() -> None:
+def test_the_trace_has_change_and_spread_of_every_solve() -> None:
     panel = small_panel(seed=5)
     method = mhpc.MHPC(lam=3, sigma=0.5, tol=0, max_iter=2)
     with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
         found = method.consolidate(panel)
-    solves = transcription(panel, method)
+    solves = reference(panel, method)
     mean = dense(panel.mean("raw", "answers"))
     assert [step.iteration for step in found.trace] == [0, 1, 2]
     before = [mean, *solves[:-1]]
@@ -145,13 +139,13 @@ def test_the_trace_tells_change_objective_and_spread_of_every_solve() -> None:
 
 def test_the_iteration_stops_at_the_first_change_below_tol() -> None:
     found = mhpc.MHPC(lam=1, sigma=1, tol=1e-3, max_iter=50).consolidate(small_panel(seed=5))
-    run_starts = [step.change for step in found.trace]
+    changes = [step.change for step in found.trace]
     assert found.converged
-    assert len(run_starts) < 51
-    assert run_starts[-1] < 1e-3 <= min(run_starts[:-1])
+    assert len(changes) < 51
+    assert changes[-1] < 1e-3 <= min(changes[:-1])
 
 
-def test_the_first_objective_is_the_papers_cost() -> None:
+def test_the_objective_of_the_first_solve_is_the_papers_cost() -> None:
     panel = small_panel(seed=6)
     method = mhpc.MHPC(lam=3, sigma=0.5, max_iter=0)
     found = method.consolidate(panel)
@@ -167,7 +161,7 @@ def test_the_first_objective_is_the_papers_cost() -> None:
     assert found.trace[0].objective == pytest.approx(fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9)
 
 
-def test_smoothing_again_and_again_makes_instances_alike() -> None:
+def test_the_previous_solution_as_anchor_makes_instances_equal() -> None:
     panel = small_panel(seed=7)
     with pytest.warns(ConvergenceWarning):
         previous = mhpc.MHPC(anchor="previous", tol=0, max_iter=5).consolidate(panel)
@@ -192,9 +186,100 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message
         mhpc.MHPC(**parameters)
 
 
-def test_a_graph_that_cannot_fit_is_refused_before_it_is_tried() -> None:
+def test_a_graph_that_does_not_fit_in_memory_is_refused() -> None:
     with (
         use_memory_budget(1),
         pytest.raises(TooLargeError, match="25 instances and 5 labels needs .* solver=graph"),
     ):
-        mhpc.MHPC(solver="exact").consolidate(small_panel(seed=8))
+        local_mhpc(solver="exact").consolidate(small_panel(seed=8))
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.sampled_from([0.01, 0.05, 0.5]))
+def test_support_is_the_lower_bound_of_the_exact_interval(
+    occurrences: int, more: int, alpha: float
+) -> None:
+    trials = occurrences + more
+    exact = binomtest(occurrences, trials).proportion_ci(1 - alpha, method="exact")
+    ours = clopper_pearson_lower(
+        np.array([float(occurrences)]), np.array([float(trials)]), alpha=alpha
+    )
+    assert ours[0] == pytest.approx(exact.low, abs=1e-12)
+
+
+def test_a_label_in_every_answer_has_support_below_one() -> None:
+    support = clopper_pearson_lower(np.array([10.0]), np.array([10.0]), alpha=0.05)
+    assert support[0] == pytest.approx(0.025 ** (1 / 10))
+
+
+def test_support_grows_with_occurrences_and_with_trials_at_the_same_share() -> None:
+    often = clopper_pearson_lower(np.array([1.0, 2.0, 5.0]), np.full(3, 10.0), alpha=0.05)
+    assert (np.diff(often) > 0).all()
+    longer = clopper_pearson_lower(np.array([5.0, 50.0]), np.array([10.0, 100.0]), alpha=0.05)
+    assert longer[0] < longer[1] < 0.5
+
+
+def test_a_label_that_nobody_gave_has_no_support() -> None:
+    assert clopper_pearson_lower(np.array([0.0]), np.array([0.0]), alpha=0.05).tolist() == [0.0]
+
+
+def full_laplacian(W: FloatArray) -> FloatArray:
+    """Return L of equation 3."""
+    D = np.diag(W.sum(axis=1))
+    half = np.diag(1 / np.sqrt(W.sum(axis=1)))
+    return np.asarray(half @ (D - W) @ half)
+
+
+def vectors(rows: int, *, seed: int = 0) -> FloatArray:
+    return np.random.default_rng(seed).random((rows, 7))
+
+
+@pytest.mark.parametrize("rows", [1, 5, 130, 300])
+def test_similarity_is_equation_7(rows: int) -> None:
+    Y, S = vectors(rows), np.array([0.5, 0.1, 0.0, 0.9, 0.2, 0.3, 1.0])
+    expected = np.exp(-cdist(Y, Y, "euclidean", w=S) / 0.3)
+    lower = np.tril_indices(rows)
+    np.testing.assert_allclose(similarity(Y, S, sigma=0.3)[lower], expected[lower], rtol=1e-9)
+
+
+def test_similarity_to_itself_is_exactly_one() -> None:
+    W = similarity(vectors(40), np.ones(7), sigma=1e-3)
+    assert (np.diagonal(W) == 1.0).all()
+
+
+def test_similarity_of_far_vectors_is_zero_and_not_nan() -> None:
+    W = similarity(np.array([[0.0], [1.0]]), np.ones(1), sigma=1e-6)
+    assert W[1, 0] == 0.0
+
+
+@pytest.mark.parametrize("lam", [0.0, 1.0, 26.0])
+def test_the_closed_form_matrix_is_identity_plus_lambda_laplacian(lam: float) -> None:
+    W = np.exp(-cdist(vectors(150), vectors(150)))
+    expected = np.eye(150) + lam * full_laplacian(W)
+    lower = np.tril_indices(150)
+    matrix = closed_form_matrix(np.tril(W), np.ones(150), lam=lam)
+    np.testing.assert_allclose(matrix[lower], expected[lower], atol=1e-12)
+
+
+def test_degrees_need_the_lower_triangle_only() -> None:
+    W = np.array([[1.0, np.nan], [0.5, 1.0]])
+    assert degrees(W, np.ones(2)).tolist() == [1.5, 1.5]
+
+
+def test_an_isolated_vertex_keeps_its_value() -> None:
+    W = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 1.0]])
+    A = closed_form_matrix(np.tril(W), np.ones(3), lam=10.0)
+    Y = solve_positive_definite(A, np.array([[0.7], [1.0], [0.0]]))
+    assert Y[0, 0] == pytest.approx(0.7)
+
+
+def test_a_vertex_with_a_weight_stands_for_equal_instances() -> None:
+    Y_bar = vectors(20)
+    repeats = np.arange(20) % 3 + 1
+    repeated = np.repeat(Y_bar, repeats, axis=0)
+    W = np.exp(-cdist(repeated, repeated))
+    expected = np.linalg.solve(np.eye(len(W)) + 5 * full_laplacian(W), repeated)
+    weight = repeats.astype(float)
+    root = np.sqrt(weight)[:, None]
+    A = closed_form_matrix(np.tril(np.exp(-cdist(Y_bar, Y_bar))), weight, lam=5.0)
+    reduced = solve_positive_definite(A, Y_bar * root) / root
+    np.testing.assert_allclose(np.repeat(reduced, repeats, axis=0), expected, atol=1e-12)
