@@ -65,7 +65,7 @@ class Smoothing(BaseMethod):
     max_iter: Annotated[int, Field(ge=0)] = 30
     """The largest number of iterations after the first solve; 0: one closed-form solve."""
 
-    def support(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, partitions: PanelPartitions) -> FloatArray:
         """Return the weight of every label in the distance of eq. 7, (K,)."""
         raise NotImplementedError
 
@@ -85,28 +85,28 @@ class Smoothing(BaseMethod):
         landmarks, views = min(size.instances, settings.landmarks), 1 + settings.both_views
         return 8 * (3 * views * landmarks * size.labels + min(landmarks, MAX_FACTORED) ** 2)
 
-    def fit(self, parts: PanelPartitions, *, max_exact: int = MAX_EXACT) -> FittedMHPC:
+    def fit(self, partitions: PanelPartitions, *, max_exact: int = MAX_EXACT) -> FittedMHPC:
         """Solve on all instances or, if there are too many, on landmarks.
 
         Parameters
         ----------
-        parts : PanelPartitions
+        partitions : PanelPartitions
             All answers.
         max_exact : int
             Distinct instances up to which all of them are solved in one graph.
         """
         self._check_combination()
         settings, notes = self._settings, tuple[str, ...]()
-        if isinstance(parts, SinglePartition) or self.needs_all(parts.instances):
-            panel = parts.sample(parts.instances)
+        if isinstance(partitions, SinglePartition) or self.needs_all(partitions.instances):
+            panel = partitions.sample(partitions.instances)
             solver, notes = self._choose_solver(panel, max_exact)
             if solver == "exact":
                 self._check_exact_memory(panel)
                 *_, fitted = iterate_exact(
-                    panel, self.support(parts), settings, progress=parts.progress
+                    panel, self.support(partitions), settings, progress=partitions.progress
                 )
                 return replace(fitted, notes=notes)
-        fitted = fit_landmarks(parts, self.support(parts), settings)
+        fitted = fit_landmarks(partitions, self.support(partitions), settings)
         return replace(fitted, notes=(*notes, *fitted.notes))
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
@@ -182,16 +182,22 @@ class Smoothing(BaseMethod):
 
     def _count_distinct(self, panel: Panel, enough: int) -> int:
         """Return how many instances are distinct; all that are answered if they are few enough."""
-        answered, settings, parts = _count_answered(panel), self._settings, SinglePartition(panel)
+        answered, settings, partitions = (
+            _count_answered(panel),
+            self._settings,
+            SinglePartition(panel),
+        )
         if answered <= enough:
             return answered
         # Source weights can only make more instances distinct.
         unweighted = replace(settings, source_weights="equal")
         nothing = np.ones(0)
-        distinct = count_distinct(panel, unweighted.read(parts, nothing, exact=False))
+        distinct = count_distinct(panel, unweighted.read(partitions, nothing, exact=False))
         if distinct > enough or settings.source_weights == "equal":
             return distinct
-        return count_distinct(panel, settings.read(parts, self.support(parts), exact=False))
+        return count_distinct(
+            panel, settings.read(partitions, self.support(partitions), exact=False)
+        )
 
 
 def _count_answered(panel: Panel) -> int:
@@ -236,9 +242,9 @@ class MHPC(Smoothing):
         paper = {"votes": "raw", "average": "all-sources", "anchor": "previous"}
         return cls(**(paper | values))
 
-    def support(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, partitions: PanelPartitions) -> FloatArray:
         """Return the lower Clopper-Pearson bounds of the labels' frequencies."""
-        return label_support(parts, alpha=self.alpha)
+        return label_support(partitions, alpha=self.alpha)
 
 
 class MPCU(Smoothing):
@@ -251,9 +257,9 @@ class MPCU(Smoothing):
     summary: ClassVar[str] = "mhpc with a uniform support vector"
     reference: ClassVar[str] = PAPER
 
-    def support(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, partitions: PanelPartitions) -> FloatArray:
         """Return ones."""
-        return np.ones(len(parts.taxonomy))
+        return np.ones(len(partitions.taxonomy))
 
 
 class LocalMHPC(MHPC):
@@ -329,8 +335,8 @@ class LocalMHPC(MHPC):
         """Return the method with every choice as the paper writes it, except for `values`."""
         return cls.as_mhpc(**(MHPC.as_published().model_dump() | values))
 
-    def support(self, parts: PanelPartitions) -> FloatArray:
+    def support(self, partitions: PanelPartitions) -> FloatArray:
         """Return the weight of every label in the distance."""
         if self.label_weights == "uniform":
-            return np.ones(len(parts.taxonomy))
-        return super().support(parts)
+            return np.ones(len(partitions.taxonomy))
+        return super().support(partitions)

@@ -99,14 +99,14 @@ def source_matrices(panel: Panel, votes: VotesKind) -> FloatArray:
 # ---- Equations 8 to 10: the support of labels ------------------------------------------------
 
 
-def label_support(parts: PanelPartitions, *, alpha: float) -> FloatArray:
+def label_support(partitions: PanelPartitions, *, alpha: float) -> FloatArray:
     """Return the support S of every label (eqs. 8 to 10), (K,).
 
     The paper writes Beta(C_k, N - C_k + 1) with C_k counted over all sources, which has no
     quantile once C_k exceeds N. The trials are therefore the augmented label vectors that were
     counted: one per answer of a source that can give the label.
     """
-    occurrences, trials = parts.sum(_count_occurrences)
+    occurrences, trials = partitions.sum(_count_occurrences)
     return clopper_pearson_lower(occurrences, trials, alpha=alpha)
 
 

@@ -77,7 +77,9 @@ class GraphSettings:
         """The votes that similarity is estimated on."""
         return self.graph or ("augmented" if self.votes == "each" else self.smoothed)
 
-    def read(self, parts: PanelPartitions, support: FloatArray, *, exact: bool) -> "GraphInput":
+    def read(
+        self, partitions: PanelPartitions, support: FloatArray, *, exact: bool
+    ) -> "GraphInput":
         """Return how answers become rows of the graph, with source weights if they are learned."""
         return GraphInput(
             self.smoothed,
@@ -86,7 +88,7 @@ class GraphSettings:
             self.anchor_weight,
             # The exact solver estimates similarity again, from what it is estimated on, smoothed.
             smooth_compared=self.both_views or (exact and self.compared != self.smoothed),
-            source_weights=learn_source_weights(parts, self.source_weights),
+            source_weights=learn_source_weights(partitions, self.source_weights),
             support=support,
         )
 

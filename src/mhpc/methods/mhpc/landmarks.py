@@ -31,17 +31,17 @@ N_NEIGHBORS = 15
 
 
 def fit_landmarks(
-    parts: PanelPartitions, support: FloatArray, settings: GraphSettings
+    partitions: PanelPartitions, support: FloatArray, settings: GraphSettings
 ) -> FittedMHPC:
     """Solve once on a sample of `settings.landmarks` instances."""
-    inputs = settings.read(parts, support, exact=False)
-    occurrences, popularity, used_weight, evidence, n_answered = parts.sum(
+    inputs = settings.read(partitions, support, exact=False)
+    occurrences, popularity, used_weight, evidence, n_answered = partitions.sum(
         partial(_count, inputs=inputs), stage="counting"
     )
     used = np.flatnonzero(used_weight > 0)
-    sample = inputs.weigh(parts.sample(settings.landmarks))
+    sample = inputs.weigh(partitions.sample(settings.landmarks))
     answered = np.flatnonzero(sample.answers_per_instance > 0)
-    parts.progress("solving", 0, 1)
+    partitions.progress("solving", 0, 1)
     began = time.perf_counter()
     vertices = distinct_vertices(inputs.rows(sample, answered, used))
     extension, solution = solve_extension(
@@ -51,7 +51,7 @@ def fit_landmarks(
         lam=settings.lam,
     )
     step = _describe_step(vertices, solution, len(used), time.perf_counter() - began)
-    parts.progress("solving", 1, 1)
+    partitions.progress("solving", 1, 1)
     n_answers = max(float(evidence), 1.0)
     return FittedMHPC(
         inputs=inputs,
