@@ -111,13 +111,14 @@ class LearnedProfiles:
             n_confusion=self.confusions.at(evidence.confusion_cells),
             own=np.zeros(len(evidence.vote)),
         )
-        posterior, _ = _expect(evidence, likelihood, self.popularity)
-        return evidence.as_matrix(posterior)
+        log_likelihood = _log_likelihood(evidence, likelihood)
+        log_posterior = _log_posterior(evidence, log_likelihood, self.popularity)
+        return evidence.as_matrix(_normalize(evidence, log_posterior))
 
 
 @dataclass(frozen=True, eq=False)
 class EMResult:
-    """What EM found.
+    """The result of EM.
 
     Attributes
     ----------
@@ -168,14 +169,14 @@ def run_em(
         Called after every iteration.
     """
     evidence = build_evidence(panel, dependence, known)
-    counter = _count_cells(evidence, len(panel.sources), jeffreys, prior_weight)
+    m_step = _prepare_m_step(evidence, len(panel.sources), jeffreys, prior_weight)
     initial = posterior = evidence.vote_shares()
-    likelihood = counter.initial_likelihood()
+    likelihood = m_step.initial_likelihood()
     trace = list[Step]()
     for iteration in range(max_iter):
         began, before = time.perf_counter(), posterior
-        posterior, by_others = _expect(evidence, likelihood, counter.popularity)
-        learned, likelihood = counter.maximize(posterior, by_others)
+        posterior, by_others = _e_step(evidence, likelihood, m_step.popularity)
+        learned, likelihood = m_step.maximize(posterior, by_others)
         change = float(np.abs(posterior - before).sum() / max(before.sum(), 1.0))
         spread = _relative_spread(evidence, posterior, initial)
         trace.append(Step(iteration, change, None, spread, time.perf_counter() - began))
@@ -185,32 +186,45 @@ def run_em(
     return EMResult(evidence.as_matrix(posterior), learned, tuple(trace))
 
 
-def _expect(
+def _e_step(
     evidence: Evidence, likelihood: FloatArray, popularity: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the posterior of each candidate, (C,), and that by the other answers alone, (P,).
 
-        log P(z) = log popularity(z) + sum over votes of weight x log P_m(v | z) + constant
-
     The second leaves out of the sum, for each pair, its vote and what is redundant with it.
     """
-    weight = (evidence.independence * evidence.votes.strength)[evidence.vote]
-    log_likelihood = weight * np.log(np.clip(likelihood, MIN_PROBABILITY, 1 - MIN_SHARE))
-    N, C, V = evidence.candidates.shape[0], len(evidence.candidate_label), len(evidence.votes.label)
-    log_posterior = _sum_by(evidence.candidate, log_likelihood, C) + np.log(
-        popularity[evidence.candidate_label]
-    )
-    posterior = _softmax(log_posterior, evidence.candidate_instance, N)
+    log_likelihood = _log_likelihood(evidence, likelihood)
+    log_posterior = _log_posterior(evidence, log_likelihood, popularity)
+    V, C = len(evidence.votes.label), len(evidence.candidate_label)
     by_vote = incidence(evidence.vote, evidence.candidate, shape=(V, C), values=log_likelihood)
     redundant = (evidence.redundancy @ by_vote).tocsr()
     # All terms are negative: no sum vanishes, and the stored entries are exactly the pairs.
     redundant.sort_indices()
-    others = log_posterior[evidence.candidate] - redundant.data
-    return posterior, _softmax(others, evidence.vote, V)
+    by_others = _softmax(log_posterior[evidence.candidate] - redundant.data, evidence.vote, V)
+    return _normalize(evidence, log_posterior), by_others
+
+
+def _log_likelihood(evidence: Evidence, likelihood: FloatArray) -> FloatArray:
+    """Return weight x log P_m(v | z) of each pair, (P,)."""
+    weight = (evidence.independence * evidence.votes.strength)[evidence.vote]
+    return np.asarray(weight * np.log(np.clip(likelihood, MIN_PROBABILITY, 1 - MIN_SHARE)))
+
+
+def _log_posterior(
+    evidence: Evidence, log_likelihood: FloatArray, popularity: FloatArray
+) -> FloatArray:
+    """Return log popularity(z) + sum over votes of weight x log P_m(v | z), (C,)."""
+    total = _sum_by(evidence.candidate, log_likelihood, len(evidence.candidate_label))
+    return np.asarray(total + np.log(popularity[evidence.candidate_label]))
+
+
+def _normalize(evidence: Evidence, log_posterior: FloatArray) -> FloatArray:
+    """Return the posterior, (C,), which adds up to 1 for every instance."""
+    return _softmax(log_posterior, evidence.candidate_instance, evidence.candidates.shape[0])
 
 
 @dataclass(frozen=True, eq=False)
-class _Counter:
+class _MStep:
     """The M-step: its priors, and the cells in which pairs are counted.
 
     `truth` and `confusion`, (P,), say which of the distinct cells each pair is in.
@@ -272,16 +286,16 @@ class _Counter:
         )
 
 
-def _count_cells(
+def _prepare_m_step(
     evidence: Evidence, n_sources: int, jeffreys: float, prior_weight: float
-) -> _Counter:
-    """Return the counter: the distinct cells (m, z) and (m, z, v), and how popular labels are."""
+) -> _MStep:
+    """Return the M-step, with the distinct cells (m, z) and (m, z, v) and the popularity."""
     truth_cells, truth = np.unique(evidence.truth_cells, return_inverse=True)
     confusion_cells, confusion = np.unique(evidence.confusion_cells, return_inverse=True)
     # Votes of dependent sources share one weight.
     weight = evidence.independence * evidence.votes.strength
     votes = _sum_by(evidence.votes.label, weight, evidence.candidates.shape[1]) + UNSEEN_VOTES
-    return _Counter(
+    return _MStep(
         evidence=evidence,
         n_sources=n_sources,
         popularity=votes / votes.sum(),
