@@ -23,18 +23,18 @@ def test_parameters_are_frozen() -> None:
         Oven().heat = 200
 
 
-def test_text_from_a_command_line_is_as_good_as_a_number() -> None:
+def test_numbers_may_be_given_as_text() -> None:
     assert Oven(heat="200").heat == 200.0  # type: ignore[arg-type]
 
 
-def test_a_wrong_value_is_named_with_what_would_do() -> None:
+def test_a_wrong_value_is_refused_with_what_would_be_valid() -> None:
     with pytest.raises(ParameterError, match="Oven: heat = 300 is not allowed; give number >= 0"):
         Oven(heat=300)
     with pytest.raises(ParameterError, match="rack = 'low' is not allowed; give top | middle or"):
         Oven(rack="low")  # type: ignore[arg-type]
 
 
-def test_an_unknown_name_is_named_with_the_nearest() -> None:
+def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ParameterError, match="Oven has no parameter 'heta'.*'heat'"):
         Oven(heta=3)  # type: ignore[call-arg]
 
@@ -46,7 +46,7 @@ def test_parameters_describe_themselves() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_parameter_of_every_method_says_its_meaning_and_range(name: str) -> None:
+def test_every_parameter_of_every_method_has_a_meaning_and_a_range(name: str) -> None:
     for entry in method_class(name).describe():
         assert entry["meaning"].endswith("."), entry
         assert entry["range"], entry

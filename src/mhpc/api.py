@@ -22,7 +22,7 @@ from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
 from mhpc.methods.base import Method
-from mhpc.methods.registry import METHODS, grid, make_method
+from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.taxonomy import read_taxonomy
@@ -211,7 +211,7 @@ def compare(
     progress : callable
         Called with the name of a stage, how much of it is done, and how much there is.
     """
-    candidates = methods if isinstance(methods, Mapping) else grid(methods or METHODS)
+    candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
     panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=unknown)
     with single_threaded_blas():
         losses = cross_validate(

@@ -1,4 +1,4 @@
-"""What methods, rules and settings derive from, and classes that are found by a name."""
+"""The base class of methods, rules and settings, and classes that are found by name."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -10,11 +10,10 @@ from mhpc.errors import MhpcError, ParameterError, quote_list, suggest
 
 
 class Parameters(BaseModel):
-    """A frozen set of values whose types, ranges and meaning stand beside their names.
+    """A frozen set of values, declared with their types, limits and meanings.
 
-    Methods, decision rules and run settings are all Parameters, so that their limits are
-    data: the same declaration checks a Python call, a ``--set`` on the command line and a
-    settings file, and is printed by ``mhpc methods``.
+    Methods, rules and run settings are all Parameters. The same declaration checks a Python call,
+    a ``--set`` on the command line and a settings file, and is printed by ``mhpc methods``.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -29,7 +28,7 @@ class Parameters(BaseModel):
 
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:
-        """Return name, meaning, default and range of every parameter, as plain data."""
+        """Return the name, default, range and meaning of every parameter, as plain data."""
         properties: Mapping[str, dict[str, Any]] = cls.model_json_schema().get("properties", {})
         return [
             {
@@ -43,7 +42,7 @@ class Parameters(BaseModel):
 
 
 def _range(field: Mapping[str, Any]) -> str:
-    """Say in words what a JSON schema allows."""
+    """Return in words what a JSON schema allows."""
     if "anyOf" in field:
         return " or ".join(_range(choice) for choice in field["anyOf"])
     if "enum" in field:
@@ -65,45 +64,45 @@ _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusive
 
 
 def _explain(error: ValidationError, owner: type[Parameters]) -> str:
-    """Turn pydantic's report into one line that says what would do."""
+    """Turn pydantic's error into one line that says what would be valid."""
     first = error.errors()[0]
     name = str(first["loc"][0])
     known = list(owner.model_fields)
-    called = getattr(owner, "name", owner.__name__)
+    title = getattr(owner, "name", owner.__name__)
     if first["type"] == "extra_forbidden":
         return (
-            f"{called} has no parameter {name!r}{suggest(name, known)}; "
+            f"{title} has no parameter {name!r}{suggest(name, known)}; "
             f"it has: {quote_list(known, most=20)}"
         )
     if first["type"] == "missing":
-        return f"{called} needs {name!r}"
+        return f"{title} needs {name!r}"
     allowed = next(entry["range"] for entry in owner.describe() if entry["name"] == name)
-    return f"{called}: {name} = {repr(first['input'])[:200]} is not allowed; give {allowed}"
+    return f"{title}: {name} = {repr(first['input'])[:200]} is not allowed; give {allowed}"
 
 
 def class_by_name(
     name: str, homes: Mapping[str, str], *, what: str, error: type[MhpcError] = ParameterError
 ) -> type[Any]:
-    """Return the class of a name.
+    """Return the class that a name stands for, importing its module.
 
     Parameters
     ----------
     name : str
         One of the names.
-    homes : mapping
-        The home of each, as ``module:class``.
+    homes : mapping of str to str
+        Where each is defined, as ``module:class``.
     what : str
-        What the names are of, for the error about one that there is not.
+        What the names are names of, for the error message.
     error : type
-        That error.
+        The error to raise for an unknown name.
     """
     if name not in homes:
         raise error(
             f"no {what} {name!r}{suggest(name, homes)}; there are {quote_list(list(homes), most=20)}"
         )
     module, _, attribute = homes[name].partition(":")
-    found: type[Any] = getattr(import_module(module), attribute)
-    return found
+    kind: type[Any] = getattr(import_module(module), attribute)
+    return kind
 
 
 _SAVED: dict[str, type[Any]] = {}

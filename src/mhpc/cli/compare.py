@@ -64,7 +64,7 @@ def compare(
     predictions, and 1 if they rank last. With --truth, the usual metrics are shown too.
     """
     from mhpc.api import compare as compare_methods
-    from mhpc.methods.registry import METHODS, grid
+    from mhpc.methods.registry import METHODS, make_grid
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes
@@ -75,7 +75,7 @@ def compare(
     if "taxonomy" not in named:
         raise click.UsageError("--taxonomy FILE is missing")
     settings = RunSettings(votes=votes, **named)
-    candidates = grid(methods or METHODS, _split_values(grid_values))
+    candidates = make_grid(methods or METHODS, _split_values(grid_values))
     with StderrProgress(display) as progress:
         progress("reading", 0, 0)
         table = read_votes(

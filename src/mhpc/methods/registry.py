@@ -1,4 +1,4 @@
-"""METHODS, make_method, parameter grids."""
+"""The methods by name. The module of a method is imported when the method is first used."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -29,10 +29,10 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "auto": "mhpc.selection.auto:Auto",
     }
 )
-"""Name and home of every method, in the order in which they are shown."""
+"""Where every method is defined, in the order in which methods are listed."""
 
 DEFAULT = "auto"
-"""What consolidates when no method is named."""
+"""The method to use when none is named."""
 
 
 def method_class(name: str) -> "type[BaseMethod]":
@@ -45,20 +45,33 @@ def make_method(
 ) -> "BaseMethod":
     """Return a method by name, or the default one, with some of its parameters set.
 
-    The seed goes to a method that draws at random, unless its parameters name another.
+    Parameters
+    ----------
+    name : str, optional
+        A registered name.
+    parameters : mapping, optional
+        Values of its parameters; the others have their defaults.
+    seed : int, optional
+        For a method that draws at random, unless its parameters contain another seed.
     """
-    kind, given = method_class(name or DEFAULT), dict(parameters or {})
+    kind, values = method_class(name or DEFAULT), dict(parameters or {})
     if seed is not None and "seed" in kind.model_fields:
-        given = {"seed": seed, **given}
-    return kind(**given)
+        values = {"seed": seed, **values}
+    return kind(**values)
 
 
-def grid(
+def make_grid(
     names: Iterable[str], choices: Mapping[str, Sequence[Any]] | None = None
 ) -> "dict[str, Method]":
-    """Return methods, named by what tells them apart: ``"mhpc, lam=5"``.
+    """Return methods with all combinations of parameter values, named like ``"mhpc, lam=5"``.
 
-    A method that lacks a parameter is taken without it; a parameter that all lack is refused.
+    Parameters
+    ----------
+    names : iterable of str
+        Registered names.
+    choices : mapping of str to sequence, optional
+        The values of each parameter. A method without the parameter is used without it; a
+        parameter that no method has is refused.
     """
     names, choices = list(names), choices or {}
     known = {name: set(method_class(name).model_fields) for name in names}
@@ -69,11 +82,11 @@ def grid(
                 f"none of {quote_list(names, most=20)} has a parameter {parameter!r}"
                 f"{suggest(parameter, every)}; they have: {quote_list(every, most=30)}"
             )
-    found: dict[str, Method] = {}
+    methods: dict[str, Method] = {}
     for name in names:
-        own = [parameter for parameter in choices if parameter in known[name]]
-        for values in product(*(choices[parameter] for parameter in own)):
-            given = dict(zip(own, values, strict=True))
-            title = ", ".join([name, *(f"{key}={value}" for key, value in given.items())])
-            found[title] = make_method(name, given)
-    return found
+        parameters = [parameter for parameter in choices if parameter in known[name]]
+        for values in product(*(choices[parameter] for parameter in parameters)):
+            chosen = dict(zip(parameters, values, strict=True))
+            title = ", ".join([name, *(f"{key}={value}" for key, value in chosen.items())])
+            methods[title] = make_method(name, chosen)
+    return methods
