@@ -23,7 +23,7 @@ from mhpc.encoding.gold import encode_truth
 from mhpc.metrics.ranking import coverage_error, micro_auc, ranking_loss
 from mhpc.numerics.arrays import FloatArray, IntArray, dense
 from mhpc.paper.published import published_value
-from mhpc.simulation.sources import ABOVE, made_noisy, made_vague, votes_of
+from mhpc.simulation.sources import ABOVE, make_noisy, make_vague, make_votes
 
 SOURCES = 4
 VAGUE, NOISE = 0.8, 0.5
@@ -36,7 +36,7 @@ Generator: TypeAlias = Callable[[IntArray, Taxonomy, np.random.Generator], IntAr
 
 def as_printed(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
     """Return what `mhpc.simulate` does."""
-    return made_noisy(_vague(label, taxonomy, rng), _swapped(label, rng), taxonomy, rng)
+    return make_noisy(_vague(label, taxonomy, rng), _swapped(label, rng), taxonomy, rng)
 
 
 def kept_at_the_top(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
@@ -65,7 +65,7 @@ def never_itself(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) 
     swapped, said = _swapped(label, rng), vague.copy()
     for _ in range(50):
         again = swapped & (said == vague)
-        said = made_noisy(said, again, taxonomy, rng)
+        said = make_noisy(said, again, taxonomy, rng)
     return said
 
 
@@ -125,7 +125,7 @@ def measured(data: Dataset, generator: Generator, seed: int) -> dict[str, float]
     rng, truth = np.random.default_rng(seed), data.truth
     true = data.taxonomy.locate(truth.labels)[truth.label]
     said = np.stack([generator(true.copy(), data.taxonomy, rng) for _ in range(SOURCES)])
-    votes = votes_of(
+    votes = make_votes(
         truth, data.taxonomy, Index(tuple(f"s{m}" for m in range(SOURCES))),
         np.tile(truth.instance, SOURCES), np.repeat(np.arange(SOURCES), len(true)), said.ravel(),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _vague(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> Int
 def _hopped(
     label: IntArray, p_V: FloatArray, taxonomy: Taxonomy, rng: np.random.Generator
 ) -> IntArray:
-    return made_vague(label.copy(), p_V, np.full(len(label), VAGUE), taxonomy, rng)
+    return make_vague(label.copy(), p_V, np.full(len(label), VAGUE), taxonomy, rng)
 
 
 def _swapped(label: IntArray, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -162,7 +162,7 @@ def _swapped(label: IntArray, rng: np.random.Generator) -> np.ndarray[Any, np.dt
 def _noisy(
     label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator, *, swap: float = 1 - NOISE
 ) -> IntArray:
-    return made_noisy(label.copy(), rng.random(len(label)) < swap, taxonomy, rng)
+    return make_noisy(label.copy(), rng.random(len(label)) < swap, taxonomy, rng)
 
 
 def _parents(label: IntArray, taxonomy: Taxonomy) -> IntArray:

@@ -6,7 +6,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth
 from mhpc.errors import ParameterError, UnknownLabelError
 from mhpc.numerics.arrays import IntArray
-from mhpc.simulation.sources import made_vague
+from mhpc.simulation.sources import make_vague
 from tests.fixtures.build import DAG, GARDEN
 
 
@@ -16,34 +16,34 @@ def truth_of(label: str, *, times: int = 1, taxonomy: Taxonomy = GARDEN) -> Trut
     return mhpc.read_truth({"instance": names, "label": [label] * times})
 
 
-def said(votes: mhpc.Votes) -> list[str | None]:
+def labels_of(votes: mhpc.Votes) -> list[str | None]:
     return [votes.labels[k] if k >= 0 else None for k in votes.label]
 
 
-def test_perfect_sources_say_the_truth() -> None:
+def test_perfect_sources_give_the_true_labels() -> None:
     votes = mhpc.simulate(
         truth_of("monarda", times=3), GARDEN, [mhpc.Profile(1, 1), mhpc.Profile(1, 1)], seed=0
     )
-    assert said(votes) == ["monarda"] * 6
+    assert labels_of(votes) == ["monarda"] * 6
     assert votes.sources.ids == ("s1", "s2")
 
 
-def test_the_vaguest_source_says_nothing() -> None:
+def test_the_vaguest_source_gives_no_label() -> None:
     votes = mhpc.simulate(truth_of("monarda", times=5), GARDEN, [mhpc.Profile(0, 1)], seed=0)
-    assert said(votes) == [None] * 5
+    assert labels_of(votes) == [None] * 5
 
 
-def test_a_noisy_source_says_siblings_and_the_label_itself() -> None:
+def test_a_noisy_source_gives_siblings_and_the_label_itself() -> None:
     votes = mhpc.simulate(truth_of("monarda", times=50), GARDEN, [mhpc.Profile(1, 0)], seed=0)
-    assert set(said(votes)) == {"monarda", "fuchsia"}
+    assert set(labels_of(votes)) == {"monarda", "fuchsia"}
     votes = mhpc.simulate(truth_of("plant", times=50), GARDEN, [mhpc.Profile(1, 0)], seed=0)
-    assert set(said(votes)) == {"plant", "animal"}
+    assert set(labels_of(votes)) == {"plant", "animal"}
 
 
 def test_a_label_stays_with_probability_alpha_to_the_power_of_its_level() -> None:
     count = 20_000
     votes = mhpc.simulate(truth_of("monarda", times=count), GARDEN, [mhpc.Profile(0.8, 1)], seed=1)
-    share = {label: said(votes).count(label) / count for label in ("monarda", "flower", "plant")}
+    share = {label: labels_of(votes).count(label) / count for label in ("monarda", "flower", "plant")}
     # Four standard deviations of a share of 20,000 draws are below 0.015.
     assert share["monarda"] == pytest.approx(0.8**3, abs=0.015)
     assert share["flower"] == pytest.approx(0.8**2 - 0.8**3, abs=0.015)
@@ -58,21 +58,21 @@ def hops(label: int, p: float, alpha: float, taxonomy: Taxonomy) -> int:
     return label
 
 
-def test_hopping_all_labels_at_once_agrees_with_the_papers_loop() -> None:
+def test_moving_all_labels_at_once_agrees_with_the_loop_of_the_paper() -> None:
     rng = np.random.default_rng(0)
     labels: IntArray = rng.integers(0, len(GARDEN), 200)
     p, alpha = rng.random(200), rng.random(200)
-    found = made_vague(labels.copy(), p, alpha, GARDEN, rng)
+    vague = make_vague(labels.copy(), p, alpha, GARDEN, rng)
     drawn = zip(labels.tolist(), p.tolist(), alpha.tolist(), strict=True)
     expected = [hops(label, p_V, stay, GARDEN) for label, p_V, stay in drawn]
-    assert found.tolist() == expected
+    assert vague.tolist() == expected
 
 
-def test_on_a_dag_a_label_hops_to_each_of_its_parents() -> None:
+def test_on_a_dag_a_label_moves_to_each_of_its_parents() -> None:
     votes = mhpc.simulate(
         truth_of("d", times=400, taxonomy=DAG), DAG, [mhpc.Profile(0.8, 1)], seed=0
     )
-    assert {"d", "c", "b"} <= set(said(votes))
+    assert {"d", "c", "b"} <= set(labels_of(votes))
 
 
 def test_coverage_leaves_instances_unanswered() -> None:
@@ -82,19 +82,19 @@ def test_coverage_leaves_instances_unanswered() -> None:
     assert len(votes.instances) == 2000
 
 
-def test_the_seed_decides_the_votes() -> None:
+def test_the_seed_determines_the_votes() -> None:
     def votes(seed: int) -> list[str | None]:
-        return said(mhpc.simulate(truth_of("oak", times=40), GARDEN, [mhpc.Profile()], seed=seed))
+        return labels_of(mhpc.simulate(truth_of("oak", times=40), GARDEN, [mhpc.Profile()], seed=seed))
 
     assert votes(3) == votes(3)
     assert votes(3) != votes(4)
 
 
-def test_an_answer_that_keeps_a_label_has_no_none() -> None:
+def test_an_answer_with_a_label_is_not_none_of_these() -> None:
     truth = mhpc.read_truth({"instance": ["x"] * 2, "label": ["oak", "finch"]})
     for seed in range(20):
         votes = mhpc.simulate(truth, GARDEN, [mhpc.Profile(0.5, 1)], seed=seed)
-        assert said(votes) == [None] or None not in said(votes)
+        assert labels_of(votes) == [None] or None not in labels_of(votes)
 
 
 def test_wrong_profiles_and_truths_are_refused() -> None:

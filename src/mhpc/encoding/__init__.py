@@ -1,1 +1,1 @@
-"""Votes + taxonomy -> Panel."""
+"""From votes and a taxonomy to a panel, with gold labels."""

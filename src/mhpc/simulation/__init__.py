@@ -1,1 +1,1 @@
-"""Simulation: sources made from a truth, vague and noisy to a stated degree."""
+"""Votes simulated from a truth, with sources of stated vagueness and noise."""

@@ -1,4 +1,4 @@
-"""Algorithm 2: what sources say of instances whose labels are known."""
+"""Algorithm 2 of the paper: simulated answers of vague and noisy sources to labelled instances."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mhpc.errors import ParameterError, UnknownLabelError
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 
 ABOVE = -1
-"""Above all labels: a label that hops this far is not said at all."""
+"""The position above all roots: a label that gets there is not given at all."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Profile:
     Attributes
     ----------
     specificity : float in [0, 1]
-        The paper's alpha_vague: a label on level l is said as it is with probability
+        The paper's alpha_vague: a label on level l is not replaced by its parent with probability
         specificity ** l, so a *smaller* value means a vaguer source. 1 is never vague.
     accuracy : float in [0, 1]
         The paper's alpha_noise: the probability that a label is *not* replaced by one drawn
@@ -51,21 +51,21 @@ def simulate(
     seed: int,
     names: Sequence[str] | None = None,
 ) -> Votes:
-    """Return what sources of the given profiles would say (Algorithm 2).
+    """Return the simulated votes of sources with the given profiles (Algorithm 2).
 
-    Every source draws p_V and p_N for every true label. The label hops to its parent as long
-    as p_V > specificity ** level, past the top included, where it is lost; then, if
-    p_N > accuracy, it is replaced by a label drawn from its siblings and itself. An answer
-    that loses all its labels is "none of these".
+    Every source draws p_V and p_N for every true label. The label is replaced by its parent as
+    long as p_V > specificity ** level; above a root it is lost. Then, if p_N > accuracy, it is
+    replaced by a label drawn from its siblings and itself. An answer that loses all its labels is
+    "none of these".
 
     Parameters
     ----------
     truth : Truth
         The labels to corrupt, usually the most specific ones.
     taxonomy : Taxonomy
-        With several parents, hops and siblings go by a parent drawn at random.
+        Of several parents, one is drawn at random.
     sources : sequence of Profile
-        One a source.
+        One profile per source.
     seed : int
         The same seed gives the same votes.
     names : sequence of str, optional
@@ -75,27 +75,27 @@ def simulate(
         raise ParameterError("sources = 0 is not allowed; simulate at least one source")
     rng = np.random.default_rng(seed)
     M, N, R = len(sources), len(truth.instances), len(truth)
-    true = _positions(truth, taxonomy)
+    true = _locate_labels(truth, taxonomy)
     asked = rng.random((M, N)) < _column(sources, "coverage")
     p_V, p_N = rng.random((M, R)), rng.random((M, R))
     label = np.broadcast_to(true, (M, R)).ravel().copy()
     specificity = np.repeat(_column(sources, "specificity").ravel(), R)
     accuracy = np.repeat(_column(sources, "accuracy").ravel(), R)
-    label = made_vague(label, p_V.ravel(), specificity, taxonomy, rng)
-    label = made_noisy(label, p_N.ravel() > accuracy, taxonomy, rng)
+    label = make_vague(label, p_V.ravel(), specificity, taxonomy, rng)
+    label = make_noisy(label, p_N.ravel() > accuracy, taxonomy, rng)
     source = np.repeat(np.arange(M), R)
     instance = np.tile(truth.instance, M)
-    heard = asked[source, instance]
+    is_asked = asked[source, instance]
     index = Index(tuple(names) if names is not None else tuple(f"s{m + 1}" for m in range(M)))
-    return votes_of(truth, taxonomy, index, instance[heard], source[heard], label[heard])
+    return make_votes(truth, taxonomy, index, instance[is_asked], source[is_asked], label[is_asked])
 
 
-def _positions(truth: Truth, taxonomy: Taxonomy) -> IntArray:
+def _locate_labels(truth: Truth, taxonomy: Taxonomy) -> IntArray:
     position = taxonomy.locate(truth.labels)
     if (position < 0).any():
-        strange = truth.labels[int(np.flatnonzero(position < 0)[0])]
+        unknown = truth.labels[int(np.flatnonzero(position < 0)[0])]
         raise UnknownLabelError(
-            f"{truth.origin}: {unknown_label_message(taxonomy, strange)}; "
+            f"{truth.origin}: {unknown_label_message(taxonomy, unknown)}; "
             "correct it, or add it to the taxonomy"
         )
     return np.append(position, ABOVE)[truth.label]
@@ -105,48 +105,48 @@ def _column(sources: Sequence[Profile], name: str) -> FloatArray:
     return np.array([[getattr(profile, name)] for profile in sources])
 
 
-def made_vague(
+def make_vague(
     label: IntArray,
     p_V: FloatArray,
     specificity: FloatArray,
     taxonomy: Taxonomy,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Hop all labels up at once, a level a round, until no one moves."""
+    """Replace labels by their parents, one level at a time, while p_V > specificity ** level."""
     level = np.append(taxonomy.depth, 0)
     while True:
-        hops = np.flatnonzero((label != ABOVE) & (p_V > specificity ** level[label]))
-        if not len(hops):
+        moving = np.flatnonzero((label != ABOVE) & (p_V > specificity ** level[label]))
+        if not len(moving):
             return label
-        label[hops] = _drawn_parent(label[hops], taxonomy, rng)
+        label[moving] = _draw_parents(label[moving], taxonomy, rng)
 
 
-def made_noisy(
+def make_noisy(
     label: IntArray, swapped: BoolArray, taxonomy: Taxonomy, rng: np.random.Generator
 ) -> IntArray:
-    """Replace swapped labels by a child of one of their parents."""
-    at = np.flatnonzero(swapped & (label != ABOVE))
-    parent = _drawn_parent(label[at], taxonomy, rng)
-    top = parent == ABOVE
-    label[at[top]] = rng.choice(taxonomy.roots, size=int(top.sum()))
-    label[at[~top]] = _drawn_entry(taxonomy.children, parent[~top], rng)
+    """Replace the swapped labels by a sibling or themselves: a child of one of their parents."""
+    swapped_rows = np.flatnonzero(swapped & (label != ABOVE))
+    parent = _draw_parents(label[swapped_rows], taxonomy, rng)
+    is_root = parent == ABOVE
+    label[swapped_rows[is_root]] = rng.choice(taxonomy.roots, size=int(is_root.sum()))
+    label[swapped_rows[~is_root]] = _draw_columns(taxonomy.children, parent[~is_root], rng)
     return label
 
 
-def _drawn_parent(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
+def _draw_parents(label: IntArray, taxonomy: Taxonomy, rng: np.random.Generator) -> IntArray:
     parent = np.full(len(label), ABOVE)
-    below = np.diff(taxonomy.parents.indptr)[label] > 0
-    parent[below] = _drawn_entry(taxonomy.parents, label[below], rng)
+    has_parent = np.diff(taxonomy.parents.indptr)[label] > 0
+    parent[has_parent] = _draw_columns(taxonomy.parents, label[has_parent], rng)
     return parent
 
 
-def _drawn_entry(matrix: Sparse, row: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw one column of each row's entries."""
+def _draw_columns(matrix: Sparse, row: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw one of the stored columns of each row."""
     start, stop = matrix.indptr[row], matrix.indptr[row + 1]
     return np.asarray(matrix.indices[rng.integers(start, stop)], dtype=np.int64)
 
 
-def votes_of(
+def make_votes(
     truth: Truth,
     taxonomy: Taxonomy,
     sources: Index,
@@ -154,12 +154,12 @@ def votes_of(
     source: IntArray,
     label: IntArray,
 ) -> Votes:
-    """Keep each vote once, and one "none" for an answer that has no label left."""
+    """Return votes without duplicates; an answer without labels is one "none of these"."""
     votes = np.unique(np.stack([instance, source, label], axis=1), axis=0)
     instance, source, label = votes.T
     answer = instance * len(sources) + source
-    alone = ~np.isin(answer, answer[label != ABOVE])
-    keep = (label != ABOVE) | alone
+    is_empty = ~np.isin(answer, answer[label != ABOVE])
+    keep = (label != ABOVE) | is_empty
     return Votes(
         instances=truth.instances,
         sources=sources,
