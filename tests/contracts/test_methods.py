@@ -12,7 +12,7 @@ import pytest
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.encoding.gold import add_gold_labels, clamp_gold, encode_truth
+from mhpc.encoding.gold import append_gold_source, clamp_gold, encode_truth
 from mhpc.errors import ConvergenceWarning, UnknownMethodError
 from mhpc.methods.base import BaseMethod, FittedMethod, Method, predict_scores
 from mhpc.methods.registry import METHODS, make_method, method_class
@@ -188,7 +188,7 @@ def test_a_vote_with_a_score_counts_less_than_a_certain_one(method: Method) -> N
 def test_gold_labels_are_kept(method: Method) -> None:
     panel = panel_of(ROWS)
     gold = read_truth({"instance": ["p1", "p3"], "label": ["fuchsia", "finch"]})
-    panel = add_gold_labels(panel, encode_truth(gold, GARDEN, panel.instances))
+    panel = append_gold_source(panel, encode_truth(gold, GARDEN, panel.instances))
     consolidation = clamp_gold(consolidate(method, panel), panel.gold)
     score = dense(consolidation.score)
     assert np.isfinite(score).all()

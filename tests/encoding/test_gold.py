@@ -1,30 +1,83 @@
-"""What is known becomes a source, and stays as it is."""
+"""A truth is encoded, gold labels are added as a source, and sources are aligned with a run."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 import mhpc
-from mhpc.encoding.gold import add_gold_labels, clamp_gold, encode_truth
+from mhpc.data.index import Index
+from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
+from mhpc.errors import DataError, MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import dense
 from mhpc.read.truth import read_truth
-from tests.fixtures.build import GARDEN, panel_of
+from tests.fixtures.build import DAG, GARDEN, Row, panel_of
+
+INSTANCES = Index(("x", "y", "z"))
+
+
+def test_closed_truth_has_all_ancestors_and_specific_only_the_deepest() -> None:
+    truth = read_truth({"instance": ["z", "z", "x"], "label": ["b", "c", "e"]})
+    encoded = encode_truth(truth, DAG, INSTANCES)
+    assert encoded.rows.tolist() == [0, 2]
+    assert dense(encoded.closed).tolist() == [[1, 0, 0, 0, 1], [1, 1, 1, 0, 0]]
+    assert dense(encoded.specific).tolist() == [[0, 0, 0, 0, 1], [0, 0, 1, 0, 0]]
+
+
+def test_an_instance_known_to_have_no_label_counts() -> None:
+    truth = read_truth({"instance": ["x", "y"], "label": ["e", None]})
+    encoded = encode_truth(truth, DAG, INSTANCES)
+    assert encoded.rows.tolist() == [0, 1]
+    assert encoded.closed[[1]].nnz == 0
+
+
+def test_a_truth_of_an_unknown_instance_is_refused_or_dropped() -> None:
+    truth = read_truth({"instance": ["x", "xx"], "label": ["e", "e"]})
+    with pytest.raises(UnknownInstanceError, match="'xx' has no votes"):
+        encode_truth(truth, DAG, INSTANCES)
+    with pytest.warns(MhpcWarning, match="1 instance without votes"):
+        encoded = encode_truth(truth, DAG, INSTANCES, unknown="drop")
+    assert encoded.rows.tolist() == [0]
+
+
+def test_a_truth_that_shares_no_instance_is_refused_whatever_the_policy() -> None:
+    truth = read_truth({"instance": ["1"], "label": ["e"]})
+    with pytest.raises(UnknownInstanceError, match="none of its 1 instance"):
+        encode_truth(truth, DAG, INSTANCES, unknown="drop")
+
+
+def test_an_unknown_label_in_a_truth_is_refused() -> None:
+    truth = read_truth({"instance": ["x"], "label": ["f"]})
+    with pytest.raises(UnknownLabelError, match="'f'"):
+        encode_truth(truth, DAG, INSTANCES)
+
+
+@pytest.mark.filterwarnings("ignore::mhpc.errors.MhpcWarning")
+def test_an_instance_whose_labels_are_all_dropped_is_dropped() -> None:
+    truth = read_truth({"instance": ["x", "y", "z"], "label": ["f", "e", None]})
+    encoded = encode_truth(truth, DAG, INSTANCES, unknown="drop")
+    assert encoded.rows.tolist() == [1, 2]
+    with pytest.raises(UnknownLabelError, match="nothing can be measured"):
+        encode_truth(
+            read_truth({"instance": ["x"], "label": ["f"]}), DAG, INSTANCES, unknown="drop"
+        )
+
 
 ROWS = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "flower"), ("z", "bob", "oak")]
 
 
 def gold_of(panel: mhpc.Panel, **labels: str | None) -> mhpc.Panel:
     truth = read_truth({"instance": list(labels), "label": list(labels.values())})
-    return add_gold_labels(panel, encode_truth(truth, panel.taxonomy, panel.instances))
+    return append_gold_source(panel, encode_truth(truth, panel.taxonomy, panel.instances))
 
 
-def test_gold_is_the_last_source_and_answers_what_is_known() -> None:
+def test_gold_is_the_last_source_and_gives_the_gold_labels() -> None:
     panel = gold_of(panel_of(ROWS), x="oak", z="monarda")
     assert panel.sources.ids == ("ann", "bob", "gold")
-    told = np.flatnonzero(panel.is_gold)
-    assert [panel.instances[i] for i in panel.instance[told]] == ["x", "z"]
+    gold_rows = np.flatnonzero(panel.is_gold)
+    assert [panel.instances[i] for i in panel.instance[gold_rows]] == ["x", "z"]
     oak = GARDEN.labels.positions["oak"]
-    assert dense(panel.raw[told])[0].nonzero()[0].tolist() == [oak]
-    assert dense(panel.augmented[told])[0].sum() == 3
+    assert dense(panel.raw[gold_rows])[0].nonzero()[0].tolist() == [oak]
+    assert dense(panel.augmented[gold_rows])[0].sum() == 3
     assert (np.diff(panel.instance) >= 0).all()
 
 
@@ -33,16 +86,16 @@ def test_a_source_that_is_called_gold_keeps_its_name() -> None:
     assert panel.sources.ids == ("gold", "gold*")
 
 
-def test_gold_may_speak_about_everything() -> None:
+def test_all_labels_are_in_the_scope_of_gold() -> None:
     panel = gold_of(panel_of(ROWS, scope="used"), x="oak")
     assert panel.scope is not None
     assert dense(panel.scope)[-1].all()
 
 
-def test_known_instances_are_as_they_are_known_whatever_a_method_says() -> None:
+def test_instances_with_gold_labels_keep_them_whatever_the_method() -> None:
     panel = gold_of(panel_of(ROWS), x="finch", y=None)
-    found = mhpc.SA().consolidate(panel)
-    for matrix in (dense(found.score), sparse.csr_array(found.score)):
+    consolidation = mhpc.SA().consolidate(panel)
+    for matrix in (dense(consolidation.score), sparse.csr_array(consolidation.score)):
         fixed = clamp_gold(
             mhpc.Consolidation(GARDEN, panel.instances, matrix, matrix, "sa"), panel.gold
         )
@@ -51,10 +104,10 @@ def test_known_instances_are_as_they_are_known_whatever_a_method_says() -> None:
         assert labels == ["animal", "bird", "finch"]
         assert specific[0].sum() == 1
         assert score[1].sum() == 0
-        np.testing.assert_array_equal(score[2], dense(found.score)[2])
+        np.testing.assert_array_equal(score[2], dense(consolidation.score)[2])
 
 
-def test_gold_teaches_who_is_right() -> None:
+def test_methods_learn_from_gold_labels_which_sources_are_right() -> None:
     # Two against two on every instance: only gold can tell who errs.
     rows = [
         (f"i{i}", who, "oak" if (i % 2 == 0) == (who in "ab") else "finch")
@@ -63,9 +116,8 @@ def test_gold_teaches_who_is_right() -> None:
     ]
     panel = panel_of(rows)
     known = {f"i{i}": "oak" if i % 2 == 0 else "finch" for i in range(20)}
-    append_gold_source = gold_of(panel, **known)
-    found = mhpc.OneTruth().consolidate(append_gold_source)
-    best = [GARDEN.labels[k] for k in dense(found.specific).argmax(axis=1)]
+    consolidation = mhpc.OneTruth().consolidate(gold_of(panel, **known))
+    best = [GARDEN.labels[k] for k in dense(consolidation.specific).argmax(axis=1)]
     right = [
         best[panel.instances.positions[f"i{i}"]] == ("oak" if i % 2 == 0 else "finch")
         for i in range(20, 40)
@@ -73,7 +125,7 @@ def test_gold_teaches_who_is_right() -> None:
     assert all(right)
 
 
-def test_a_run_with_gold_says_what_it_was_worth() -> None:
+def test_a_run_with_gold_reports_its_gain() -> None:
     data = mhpc.load_garden()
     names = data.truth.instances.ids[:60]
     some = [i in set(range(60)) for i in data.truth.instance]
@@ -93,11 +145,37 @@ def test_a_run_with_gold_says_what_it_was_worth() -> None:
     assert mhpc.evaluate(result, gold)["ranking_loss"] == 0.0
 
 
-def test_one_truth_believes_what_is_known_against_everybody() -> None:
+def test_one_truth_trusts_gold_labels_against_all_sources() -> None:
     rows = [(f"x{n}", who, "oak") for n in range(4) for who in ("ann", "bob", "cid")]
     panel = gold_of(panel_of(rows), x0="finch")
-    found = dense(mhpc.OneTruth().consolidate(panel).specific)
+    specific = dense(mhpc.OneTruth().consolidate(panel).specific)
     labels = GARDEN.labels.positions
-    assert found[0, labels["finch"]] > 0.99
-    assert found[0, labels["oak"]] < 0.01
-    assert found[1, labels["oak"]] > found[1, labels["finch"]]
+    assert specific[0, labels["finch"]] > 0.99
+    assert specific[0, labels["oak"]] < 0.01
+    assert specific[1, labels["oak"]] > specific[1, labels["finch"]]
+
+
+NEW_ROWS: list[Row] = [("p", "bob", "oak"), ("p", "ann", "monarda"), ("q", "bob", "finch")]
+
+
+def test_sources_are_numbered_as_in_the_earlier_run() -> None:
+    earlier = Index(("ann", "cid", "bob"))
+    panel = align_sources(panel_of(NEW_ROWS), earlier, None)
+    assert panel.sources is earlier
+    assert panel.scope is None
+    # Of an instance answers stand in the order of their sources: ann is 0, bob is 2.
+    assert panel.instance.tolist() == [0, 0, 1]
+    assert panel.source.tolist() == [0, 2, 2]
+    labels = [GARDEN.labels[k] for k in panel.raw.indices]
+    assert labels == ["monarda", "oak", "finch"]
+    np.testing.assert_array_equal(dense(panel.augmented).sum(axis=1), [3, 3, 3])
+
+
+def test_the_scope_is_that_of_the_earlier_run() -> None:
+    scope = panel_of(NEW_ROWS, scope="used").scope
+    assert align_sources(panel_of(NEW_ROWS), Index(("bob", "ann")), scope).scope is scope
+
+
+def test_a_source_that_the_earlier_run_does_not_know_is_refused() -> None:
+    with pytest.raises(DataError, match="source 'ann' has no answers in the earlier run"):
+        align_sources(panel_of(NEW_ROWS), Index(("bob", "anne")), None)

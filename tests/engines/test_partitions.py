@@ -8,7 +8,7 @@ import pytest
 import mhpc
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.votes import Truth, Unknown
-from mhpc.encoding.gold import add_gold_labels, encode_truth
+from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.engines.partitions import PartitionPlan, drawn, joined, load, plan_partitions, sampled
 from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import Sparse
@@ -75,7 +75,7 @@ def test_what_is_known_is_a_source_of_every_partition(votes: Path) -> None:
     found = [load(whole, part) for part in range(9)]
     assert {part.panel.sources.ids[-1] for part in found} == {"gold"}
     panel = whole_panel(votes)
-    expected = add_gold_labels(panel, encode_truth(gold, panel.taxonomy, panel.instances))
+    expected = append_gold_source(panel, encode_truth(gold, panel.taxonomy, panel.instances))
     assert_same(joined(found), expected)
 
 
@@ -124,7 +124,7 @@ def test_a_sample_does_not_depend_on_how_votes_are_divided(
     at = np.lexsort((first, lot))[most - 1]
     some = [sampled(part, (int(lot[at]), int(first[at]))) for part in parts]
     panel = whole_panel(votes)
-    panel = add_gold_labels(panel, encode_truth(gold, panel.taxonomy, panel.instances))
+    panel = append_gold_source(panel, encode_truth(gold, panel.taxonomy, panel.instances))
     assert_same(
         joined([part for part in some if part is not None]), SinglePartition(panel).sample(most)
     )

@@ -43,7 +43,9 @@ def test_a_noisy_source_gives_siblings_and_the_label_itself() -> None:
 def test_a_label_stays_with_probability_alpha_to_the_power_of_its_level() -> None:
     count = 20_000
     votes = mhpc.simulate(truth_of("monarda", times=count), GARDEN, [mhpc.Profile(0.8, 1)], seed=1)
-    share = {label: labels_of(votes).count(label) / count for label in ("monarda", "flower", "plant")}
+    share = {
+        label: labels_of(votes).count(label) / count for label in ("monarda", "flower", "plant")
+    }
     # Four standard deviations of a share of 20,000 draws are below 0.015.
     assert share["monarda"] == pytest.approx(0.8**3, abs=0.015)
     assert share["flower"] == pytest.approx(0.8**2 - 0.8**3, abs=0.015)
@@ -84,7 +86,9 @@ def test_coverage_leaves_instances_unanswered() -> None:
 
 def test_the_seed_determines_the_votes() -> None:
     def votes(seed: int) -> list[str | None]:
-        return labels_of(mhpc.simulate(truth_of("oak", times=40), GARDEN, [mhpc.Profile()], seed=seed))
+        return labels_of(
+            mhpc.simulate(truth_of("oak", times=40), GARDEN, [mhpc.Profile()], seed=seed)
+        )
 
     assert votes(3) == votes(3)
     assert votes(3) != votes(4)

@@ -1,4 +1,4 @@
-"""Encode_truth, gold as a source, clamping, known sources."""
+"""Gold labels: encoding a truth, adding it to a panel as a source, and keeping its scores."""
 
 import warnings
 from dataclasses import replace
@@ -23,22 +23,20 @@ from mhpc.errors import (
     suggest,
 )
 from mhpc.numerics.arrays import Block, IntArray, Matrix, Sparse, by_rows, dense
+from mhpc.numerics.sparse import incidence
 
-NAME = "gold"
-
-
-def add_gold_labels(panel: Panel, gold: EncodedTruth) -> Panel:
-    """Return the panel with what is known as the answers of a last source.
-
-    So it teaches whatever learns from sources: their skills, the channel, what goes with what;
-    and the judge, who hides it as any other.
-    """
-    return append_gold_source(panel, gold) if len(gold.rows) else panel
+GOLD_SOURCE = "gold"
+"""The name of the source that gives the gold labels."""
 
 
 def append_gold_source(panel: Panel, gold: EncodedTruth) -> Panel:
-    """Return the panel with the last source even where it answers nothing, as parts need it."""
-    name = NAME
+    """Add gold labels to a panel, as the answers of one more source, the last.
+
+    Whatever is estimated from the answers of sources is then estimated from them as well, and
+    cross-validation holds them out like those of any other source. The source is added even if it
+    has no answers, since all partitions of a panel have the same sources.
+    """
+    name = GOLD_SOURCE
     while name in panel.sources:
         name += "*"
     sources = Index((*panel.sources, name))
@@ -60,89 +58,91 @@ def append_gold_source(panel: Panel, gold: EncodedTruth) -> Panel:
     )
 
 
-def clamp_gold(found: Consolidation, gold: EncodedTruth | None) -> Consolidation:
-    """Return the consolidation with what is known as it is."""
+def clamp_gold(consolidation: Consolidation, gold: EncodedTruth | None) -> Consolidation:
+    """Return the consolidation with scores of 1 and 0 for the instances with gold labels."""
     if gold is None or not len(gold.rows):
-        return found
+        return consolidation
     return replace(
-        found,
-        score=_with_rows(found.score, gold.rows, gold.closed),
-        specific=_with_rows(found.specific, gold.rows, gold.specific),
+        consolidation,
+        score=_replace_rows(consolidation.score, gold.rows, gold.closed),
+        specific=_replace_rows(consolidation.specific, gold.rows, gold.specific),
     )
 
 
-def _with_rows(matrix: Matrix, rows: IntArray, values: Sparse) -> Matrix:
-    return by_rows(partial(_replaced, rows=rows, values=values), matrix, positions=True)
+def _replace_rows(matrix: Matrix, rows: IntArray, values: Sparse) -> Matrix:
+    return by_rows(partial(_replace_block_rows, rows=rows, values=values), matrix, positions=True)
 
 
-def _replaced(at: IntArray, matrix: Block, *, rows: IntArray, values: Sparse) -> Block:
-    """Return the matrix, which has the rows at given positions, with those that are known."""
+def _replace_block_rows(
+    positions: IntArray, block: Block, *, rows: IntArray, values: Sparse
+) -> Block:
+    """Replace some rows of a block that has the rows of a matrix at `positions`."""
     order = np.argsort(rows)
-    place = np.minimum(np.searchsorted(rows, at, sorter=order), len(rows) - 1)
-    known = np.flatnonzero(rows[order[place]] == at)
-    source = order[place[known]]
-    if not sparse.issparse(matrix):
-        changed = np.array(matrix)
-        changed[known] = dense(values[source])
+    nearest = np.minimum(np.searchsorted(rows, positions, sorter=order), len(rows) - 1)
+    replaced = np.flatnonzero(rows[order[nearest]] == positions)
+    replacement = values[order[nearest[replaced]]]
+    if not sparse.issparse(block):
+        changed = np.array(block)
+        changed[replaced] = dense(replacement)
         return changed
-    others = np.setdiff1d(np.arange(len(at)), known)
-    stacked = sparse.vstack([matrix[others], values[source]], format="csr")
-    return stacked[np.argsort(np.concatenate([others, known]))]
+    kept = np.setdiff1d(np.arange(len(positions)), replaced)
+    stacked = sparse.vstack([block[kept], replacement], format="csr")
+    return stacked[np.argsort(np.concatenate([kept, replaced]))]
 
 
 def encode_truth(
     truth: Truth, taxonomy: Taxonomy, instances: Index, *, unknown: Unknown = "error"
 ) -> EncodedTruth:
-    """Return the truth as sparse rows, with ancestors and without.
+    """Encode a truth as sparse rows, with ancestors and without.
 
     Parameters
     ----------
     truth : Truth
-        What is known.
+        The true labels of some instances.
     taxonomy, instances
-        The axes to lay it on.
+        The columns and rows.
     unknown : "error", "drop" or "graft"
-        What to do with labels the taxonomy lacks and instances nobody voted on; a truth never
-        adds to either, so ``"graft"`` drops them too.
+        What to do with labels that the taxonomy lacks and instances without votes. A truth adds to
+        neither, so ``"graft"`` drops them too.
     """
     policy: Unknown = "error" if unknown == "error" else "drop"
     row = instances.locate(truth.instances)
-    _check_instances(truth, instances, strange=np.flatnonzero(row == UNKNOWN), policy=policy)
+    _check_instances(truth, instances, unknown=np.flatnonzero(row == UNKNOWN), policy=policy)
     located = locate_labels(taxonomy, truth.labels, unknown=policy, origin=truth.origin)
-    at = row[truth.instance]
+    instance = row[truth.instance]
     label = np.append(located.position, UNKNOWN)[truth.label]
-    known = (at != UNKNOWN) & (label != UNKNOWN)
-    # Who has none of the labels counts; who had some, all of them left out, is not known.
-    told = (at != UNKNOWN) & ((label != UNKNOWN) | (truth.label == UNKNOWN))
-    rows = np.unique(at[told])
+    known = (instance != UNKNOWN) & (label != UNKNOWN)
+    # An instance with none of the labels counts; one whose labels were all dropped does not.
+    counts = (instance != UNKNOWN) & ((label != UNKNOWN) | (truth.label == UNKNOWN))
+    rows = np.unique(instance[counts])
     if not len(rows):
         raise UnknownLabelError(
-            f"{truth.origin}: no label of it is in the taxonomy, so that nothing can be measured"
+            f"{truth.origin}: none of its labels is in the taxonomy, so that nothing can be measured"
         )
-    entries = (np.ones(known.sum()), (np.searchsorted(rows, at[known]), label[known]))
-    given = sparse.coo_array(entries, shape=(len(rows), len(taxonomy))).tocsr()
-    given.data[:] = 1.0
-    closed = augment(given, taxonomy.closure)
+    shape = (len(rows), len(taxonomy))
+    labels = incidence(np.searchsorted(rows, instance[known]), label[known], shape=shape)
+    labels.data[:] = 1.0
+    closed = augment(labels, taxonomy.closure)
     return EncodedTruth(rows, deepest(closed, taxonomy), closed)
 
 
-def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, policy: str) -> None:
-    if len(strange) == len(truth.instances):
+def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, policy: str) -> None:
+    if len(unknown) == len(truth.instances):
         raise UnknownInstanceError(
-            f"{truth.origin}: none of its {pluralize(len(strange), 'instance')} has votes (it has "
+            f"{truth.origin}: none of its {pluralize(len(unknown), 'instance')} has votes (it has "
             f"{truth.instances[0]!r}, the votes have {instances[0]!r}); are the ids the same?"
         )
-    if not len(strange):
+    if not len(unknown):
         return
-    first = truth.instances[strange[0]]
+    first = truth.instances[unknown[0]]
     if policy == "error":
         raise UnknownInstanceError(
             f"{truth.origin}: instance {first!r} has no votes{suggest(first, instances)} "
-            f"({pluralize(len(strange), 'such instance')} in all); remove it, or leave "
+            f"({pluralize(len(unknown), 'such instance')} in all); remove it, or leave "
             "such instances out with --unknown drop"
         )
     warnings.warn(
-        f"{truth.origin}: {pluralize(len(strange), 'instance')} without votes left out "
+        f"{truth.origin}: {pluralize(len(unknown), 'instance')} without votes left out "
         f"(first: {first!r})",
         MhpcWarning,
         stacklevel=4,
@@ -150,17 +150,17 @@ def _check_instances(truth: Truth, instances: Index, *, strange: np.ndarray, pol
 
 
 def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
-    """Return the panel with its sources counted as an earlier one counts them, and its scope."""
-    place = sources.locate(panel.sources)
-    strange = np.flatnonzero(place == UNKNOWN)
-    if len(strange):
-        name = panel.sources[strange[0]]
+    """Number the sources of a panel as an earlier run numbers them, and take over their scope."""
+    position = sources.locate(panel.sources)
+    unknown = np.flatnonzero(position == UNKNOWN)
+    if len(unknown):
+        name = panel.sources[unknown[0]]
         raise DataError(
             f"source {name!r} has no answers in the earlier run{suggest(name, sources)}, so that "
             "nothing is known of it; correct it, leave its answers out, or consolidate all "
             "answers together"
         )
-    source = place[panel.source]
+    source = position[panel.source]
     order = np.lexsort((source, panel.instance))
     return replace(
         panel,

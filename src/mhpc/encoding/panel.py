@@ -1,4 +1,4 @@
-"""Encode(): locate labels, augment (Algorithm 1), scopes."""
+"""Encoding votes as a panel: labels are located, ancestors added (Algorithm 1), scopes applied."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,12 +14,59 @@ from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import Scope, Unknown, Votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.numerics.sparse import csr_from_sorted, max_of_equal, run_starts, use_int32
+from mhpc.numerics.sparse import csr_from_sorted, incidence, max_of_equal, run_starts, use_int32
+
+
+def encode(
+    votes: Votes,
+    taxonomy: Taxonomy,
+    *,
+    unknown: Unknown = "error",
+    instances: Iterable[str] = (),
+) -> Panel:
+    """Encode votes for consolidation.
+
+    Parameters
+    ----------
+    votes : Votes
+        The votes of all sources.
+    taxonomy : Taxonomy
+        Labels are located in it by id, or by a name or path that only one label has.
+    unknown : "error", "drop" or "graft"
+        What to do with labels that it lacks. An answer whose labels are all dropped stays, as "none
+        of these".
+    instances : iterable of str, optional
+        Further instances, without answers: they get no label and change no other result.
+
+    Returns
+    -------
+    Panel
+        With an extended taxonomy if labels were grafted.
+    """
+    located = locate_labels(
+        taxonomy, votes.labels, unknown=unknown, origin=votes.origin,
+        describe=lambda label: _first_vote_for(votes, label),
+    )  # fmt: skip
+    taxonomy = located.taxonomy
+    instance, source, raw = _group_answers(votes, located.position, len(taxonomy))
+    all_instances = votes.instances
+    if unanswered := tuple(instances):
+        all_instances = Index(tuple(dict.fromkeys((*all_instances, *unanswered))))
+    return Panel(
+        taxonomy=taxonomy,
+        instances=all_instances,
+        sources=votes.sources,
+        instance=instance,
+        source=source,
+        raw=raw,
+        augmented=augment(raw, taxonomy.closure),
+        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw, unknown=unknown),
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Located:
-    """A taxonomy, grown if labels were grafted, and the position of every given text in it."""
+class LocatedLabels:
+    """A taxonomy, extended if labels were grafted, and the position of every label in it."""
 
     taxonomy: Taxonomy
     position: IntArray
@@ -31,42 +78,58 @@ def locate_labels(
     *,
     unknown: Unknown,
     origin: str,
-    who: Callable[[int], str] = lambda label: "",
-) -> Located:
-    """Find every label; `who` tells, for the message, who named the one at a position."""
+    describe: Callable[[int], str] = lambda label: "",
+) -> "LocatedLabels":
+    """Locate labels in a taxonomy, and refuse, drop or add those that it lacks.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy
+        Where to look.
+    labels : Index
+        The labels, by id, name or path.
+    unknown : "error", "drop" or "graft"
+        What to do with labels that the taxonomy lacks.
+    origin : str
+        Where the labels come from, for messages.
+    describe : callable
+        Returns what an error says of the label at a position, such as who gave it.
+    """
     position = taxonomy.locate(labels)
     missing = np.flatnonzero(position == UNKNOWN)
     if not len(missing):
-        return Located(taxonomy, position)
-    strange = [labels[at] for at in missing]
+        return LocatedLabels(taxonomy, position)
+    unknown_labels = [labels[position] for position in missing]
     if unknown == "error":
-        more = f" ({pluralize(len(strange), 'such label')} in all)" if len(strange) > 1 else ""
+        more = (
+            f" ({pluralize(len(unknown_labels), 'such label')} in all)" if len(missing) > 1 else ""
+        )
         raise UnknownLabelError(
-            f"{origin}: {unknown_label_message(taxonomy, strange[0])}{who(missing[0])}{more}; "
+            f"{origin}: {unknown_label_message(taxonomy, unknown_labels[0])}{describe(missing[0])}{more}; "
             "correct it, or leave such labels out with --unknown drop, or add them to the "
             "taxonomy with --unknown graft"
         )
     if unknown == "graft":
-        taxonomy = graft(taxonomy, strange)
+        taxonomy = graft(taxonomy, unknown_labels)
         position = taxonomy.locate(labels)
-    done = "left out" if unknown == "drop" else "added to the taxonomy"
+    treatment = "left out" if unknown == "drop" else "added to the taxonomy"
     warnings.warn(
-        f"{origin}: {pluralize(len(strange), 'label')} not in the taxonomy, {done}: "
-        f"{quote_list(strange)}",
+        f"{origin}: {pluralize(len(unknown_labels), 'label')} not in the taxonomy, {treatment}: "
+        f"{quote_list(unknown_labels)}",
         MhpcWarning,
         stacklevel=4,
     )
-    return Located(taxonomy, position)
+    return LocatedLabels(taxonomy, position)
 
 
 def graft(taxonomy: Taxonomy, labels: Sequence[str]) -> Taxonomy:
-    """Add labels as new roots, or below a known label that is their path's longest prefix."""
+    """Add labels as roots, or below the known label that is the longest prefix of their path."""
     old = len(taxonomy)
     ids = Index((*taxonomy.labels, *labels))
     known = taxonomy.labels.positions
     edges = [
-        (old + at, known[prefix])
-        for at, label in enumerate(labels)
+        (old + number, known[prefix])
+        for number, label in enumerate(labels)
         if (prefix := _longest_prefix(label, known)) is not None
     ]
     parents = taxonomy.parents.tocoo()
@@ -87,157 +150,12 @@ def _longest_prefix(label: str, known: dict[str, int]) -> str | None:
     return None
 
 
-def augment(votes: Sparse, closure: Sparse) -> Sparse:
-    """Return the votes with all ancestors, each with the largest score below it.
+def _group_answers(
+    votes: Votes, position: IntArray, labels: int
+) -> tuple[IntArray, IntArray, Sparse]:
+    """Return the instance, source and labels of every answer, sorted by instance, then source.
 
-    The paper walks up from every label to the root. Over all answers that is one sparse
-    product with the ancestor closure, for trees and DAGs alike.
-
-    Parameters
-    ----------
-    votes : csr_array, (A, K)
-        Scores in [0, 1].
-    closure : csr_array, (K, K)
-        Every label with itself and its ancestors, as `Taxonomy.closure`.
-
-    Returns
-    -------
-    csr_array, (A, K)
-        Costs the number of (vote, ancestor) pairs in time and memory.
-    """
-    if np.all(votes.data == 1.0):
-        reached = (use_int32(votes) @ use_int32(closure)).tocsr()
-        reached.data[:] = 1.0
-        reached.sort_indices()
-        return reached
-    return max_along(votes, closure)
-
-
-def encode_scope(
-    scope: Scope,
-    taxonomy: Taxonomy,
-    sources: Index,
-    source: IntArray,
-    raw: Sparse,
-    *,
-    unknown: Unknown = "error",
-) -> Sparse | None:
-    """Return ones where a source can speak about a label, (M, K), or None for everywhere.
-
-    Parameters
-    ----------
-    scope : "all", "used" or mapping of source to labels
-        A listed label brings its ancestors; a source without a list can speak about all.
-    source : int array, (A,)
-        The source of every answer.
-    raw : csr_array, (A, K)
-        What each answer said: all of it must lie within the scope.
-    unknown : "error", "drop" or "graft"
-        What to do with listed labels that the taxonomy lacks; nobody said those that would be
-        grafted, so that they are left out too.
-    """
-    if scope == "all":
-        return None
-    said = _said(len(sources), source, raw)
-    if scope == "used":
-        return augment(said, taxonomy.closure)
-    assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
-    rows = [_listed(scope.get(name), taxonomy, name, unknown) for name in sources]
-    listed = augment(sparse.vstack(rows, format="csr"), taxonomy.closure)
-    _check_votes_in_scope(said, listed, taxonomy, sources)
-    return listed
-
-
-def _said(sources: int, source: IntArray, raw: Sparse) -> Sparse:
-    """Return ones where a source ever gave a label, (M, K)."""
-    answers = len(source)
-    by_source = sparse.csr_array(
-        (np.ones(answers), (source, np.arange(answers))), shape=(sources, answers)
-    )
-    said = (by_source @ raw).tocsr()
-    said.data[:] = 1.0
-    return said
-
-
-def _listed(
-    labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str, unknown: Unknown
-) -> Sparse:
-    if labels is None:
-        return sparse.csr_array(np.ones((1, len(taxonomy))))
-    position = taxonomy.locate(labels)
-    for label, found in zip(labels, position, strict=True):
-        if found == UNKNOWN and unknown == "error":
-            raise UnknownLabelError(
-                f"the scope of source {source!r}: {unknown_label_message(taxonomy, label)}; "
-                "correct it, or leave it out"
-            )
-    chosen = np.unique(position[position != UNKNOWN])
-    entries = (np.ones(len(chosen)), (np.zeros(len(chosen), dtype=np.int64), chosen))
-    return sparse.csr_array(entries, shape=(1, len(taxonomy)))
-
-
-def _check_votes_in_scope(said: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:
-    outside = (said - said.multiply(listed)).tocsr()
-    outside.eliminate_zeros()
-    if outside.nnz:
-        first = outside.tocoo()
-        raise DataError(
-            f"source {sources[first.row[0]]!r} votes for {taxonomy.labels[first.col[0]]!r}, "
-            "which its scope leaves out; add that label to its scope"
-        )
-
-
-def encode(
-    votes: Votes,
-    taxonomy: Taxonomy,
-    *,
-    unknown: Unknown = "error",
-    instances: Iterable[str] = (),
-) -> Panel:
-    """Encode votes for consolidation.
-
-    Parameters
-    ----------
-    votes : Votes
-        What sources said.
-    taxonomy : Taxonomy
-        Labels are found in it by id, or by a name or path that only one label has.
-    unknown : "error", "drop" or "graft"
-        What to do with labels that it lacks. A dropped label still leaves its answer.
-    instances : iterable of str, optional
-        Further instances that nobody answered: they get no label and change no other result.
-
-    Returns
-    -------
-    Panel
-        Its taxonomy has grown if labels were grafted.
-    """
-    located = locate_labels(
-        taxonomy, votes.labels, unknown=unknown, origin=votes.origin,
-        who=lambda label: _first_to_say(votes, label),
-    )  # fmt: skip
-    taxonomy = located.taxonomy
-    instance, source, raw = _answers(votes, located.position, len(taxonomy))
-    further = tuple(instances)
-    known = votes.instances
-    if further:
-        known = Index(tuple(dict.fromkeys((*known, *further))))
-    return Panel(
-        taxonomy=taxonomy,
-        instances=known,
-        sources=votes.sources,
-        instance=instance,
-        source=source,
-        raw=raw,
-        augmented=augment(raw, taxonomy.closure),
-        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw, unknown=unknown),
-    )
-
-
-def _answers(votes: Votes, position: IntArray, labels: int) -> tuple[IntArray, IntArray, Sparse]:
-    """Return the instance, source and labels of every answer, by instance, then source.
-
-    One sort of a number for each vote does it all; a vote for nothing sorts before the others.
+    Votes are sorted once, by one number each; "none of these" comes first within an answer.
     """
     width = labels + 1
     pair = votes.instance * np.int64(len(votes.sources))
@@ -256,14 +174,113 @@ def _answers(votes: Votes, position: IntArray, labels: int) -> tuple[IntArray, I
     raw = csr_from_sorted(
         answer[voted], vote[voted] - 1, score[voted], shape=(int(first.sum()), labels)
     )
-    found = pair[first] if pairs is None else pairs[pair[first]]
-    instance, source = np.divmod(found, len(votes.sources))
+    answers = pair[first] if pairs is None else pairs[pair[first]]
+    instance, source = np.divmod(answers, len(votes.sources))
     return instance, source, raw
 
 
-def _first_to_say(votes: Votes, label: int) -> str:
-    at = np.flatnonzero(votes.label == label)[0]
+def _first_vote_for(votes: Votes, label: int) -> str:
+    vote = np.flatnonzero(votes.label == label)[0]
     return (
-        f", said by source {votes.sources[votes.source[at]]!r} "
-        f"of instance {votes.instances[votes.instance[at]]!r}"
+        f", given by source {votes.sources[votes.source[vote]]!r} "
+        f"to instance {votes.instances[votes.instance[vote]]!r}"
     )
+
+
+def augment(votes: Sparse, closure: Sparse) -> Sparse:
+    """Add all ancestors to the votes, each with the largest score below it (Algorithm 1).
+
+    The paper walks up from every label to the root. For all answers together this is one sparse
+    product with the ancestor closure, for trees and DAGs alike.
+
+    Parameters
+    ----------
+    votes : csr_array, (A, K)
+        Scores in [0, 1].
+    closure : csr_array, (K, K)
+        Every label with itself and its ancestors, as `Taxonomy.closure`.
+
+    Returns
+    -------
+    csr_array, (A, K)
+        Costs the number of (vote, ancestor) pairs in time and memory.
+    """
+    if np.all(votes.data == 1.0):
+        augmented = (use_int32(votes) @ use_int32(closure)).tocsr()
+        augmented.data[:] = 1.0
+        augmented.sort_indices()
+        return augmented
+    return max_along(votes, closure)
+
+
+def encode_scope(
+    scope: Scope,
+    taxonomy: Taxonomy,
+    sources: Index,
+    source: IntArray,
+    raw: Sparse,
+    *,
+    unknown: Unknown = "error",
+) -> Sparse | None:
+    """Return ones where a label is in the scope of a source, (M, K), or None for everywhere.
+
+    Parameters
+    ----------
+    scope : "all", "used" or mapping of source to labels
+        With a listed label, its ancestors are in scope; for a source without a list, all labels.
+    taxonomy : Taxonomy
+        K labels.
+    sources : Index
+        M sources.
+    source : int array, (A,)
+        The source of every answer.
+    raw : csr_array, (A, K)
+        The labels of every answer, which must all be in scope.
+    unknown : "error", "drop" or "graft"
+        What to do with listed labels that the taxonomy lacks. ``"graft"`` drops them too, since no
+        answer contains them.
+    """
+    if scope == "all":
+        return None
+    used = _used_labels(len(sources), source, raw)
+    if scope == "used":
+        return augment(used, taxonomy.closure)
+    assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
+    rows = [_encode_list(scope.get(name), taxonomy, name, unknown) for name in sources]
+    listed = augment(sparse.vstack(rows, format="csr"), taxonomy.closure)
+    _check_votes_in_scope(used, listed, taxonomy, sources)
+    return listed
+
+
+def _used_labels(n_sources: int, source: IntArray, raw: Sparse) -> Sparse:
+    """Return ones where a source ever gave a label, (M, K)."""
+    used = (incidence(source, shape=(n_sources, len(source))) @ raw).tocsr()
+    used.data[:] = 1.0
+    return used
+
+
+def _encode_list(
+    labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str, unknown: Unknown
+) -> Sparse:
+    if labels is None:
+        return sparse.csr_array(np.ones((1, len(taxonomy))))
+    position = taxonomy.locate(labels)
+    for label, located in zip(labels, position, strict=True):
+        if located == UNKNOWN and unknown == "error":
+            raise UnknownLabelError(
+                f"the scope of source {source!r}: {unknown_label_message(taxonomy, label)}; "
+                "correct it, or leave it out"
+            )
+    known = np.unique(position[position != UNKNOWN])
+    return incidence(np.zeros(len(known), dtype=np.int64), known, shape=(1, len(taxonomy)))
+
+
+def _check_votes_in_scope(used: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:
+    outside = (used - used.multiply(listed)).tocsr()
+    outside.eliminate_zeros()
+    if outside.nnz:
+        first = outside.tocoo()
+        raise DataError(
+            f"source {sources[first.row[0]]!r} votes for {taxonomy.labels[first.col[0]]!r}, "
+            "which its scope leaves out; add that label to its scope"
+        )

@@ -13,7 +13,7 @@ from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown
 from mhpc.encoding.gold import encode_truth
-from mhpc.encoding.panel import Located, encode_scope, locate_labels
+from mhpc.encoding.panel import LocatedLabels, encode_scope, locate_labels
 from mhpc.errors import MhpcWarning
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, all_instances, instances_among, read_part
@@ -91,7 +91,7 @@ def plan_partitions(
     """
     located = locate_labels(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
-        who=lambda label: _who(survey, label),
+        describe=lambda label: _who(survey, label),
     )  # fmt: skip
     whole = PartitionPlan(survey, count, located.taxonomy, _scope(survey, located, unknown))
     if gold is not None:
@@ -136,10 +136,10 @@ def shape_of(whole: PartitionPlan) -> Panel:
 
 def _who(survey: VotesSurvey, label: int) -> str:
     source, instance = survey.first_votes[label]
-    return f", said by source {source!r} of instance {instance!r}"
+    return f", given by source {source!r} to instance {instance!r}"
 
 
-def _scope(survey: VotesSurvey, located: Located, unknown: Unknown) -> Sparse | None:
+def _scope(survey: VotesSurvey, located: LocatedLabels, unknown: Unknown) -> Sparse | None:
     if survey.used_labels is None:
         return None
     source, label = survey.used_labels[0], located.position[survey.used_labels[1]]

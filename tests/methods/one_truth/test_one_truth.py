@@ -7,7 +7,7 @@ import pytest
 
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, SinglePartition
-from mhpc.encoding.gold import add_gold_labels, encode_truth
+from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.one_truth import FittedOneTruth, OneTruth, is_single_label
 from mhpc.methods.one_truth.em import run_em
@@ -113,7 +113,7 @@ def test_labels_known_by_gold_are_fixed_in_new_instances_too() -> None:
     def with_gold(**labels: str) -> Panel:
         panel = panel_of([(i, s, k) for i in labels for s, k in (("ann", "oak"), ("bob", "finch"))])
         truth = read_truth({"instance": list(labels), "label": list(labels.values())})
-        return add_gold_labels(panel, encode_truth(truth, GARDEN, panel.instances))
+        return append_gold_source(panel, encode_truth(truth, GARDEN, panel.instances))
 
     fitted = fit(with_gold(x="oak", y="oak"))
     predicted = dense(fitted.predict(with_gold(x="oak", new="monarda")).specific)
