@@ -44,7 +44,13 @@ from mhpc.report.summary import run_document, summarize, versions
 from mhpc.result import Result
 from mhpc.settings import RunSettings
 from mhpc.steps import encode_votes, log_scores, make_default_rule
-from mhpc.system.checkpoints import CheckpointStore, checkpoint_folder, checkpoint_run
+from mhpc.system.checkpoints import (
+    MIN_SECONDS,
+    CheckpointStore,
+    RunCheckpoints,
+    checkpoint_folder,
+    checkpoint_run,
+)
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
 from mhpc.system.memory import parse_size, use_memory_budget
@@ -70,6 +76,7 @@ def run(
     force: bool = False,
     resume: bool = False,
     progress: Progress = silent,
+    checkpoint_after: float = MIN_SECONDS,
     open_engine: Callable[..., AbstractContextManager[Engine]] = open_engine,
 ) -> RunSummary:
     """Consolidate votes from files into a folder, which appears complete or not at all.
@@ -86,13 +93,17 @@ def run(
         Whether to use the checkpoints of a run that failed, if its settings and files are the same.
     progress : callable
         Called with the name of a stage, how much of it is done, and how much there is.
+    checkpoint_after : float
+        Stages that finish earlier, in seconds, are not kept for a run that resumes.
     open_engine : callable
         Opens the engine that the settings name; pass another one to change its limits.
     """
     check_output(output, force=force)
     inputs = fingerprint_inputs({name: getattr(settings, name) for name in _FILES})
-    checkpoints = CheckpointStore(
-        checkpoint_folder(output), _checkpoint_key(settings, inputs), HOMES
+    checkpoints = RunCheckpoints(
+        CheckpointStore(checkpoint_folder(output), HOMES),
+        _checkpoint_key(settings, inputs),
+        min_seconds=checkpoint_after,
     )
     memory = parse_size(settings.memory)
     with (
@@ -125,7 +136,7 @@ class _Run:
     folder: Path
     progress: Progress
     earlier: Model | None
-    checkpoints: CheckpointStore
+    checkpoints: RunCheckpoints
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> RunSummary:

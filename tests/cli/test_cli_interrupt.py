@@ -51,8 +51,8 @@ DEAF = """
             pass
 """
 IN_WORKERS = (
-    "import time; from mhpc.system.parallel import in_workers; "
-    "list(in_workers(time.sleep, [600.0, 600.0], jobs=2))"
+    "import time; from mhpc.system.parallel import process_map; "
+    "list(process_map(time.sleep, [600.0, 600.0], jobs=2))"
 )
 WRITING = "(args[0].parent / 'half').write_text('a table'); " + IN_C
 

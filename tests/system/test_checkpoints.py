@@ -15,13 +15,12 @@ import pytest
 from mhpc.errors import MhpcWarning
 from mhpc.methods.registry import METHODS, make_method
 from mhpc.run import run
-from mhpc.selection import cross_validation as cross_validate
-from mhpc.selection import cross_validation as trials
+from mhpc.selection import cross_validation
 from mhpc.settings import RunSettings
-from mhpc.system import checkpoints as keeping_module
 from mhpc.system.checkpoints import (
     RESUME_HINT,
     CheckpointStore,
+    RunCheckpoints,
     checkpoint_folder,
     checkpoint_run,
     checkpointed,
@@ -37,11 +36,6 @@ class DeadError(Exception):
     """What ends a run in these tests."""
 
 
-@pytest.fixture(autouse=True)
-def _all_is_worth_keeping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping_module, "WORTH", 0.0)
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     write_votes(tmp_path, instances=60)
@@ -49,10 +43,10 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def successive_halving(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The candidates that were tried, in order; the judge dies before the fifth."""
     found: list[str] = []
-    score_fold = cross_validate.score_fold
+    score_fold = cross_validation.score_fold
 
     def counting(method: Any, *args: Any) -> Any:
         found.append(method.name)
@@ -60,15 +54,24 @@ def successive_halving(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise DeadError
         return score_fold(method, *args)
 
-    monkeypatch.setattr(trials, "attempt", counting)
+    monkeypatch.setattr(cross_validation, "score_fold", counting)
     return found
 
 
-def consolidated(data: Path, *, resume: bool = False, **settings: Any) -> dict[str, bytes]:
+def consolidated(
+    data: Path, *, resume: bool = False, checkpoint_after: float = 0.0, **settings: Any
+) -> dict[str, bytes]:
     files = {name: str(data / f"{name}.csv") for name in ("votes", "taxonomy")}
     output = data / "OUT"
-    run(RunSettings(**{**files, **settings}), output=output, force=True, resume=resume)
+    run(
+        RunSettings(**{**files, **settings}), output=output, force=True, resume=resume,
+        checkpoint_after=checkpoint_after,
+    )  # fmt: skip
     return {name: (output / name).read_bytes() for name in FILES if (output / name).exists()}
+
+
+def make_checkpoints(folder: Path, key: dict[str, Any]) -> RunCheckpoints:
+    return RunCheckpoints(CheckpointStore(folder), key, min_seconds=0.0)
 
 
 def say_more(data: Path) -> None:
@@ -85,17 +88,17 @@ def notes(data: Path) -> list[str]:
     return found
 
 
-def test_a_judge_that_died_goes_on_where_it_was(data: Path, successive_halving: list[str]) -> None:
+def test_a_judge_that_died_goes_on_where_it_was(data: Path, tried: list[str]) -> None:
     with pytest.raises(DeadError) as ended:
         consolidated(data)
     assert ended.value.__notes__ == [RESUME_HINT]
     assert checkpoint_folder(data / "OUT").is_dir()
     resumed = consolidated(data, resume=True)
     assert notes(data)[-1] == "resumed: 4 stages taken from an earlier run"
-    begun = len(successive_halving)
+    begun = len(tried)
     assert consolidated(data) == resumed
     # Four of them were not tried again; the fifth, which died, was.
-    assert len(successive_halving) - begun == begun - 1
+    assert len(tried) - begun == begun - 1
     assert not checkpoint_folder(data / "OUT").exists()
 
 
@@ -109,7 +112,7 @@ def test_what_was_learnt_is_not_learnt_again(
         patched.setattr("mhpc.run.write_sources", _dies)
         with pytest.raises(DeadError):
             consolidated(data, method=method)
-    monkeypatch.setattr(trials, "attempt", _dies)
+    monkeypatch.setattr(cross_validation, "score_fold", _dies)
     for name in {*METHODS} - {"auto"}:
         monkeypatch.setattr(type(make_method(name)), "fit", _dies)
     assert consolidated(data, method=method, resume=True) == whole
@@ -131,17 +134,19 @@ def changed_votes(data: Path) -> dict[str, Any]:
     ids=["votes", "a setting"],
 )
 def test_other_votes_or_settings_begin_afresh(
-    change: Callable[[Path], dict[str, Any]], named: str, data: Path, successive_halving: list[str]
+    change: Callable[[Path], dict[str, Any]], named: str, data: Path, tried: list[str]
 ) -> None:
     with pytest.raises(DeadError):
         consolidated(data)
     settings = change(data)
-    with pytest.warns(MhpcWarning, match=f"since the earlier run '{named}' changed; .* afresh"):
+    with pytest.warns(
+        MhpcWarning, match=f"since the earlier run '{named}' changed; .* from scratch"
+    ):
         consolidated(data, resume=True, **settings)
     assert notes(data) == []
 
 
-def test_without_being_told_a_run_begins_afresh(data: Path, successive_halving: list[str]) -> None:
+def test_without_being_told_a_run_begins_afresh(data: Path, tried: list[str]) -> None:
     with pytest.raises(DeadError):
         consolidated(data)
     consolidated(data)
@@ -150,9 +155,7 @@ def test_without_being_told_a_run_begins_afresh(data: Path, successive_halving: 
         consolidated(data, resume=True)
 
 
-def test_a_run_that_is_refused_leaves_what_another_keeps(
-    data: Path, successive_halving: list[str]
-) -> None:
+def test_a_run_that_is_refused_leaves_what_another_keeps(data: Path, tried: list[str]) -> None:
     with pytest.raises(DeadError):
         consolidated(data)
     (data / "OUT").mkdir()
@@ -164,38 +167,38 @@ def test_a_run_that_is_refused_leaves_what_another_keeps(
 
 
 def test_a_stage_that_is_not_whole_is_not_taken(tmp_path: Path) -> None:
-    stages = CheckpointStore(tmp_path / "kept", {"votes": 1})
+    stages = make_checkpoints(tmp_path / "kept", {"votes": 1})
     stages.begin(resume=False)
     with checkpoint_run(stages), use_checkpoints(stages):
         assert checkpointed("one", lambda: (1, 2.5)) == (1, 2.5)
-        (path,) = stages.folder.glob("*.npz")
+        (path,) = stages.store.folder.glob("*.npz")
         path.write_bytes(path.read_bytes()[:-30])
         assert checkpointed("one", lambda: (3, 4)) == (3, 4)
         assert checkpointed("one", lambda: (5, 6)) == (3, 4)
-    assert not stages.folder.exists()
+    assert not stages.store.folder.exists()
 
 
 def test_steps_are_kept_until_all_of_them_are_finished(tmp_path: Path) -> None:
-    stages = CheckpointStore(tmp_path / "kept", {})
+    stages = make_checkpoints(tmp_path / "kept", {})
     stages.begin(resume=False)
     seen: list[int] = []
 
     def all_steps() -> tuple[int, ...]:
         for at in range(2):
             checkpointed(f"step {at}", lambda: (0,))
-            seen.append(len(list(stages.folder.glob("*.npz"))))
+            seen.append(len(list(stages.store.folder.glob("*.npz"))))
         return (1,)
 
     with use_checkpoints(stages):
         assert checkpointed_steps("all", all_steps) == (1,)
     assert seen == [1, 2]
-    assert len(list(stages.folder.glob("*.npz"))) == 1
+    assert len(list(stages.store.folder.glob("*.npz"))) == 1
 
 
 def test_what_cannot_be_kept_does_not_end_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder, outcome in ((tmp_path / "file", (1,)), (tmp_path / "kept", object())):
-        stages = CheckpointStore(folder, {})
+        stages = make_checkpoints(folder, {})
         stages.begin(resume=False)
         with use_checkpoints(stages):
             assert checkpointed("one", partial(_given, outcome)) is outcome
@@ -206,20 +209,17 @@ def _given(outcome: object) -> object:
     return outcome
 
 
-def test_the_first_seconds_of_a_run_are_not_kept(
-    data: Path, successive_halving: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(keeping_module, "WORTH", 600.0)
+def test_the_first_seconds_of_a_run_are_not_kept(data: Path, tried: list[str]) -> None:
     with pytest.raises(DeadError) as ended:
-        consolidated(data)
+        consolidated(data, checkpoint_after=600.0)
     assert not hasattr(ended.value, "__notes__")
     assert sorted(path.name for path in data.iterdir()) == ["taxonomy.csv", "votes.csv"]
 
 
 KILLED = """
 import os, sys
+from functools import partial
 import mhpc.run
-from mhpc.system import checkpoints as kept
 from mhpc.cli import main
 
 def killed(*args, **kwargs):
@@ -227,7 +227,7 @@ def killed(*args, **kwargs):
     import time
     time.sleep(60)
 
-kept.WORTH = 0.0
+mhpc.run.run = partial(mhpc.run.run, checkpoint_after=0.0)
 mhpc.run.write_sources = killed
 if __name__ == "__main__":
     main()

@@ -69,7 +69,7 @@ def test_what_a_worker_that_dies_had_begun_is_begun_again(tmp_path: Path) -> Non
     marks = [str(tmp_path / name) for name in "abc"]
     for mark in marks[1:]:
         Path(mark).touch()
-    with pytest.warns(MhpcWarning, match="a worker process died.*going on with 1"):
+    with pytest.warns(MhpcWarning, match="a worker process died.*continuing with 1"):
         assert sorted(process_map(dies_once, marks, jobs=2)) == list(enumerate(marks))
 
 
@@ -91,10 +91,10 @@ def test_there_is_a_core_to_work_on() -> None:
 def test_an_interrupt_ends_the_workers_quietly(tmp_path: Path) -> None:
     script = (
         "import time\n"
-        "from mhpc.system.parallel import in_workers\n"
+        "from mhpc.system.parallel import process_map\n"
         "if __name__ == '__main__':\n"
-        "    for _ in in_workers(time.sleep, [0.0, 600.0], jobs=2):\n"
-        "        print('begun', flush=True)\n"
+        "    for _ in process_map(time.sleep, [0.0, 600.0], jobs=2):\n"
+        "        print('started', flush=True)\n"
     )
     (tmp_path / "work.py").write_text(script)
     running = subprocess.Popen(
@@ -102,7 +102,7 @@ def test_an_interrupt_ends_the_workers_quietly(tmp_path: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert running.stdout is not None
-    assert running.stdout.readline() == "begun\n"
+    assert running.stdout.readline() == "started\n"
     os.killpg(running.pid, signal.SIGINT)
     # Workers write where it writes: an end of that means that none is left.
     _, err = running.communicate(timeout=20)

@@ -104,7 +104,7 @@ def test_an_old_output_survives_a_failing_move(
         return rename(self, target)
 
     # The old one is moved aside first, then the new one into its place.
-    monkeypatch.setattr(folders, "exchange", lambda one, other: False)
+    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match="no more"):
         write(tmp_path / "OUT", "new", force=True)

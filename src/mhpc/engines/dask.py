@@ -2,7 +2,6 @@
 
 import platform
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,6 +42,7 @@ from mhpc.rules.base import Rule
 from mhpc.steps import apply_model, score
 from mhpc.system.database import database, literal, some_files, writing
 from mhpc.system.display import Progress, silent
+from mhpc.system.files import atomic_path
 from mhpc.system.memory import memory_budget, use_memory_budget
 from mhpc.system.parallel import limit_threads, single_threaded_blas
 
@@ -385,25 +385,14 @@ def _finished(
             "that all workers share"
         )
     model, panel = _model(folder), part.panel
-    with in_worker(memory), _whole(folder / PARTS / name) as here:
+    with in_worker(memory), atomic_path(folder / PARTS / name, replace=False) as part_folder:
+        part_folder.mkdir()
         scores = apply_model(model, panel)
-        tally = write_results(here, panel, scores, model.rule, top=top, scope=scope)
-        write_order(here, panel.instances, part.first)
+        tally = write_results(part_folder, panel, scores, model.rule, top=top, scope=scope)
+        write_order(part_folder, panel.instances, part.first)
     return (tally,)
 
 
 @lru_cache(maxsize=1)
 def _model(folder: Path) -> Model:
     return read_model(folder)
-
-
-@contextmanager
-def _whole(target: Path) -> Iterator[Path]:
-    """Give a folder that appears under its name when all is in it, if none is there by then."""
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        yield beside
-        if not target.exists():
-            beside.rename(target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)

@@ -6,18 +6,16 @@ the scheduler keeps, so that all a lost worker held can be made again.
 
 import logging
 import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from typing import Any
 
 from mhpc.errors import MissingExtraError, WorkerError
 from mhpc.system.files import temporary_folder
-from mhpc.system.parallel import core_count
+from mhpc.system.parallel import core_count, defer_interrupts
 
 _RETRIES = 3
 """How often a task is tried again when it fails."""
@@ -203,7 +201,7 @@ def _local_cluster() -> Iterator[Any]:
         dask.config.set({"temporary-directory": str(folder)}),
     ):
         try:
-            with _interrupts_held_back():
+            with defer_interrupts():
                 cluster = kind(
                     n_workers=core_count(), threads_per_worker=1, processes=True,
                     dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
@@ -220,25 +218,6 @@ def _closed(opened: Any, *, timeout: float) -> None:
     """Close a client or a cluster; one that is slow to end must not hide what ended the run."""
     with suppress(TimeoutError):
         opened.close(timeout=timeout)
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Let new processes leave interrupts to this one, which gets those of meanwhile at the end.
-
-    What is blocked here stays blocked in the threads and processes that are started meanwhile,
-    and in those that they start.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Started later, it would let interrupts through again.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

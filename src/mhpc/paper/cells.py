@@ -24,8 +24,8 @@ from mhpc.methods.registry import make_method
 from mhpc.metrics.scorecard import METRICS, score
 from mhpc.simulation.departments import Department, simulate_department
 from mhpc.simulation.sources import Profile, simulate
+from mhpc.system.checkpoints import CheckpointStore
 from mhpc.system.display import Progress
-from mhpc.system.files import temporary_folder
 from mhpc.system.parallel import process_map
 
 if TYPE_CHECKING:
@@ -197,30 +197,9 @@ _PACKAGES = (
 """The packages whose code a figure depends on."""
 
 
-@dataclass(frozen=True)
-class ResultCache:
-    """A folder of finished cells, one file per cell."""
-
-    folder: Path
-
-    def get(self, key: str) -> list[Record] | None:
-        """Return the records of a cell, or None if it is not finished."""
-        try:
-            records: list[Record] = json.loads((self.folder / f"{key}.json").read_text("utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
-        return records
-
-    def put(self, key: str, records: Sequence[Record]) -> None:
-        """Store the records of a cell atomically."""
-        with temporary_folder(".writing-", inside=self.folder) as beside:
-            (beside / "cell").write_text(json.dumps(records), encoding="utf-8")
-            (beside / "cell").replace(self.folder / f"{key}.json")
-
-
 def measure_cells(
     cells: Sequence[Cell],
-    cache: ResultCache,
+    cache: CheckpointStore,
     *,
     data: Path | None,
     jobs: int,

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from mhpc.errors import OutputExistsError, ParameterError, suggest
-from mhpc.paper.cells import Measured, ResultCache, measure_cells
+from mhpc.paper.cells import Measured, measure_cells
 from mhpc.paper.convergence import Convergence
 from mhpc.paper.experiment import Experiment, to_csv
 from mhpc.paper.medical import Medical
@@ -25,6 +25,7 @@ from mhpc.paper.render import (
 from mhpc.paper.sensitivity import Sensitivity
 from mhpc.paper.sources import Sources
 from mhpc.paper.strength import Strength
+from mhpc.system.checkpoints import CheckpointStore
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import check_writable, temporary_folder
 
@@ -76,7 +77,7 @@ def reproduce(
     """
     check_own_folder(output)
     check_matplotlib()
-    cache = ResultCache(output / CELLS)
+    cache = CheckpointStore(output / CELLS)
     done = []
     for experiment in experiments:
         measured = measure_cells(

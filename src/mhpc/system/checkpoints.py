@@ -1,8 +1,7 @@
-"""Checkpointed(): finished stages kept on disk, for runs and experiments alike.
+"""Checkpoints: finished work that is kept on disk, so that a run that failed can be resumed.
 
-Whoever works says what its stages are; who keeps them, and for whom, it need not know.
-
-Each is a file that appears whole or not at all; what they depend on is in ``key.json``.
+A computation names its stages with `checkpointed`; whether they are kept, and where, is decided by
+whoever started it, with `use_checkpoints`.
 """
 
 import hashlib
@@ -19,243 +18,271 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from mhpc.errors import MhpcWarning, UnreadableError, pluralize, quote_list
-from mhpc.system.files import temporary_folder
+from mhpc.system.files import atomic_path
+
+RESUME_HINT = "--resume continues from what was finished"
+"""What is added to an error after which a run can be resumed."""
+
+KEY = "key.json"
+
+MIN_SECONDS = 5.0
+"""Seconds of a run after which its stages are kept: earlier ones are repeated as quickly."""
+
+_LOG = logging.getLogger("mhpc")
 
 ResultT = TypeVar("ResultT")
 
-RESUME_HINT = "--resume goes on from what was finished"
-"""What an error is noted with that leaves something to go on from."""
-
 
 class Checkpointer(Protocol):
-    """Keeps what stages gave, by their names."""
+    """Keeps the results of stages by their names."""
 
     def get(self, stage: str) -> Any | None:
-        """Return what a stage gave, None if that is not known."""
+        """Return the result of a stage, None if there is none."""
 
-    def put(self, stage: str, outcome: Any) -> None:
-        """Keep what a stage gave, as far as that is possible."""
+    def put(self, stage: str, result: Any) -> None:
+        """Keep the result of a stage, as far as possible."""
 
     def drop(self, stage: str) -> None:
-        """Forget a stage, if it is kept."""
+        """Forget a stage."""
 
 
-_KEEPER: ContextVar[Checkpointer | None] = ContextVar("keeper", default=None)
+_CHECKPOINTER: ContextVar[Checkpointer | None] = ContextVar("checkpointer", default=None)
 
 
 @contextmanager
-def use_checkpoints(keeper: Checkpointer | None) -> Iterator[None]:
-    """Let a keeper keep what is finished meanwhile; None: nobody keeps anything."""
-    before = _KEEPER.set(keeper)
+def use_checkpoints(checkpointer: Checkpointer | None) -> Iterator[None]:
+    """Keep the stages that finish within the block; with None, keep nothing."""
+    before = _CHECKPOINTER.set(checkpointer)
     try:
         yield
     finally:
-        _KEEPER.reset(before)
+        _CHECKPOINTER.reset(before)
 
 
 def checkpointed(stage: str, work: Callable[[], ResultT]) -> ResultT:
-    """Return what a stage gave before, or do its work and keep it.
+    """Return the kept result of a stage, or do its work and keep the result.
 
     Parameters
     ----------
     stage : str
-        Its name, which with the run's settings and inputs says all that its outcome depends on.
+        Its name. With the settings and inputs of the run it must determine the result.
     work : callable
         Stages within it are part of it, and not kept by themselves.
     """
-    keeper = _KEEPER.get()
-    if keeper is None:
+    checkpointer = _CHECKPOINTER.get()
+    if checkpointer is None:
         return work()
-    found: ResultT | None = keeper.get(stage)
-    if found is None:
+    result: ResultT | None = checkpointer.get(stage)
+    if result is None:
         with use_checkpoints(None):
-            found = work()
-        keeper.put(stage, found)
-    return found
+            result = work()
+        checkpointer.put(stage, result)
+    return result
 
 
 def checkpointed_steps(stage: str, work: Callable[[], ResultT]) -> ResultT:
-    """Return what `checkpointed` returns; stages within it are kept until all of it is finished."""
-    keeper = _KEEPER.get()
-    if keeper is None:
+    """Do as `checkpointed`, and keep the stages within the work until all of it is finished."""
+    checkpointer = _CHECKPOINTER.get()
+    if checkpointer is None:
         return work()
-    found: ResultT | None = keeper.get(stage)
-    if found is None:
-        steps = _Steps(keeper)
+    result: ResultT | None = checkpointer.get(stage)
+    if result is None:
+        steps = _Steps(checkpointer)
         with use_checkpoints(steps):
-            found = work()
-        keeper.put(stage, found)
+            result = work()
+        checkpointer.put(stage, result)
         for step in steps.names:
-            keeper.drop(step)
-    return found
+            checkpointer.drop(step)
+    return result
 
 
 class _Steps:
-    """A keeper that knows which stages it was asked for."""
+    """A checkpointer that remembers which stages it was asked for."""
 
-    def __init__(self, keeper: Checkpointer) -> None:
-        self.keeper, self.names = keeper, list[str]()
+    def __init__(self, checkpointer: Checkpointer) -> None:
+        self.checkpointer, self.names = checkpointer, list[str]()
 
     def get(self, stage: str) -> Any | None:
         self.names.append(stage)
-        return self.keeper.get(stage)
+        return self.checkpointer.get(stage)
 
-    def put(self, stage: str, outcome: Any) -> None:
-        self.keeper.put(stage, outcome)
+    def put(self, stage: str, result: Any) -> None:
+        self.checkpointer.put(stage, result)
 
     def drop(self, stage: str) -> None:
-        self.keeper.drop(stage)
+        self.checkpointer.drop(stage)
 
 
-_LOG = logging.getLogger("mhpc")
-
-KEY = "key.json"
-
-WORTH = 5.0
-"""Seconds of work from which on it is kept: what went before is as quickly done again."""
-
-_OPEN: list["CheckpointStore"] = []
-"""What is being kept, for whoever has to say so when a run is interrupted."""
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class CheckpointStore:
-    """Finished stages, a file each.
+    """A folder of finished work, one file per result.
 
     Attributes
     ----------
     folder : Path
-        Where they are, made when there is something to keep.
-    key : mapping or None
-        What they depend on, in parts that have names; None where that cannot be told, so that
-        nothing is kept.
+        Made when there is something to keep.
     homes : mapping of str to str
-        Methods and rules by name, as ``module:class``: where the types of saved stages are defined.
-    taken : list of str
-        The stages that were not worked on, since they were there.
-    began : float
-        When work began.
-    begun : bool
-        Whether the folder is this run's, as it is once the output is.
+        Methods and rules by name, as ``module:class``: where the types of results are defined.
     """
 
     folder: Path
-    key: Mapping[str, Any] | None
     homes: Mapping[str, str] = field(default_factory=dict)
-    taken: list[str] = field(default_factory=list)
-    began: float = field(default_factory=time.monotonic)
-    begun: bool = False
 
-    def get(self, stage: str) -> Any | None:
-        """Return what a stage gave; None if it is not there, or not whole."""
-        path = self._path(stage)
+    def get(self, name: str) -> Any | None:
+        """Return a result; None if it is not there, damaged, or of another version."""
+        # Imported here, so that a command which resumes nothing does not load NumPy.
+        from mhpc.system.serialization import read_frozen
+
+        path = self._path(name)
         try:
-            outcome = _read(path, self.homes) if path.exists() else None
+            return read_frozen(path, self.homes) if path.exists() else None
         except UnreadableError:
             return None
-        if outcome is not None:
-            _LOG.info("taken from the run before: %s", stage)
-            self.taken.append(stage)
-        return outcome
 
-    def put(self, stage: str, outcome: Any) -> None:
-        """Keep what a stage gave; where that cannot be done the run goes on without."""
-        if self.key is None or time.monotonic() - self.began < WORTH:
+    def put(self, name: str, result: Any) -> None:
+        """Keep a result.
+
+        Raises
+        ------
+        OSError, TypeError
+            When the disk does not take it; when it contains something that cannot be saved.
+        """
+        from mhpc.system.serialization import write_frozen
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(self._path(name)) as path:
+            write_frozen(path, result)
+
+    def drop(self, name: str) -> None:
+        """Remove a result."""
+        self._path(name).unlink(missing_ok=True)
+
+    def is_empty(self) -> bool:
+        """Tell whether there is no result."""
+        return not any(self.folder.glob("*.npz"))
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.npz"
+
+
+@dataclass(eq=False)
+class RunCheckpoints:
+    """The finished stages of a run, for a run that resumes it.
+
+    Attributes
+    ----------
+    store : CheckpointStore
+        Where they are.
+    key : mapping or None
+        What they depend on, in named parts; None where that is unknown, so that nothing is kept.
+    min_seconds : float
+        Stages that finish earlier after the start are not kept.
+    start : float
+        When the run started.
+    owned : bool
+        Whether the folder belongs to this run, as it does once the output does.
+    resumed : list of str
+        The stages that were taken from an earlier run.
+    """
+
+    store: CheckpointStore
+    key: Mapping[str, Any] | None
+    min_seconds: float = MIN_SECONDS
+    start: float = field(default_factory=time.monotonic)
+    owned: bool = False
+    resumed: list[str] = field(default_factory=list)
+
+    def begin(self, *, resume: bool) -> None:
+        """Remove the stages of an earlier run, unless it is resumed and depends on the same."""
+        self.owned = True
+        if not resume:
+            self.remove()
+        elif obstacle := self._find_obstacle():
+            self.remove()
+            warnings.warn(f"{obstacle}; this run starts from scratch", MhpcWarning, stacklevel=3)
+
+    def get(self, stage: str) -> Any | None:
+        """Return the result of a stage, None if there is none."""
+        result = self.store.get(stage)
+        if result is not None:
+            _LOG.info("taken from the earlier run: %s", stage)
+            self.resumed.append(stage)
+        return result
+
+    def put(self, stage: str, result: Any) -> None:
+        """Keep the result of a stage; where that is impossible, the run continues without."""
+        if self.key is None or time.monotonic() - self.start < self.min_seconds:
             return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with temporary_folder(".writing-", inside=self.folder) as beside:
-                if not (self.folder / KEY).exists():
-                    (beside / KEY).write_text(json.dumps(self.key), encoding="utf-8")
-                    (beside / KEY).replace(self.folder / KEY)
-                _write(beside / "stage", outcome)
-                (beside / "stage").replace(self._path(stage))
+            self.store.folder.mkdir(parents=True, exist_ok=True)
+            if not (self.store.folder / KEY).exists():
+                with atomic_path(self.store.folder / KEY) as path:
+                    path.write_text(json.dumps(self.key), encoding="utf-8")
+            self.store.put(stage, result)
         except (OSError, TypeError) as error:
-            _LOG.info("%s cannot be kept: %s", stage, error)
-            if not self.any:
+            _LOG.info("no checkpoint of %s: %s", stage, error)
+            if not self.can_resume():
                 self.remove()
 
     def drop(self, stage: str) -> None:
         """Remove a stage."""
-        self._path(stage).unlink(missing_ok=True)
+        self.store.drop(stage)
+
+    def remove(self) -> None:
+        """Remove all stages."""
+        shutil.rmtree(self.store.folder, ignore_errors=True)
+
+    def can_resume(self) -> bool:
+        """Tell whether this run, if it ended now, could be resumed."""
+        return self.owned and not self.store.is_empty()
 
     @property
-    def any(self) -> bool:
-        """Whether there is something of this run to go on from."""
-        return self.begun and any(self.folder.glob("*.npz"))
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about stages that were not computed."""
+        if not self.resumed:
+            return ()
+        return (f"resumed: {pluralize(len(self.resumed), 'stage')} taken from an earlier run",)
 
-    def begin(self, *, resume: bool) -> None:
-        """Leave what an earlier run kept if it is to be gone on from and fits; else remove it."""
-        self.begun = True
-        if not resume:
-            self.remove()
-        elif amiss := self._amiss():
-            self.remove()
-            warnings.warn(f"{amiss}; this run begins afresh", MhpcWarning, stacklevel=3)
-
-    def _amiss(self) -> str:
-        """Say why nothing can be taken of what is kept, or nothing where it can."""
+    def _find_obstacle(self) -> str:
+        """Say why the stages of the earlier run cannot be used; empty if they can."""
         if self.key is None:
             return "what comes through a pipe may not be what it was in an earlier run"
         try:
-            before = json.loads((self.folder / KEY).read_text(encoding="utf-8"))
+            before = json.loads((self.store.folder / KEY).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             before = None
-        if before is None or not self.any:
+        if before is None or self.store.is_empty():
             return "no finished stage of an earlier run is kept"
         now = json.loads(json.dumps(self.key))
         changed = [name for name in now if before.get(name) != now[name]]
         return f"since the earlier run {quote_list(changed)} changed" if changed else ""
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What there is to say of stages that were taken."""
-        if not self.taken:
-            return ()
-        return (f"resumed: {pluralize(len(self.taken), 'stage')} taken from an earlier run",)
-
-    def remove(self) -> None:
-        """Remove all."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _path(self, stage: str) -> Path:
-        return self.folder / f"{hashlib.sha256(stage.encode()).hexdigest()[:24]}.npz"
-
 
 def checkpoint_folder(output: Path) -> Path:
-    """Return where the stages of a run into an output are kept."""
+    """Return where the checkpoints of a run into an output are."""
     return output.parent / f".{output.name}-kept"
 
 
+_RUNNING: list[RunCheckpoints] = []
+"""The checkpoints of the runs of this process, for the message about an interrupt."""
+
+
 @contextmanager
-def checkpoint_run(stages: CheckpointStore) -> Iterator[None]:
-    """Keep stages meanwhile, and remove them if all goes well; else what goes wrong says so."""
-    _OPEN.append(stages)
+def checkpoint_run(checkpoints: RunCheckpoints) -> Iterator[None]:
+    """Keep the stages of a run, and remove them at its end; errors say that it can be resumed."""
+    _RUNNING.append(checkpoints)
     try:
-        with use_checkpoints(stages):
+        with use_checkpoints(checkpoints):
             yield
-        stages.remove()
+        checkpoints.remove()
     except BaseException as error:
-        if stages.any:
+        if checkpoints.can_resume():
             error.add_note(RESUME_HINT)
         raise
     finally:
-        _OPEN.remove(stages)
+        _RUNNING.remove(checkpoints)
 
 
 def can_resume() -> bool:
-    """Tell whether a run that is ended now leaves something to go on from."""
-    return any(stages.any for stages in _OPEN)
-
-
-def _read(path: Path, homes: Mapping[str, str]) -> Any:
-    # Imported where it is used, so that a command which resumes nothing does not load NumPy.
-    from mhpc.system.serialization import read_frozen
-
-    return read_frozen(path, homes)
-
-
-def _write(path: Path, outcome: Any) -> None:
-    from mhpc.system.serialization import write_frozen
-
-    write_frozen(path, outcome)
+    """Tell whether a run of this process, if it ended now, could be resumed."""
+    return any(checkpoints.can_resume() for checkpoints in _RUNNING)

@@ -1,8 +1,4 @@
-"""Temporary folders, locks, atomic file and folder replacement.
-
-Each removes itself at the end of its block. Where that end cannot be waited for, `remove_all`
-removes those that are open.
-"""
+"""Files and folders that appear complete or not at all, temporary folders, and locks."""
 
 import ctypes
 import errno
@@ -21,273 +17,47 @@ from typing import IO, BinaryIO, cast
 
 from mhpc.errors import OutputExistsError, UnwritableError
 
-stable_path = threading.RLock()
-"""Held while folders are made or moved, so that nobody removes one in between."""
-
-_OPEN: dict[Path, Sequence[Path]] = {}
-"""The folders there are, each with those above it that were made for it."""
-
-_TRIES = 20
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""What a disk says that takes no more."""
-
-
-@contextmanager
-def temporary_folder(
-    prefix: str, *, inside: Path | None = None, mode: int = 0o700, for_others: bool = False
-) -> Iterator[Path]:
-    """Give a new folder and remove it at the end, an interrupt included.
-
-    Parameters
-    ----------
-    prefix : str
-        How its name begins.
-    inside : path, optional
-        The folder to make it in, made if need be and removed again if it stays empty; unless
-        given, the system's place for temporary files.
-    mode : int
-        Who may enter it, as far as the umask allows.
-    for_others : bool
-        Whether other processes alone write into it, so that a full disk is not said to be its.
-
-    Raises
-    ------
-    UnwritableError
-        When the disk is full meanwhile.
-    """
-    above = Path(tempfile.gettempdir()) if inside is None else inside
-    folder = above / f"{prefix}{os.urandom(8).hex()}"
-    made = [each for each in folder.parents if not each.exists()]
-    try:
-        with stable_path:
-            # Known before it is there: an interrupt in between leaves nothing.
-            _OPEN[folder] = made
-            above.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(mode=mode)
-        yield folder
-    except OSError as error:
-        if error.errno in _FULL and not for_others and _within(error.filename, folder):
-            raise _full(folder, error, system=inside is None) from None
-        raise
-    finally:
-        _remove(folder, made)
-        _OPEN.pop(folder, None)
-
-
-def remove_all() -> None:
-    """Remove the folders that are open, even while somebody writes into them."""
-    for folder, made in list(_OPEN.items()):
-        _remove(folder, made)
-
-
-def _within(file: str | None, folder: Path) -> bool:
-    """Tell whether a file is in a folder, as far as that is known: an open file has no name."""
-    return folder.is_dir() and (
-        file is None or Path(file).absolute().is_relative_to(folder.absolute())
-    )
-
-
-def _full(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
-    # Of folders in each other the outermost is in a place that somebody chose.
-    outermost = min((each for each in _OPEN if folder.is_relative_to(each)), key=_depth)
-    instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
-    return UnwritableError(
-        f"{outermost.absolute().parent} takes no more: {error.strerror}; free some space there, or "
-        f"{instead}; nothing was written"
-    )
-
-
-def _depth(folder: Path) -> int:
-    return len(folder.parts)
-
-
-def _remove(folder: Path, made: Sequence[Path]) -> None:
-    for _ in range(_TRIES):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not os.path.lexists(folder):
-            break
-        # A file that was written since the folder was listed keeps it.
-        time.sleep(0.01)
-    for each in made:
-        # Those that hold something else by now are not empty, and stay.
-        with suppress(OSError):
-            each.rmdir()
-
-
 try:
     import fcntl
-except ImportError:  # pragma: no cover - Windows, where nothing is claimed
+except ImportError:  # pragma: no cover - Windows, where folders are not locked
     fcntl = None  # type: ignore[assignment]
 
+STDOUT = "-"
 
-@contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
-    """Claim a folder as long as the block lasts; the system gives it up when a process dies."""
-    if fcntl is None:  # pragma: no cover
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
-
-
-def is_locked(folder: Path) -> bool:
-    """Tell whether a process that lives has claimed a folder; True where that is not known."""
-    if fcntl is None:  # pragma: no cover
-        return True
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
-
-
-_HERE = -100
-"""What Linux takes for "relative to the current folder"."""
-
-_EXCHANGE = 2
-"""The flag by which both Linux and macOS exchange instead of replacing."""
-
-
-def exchange_folders(one: Path, other: Path) -> bool:
-    """Let two paths change places; False where the system or the file system cannot do that."""
-    paths = os.fsencode(one), os.fsencode(other)
-    library = ctypes.CDLL(None) if os.name == "posix" else None
-    if sys.platform == "darwin":
-        call = getattr(library, "renamex_np", None)
-        return call is not None and call(*paths, _EXCHANGE) == 0
-    call = getattr(library, "renameat2", None)
-    return call is not None and call(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0
-
-
-OUTPUTS = {
+RUN_FILES = {
     "scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
     "report.html", "report.json",
 }  # fmt: skip
 """What a run writes; a folder with anything else in it is not replaced."""
 
-MARK = "run.json"
-"""The file by which a folder is known as an output of ours, which may be replaced."""
+RUN_MARK = "run.json"
+"""The file by which a folder is recognized as the output of a run, which may be replaced."""
 
-_YOUNG = 60.0
-"""Seconds for which a hidden folder that nobody claims is left alone: it may be about to be."""
+MIN_AGE = 60.0
+"""Seconds for which a hidden folder without a lock is left alone: its lock may be about to come."""
 
+stable_path = threading.RLock()
+"""Held while folders are made or moved, so that no folder is removed in between."""
 
-@contextmanager
-def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
-    """Give a folder beside the target to write into, and move it into place at the end.
+_OPEN: dict[Path, Sequence[Path]] = {}
+"""The temporary folders there are, each with the folders above it that were made for it."""
 
-    If anything goes wrong meanwhile, an interrupt included, what was there before is left and
-    nothing else; a process that is killed leaves a hidden folder beside it, which the next run
-    removes. An existing target is refused without `force`, and even with it when it does not
-    look like an output: a mistyped ``-o`` must not cost someone their files.
-    """
-    check_output(target, force=force)
-    # What a link points to is replaced, not the link.
-    target = target.resolve() if target.is_symlink() else target
-    _check_single_run(target)
-    with ExitStack() as stack:
-        try:
-            # An output is as open as the user's umask says.
-            beside = stack.enter_context(
-                temporary_folder(f".{target.name}-", inside=target.parent, mode=0o777)
-            )
-        except OSError as error:
-            raise UnwritableError(
-                f"{target} cannot be made: {error.strerror}; choose another"
-            ) from None
-        stack.enter_context(folder_lock(beside))
-        yield beside
-        check_output(target, force=force)
-        _put_in_place(beside, target)
-
-
-def check_output(target: Path, *, force: bool) -> None:
-    """Refuse a target that is there or cannot be made, before any work is done for it."""
-    if not target.exists():
-        check_writable(target)
-        return
-    if not force:
-        raise OutputExistsError(
-            f"{target} is there already; choose another, or replace it with --force"
-        )
-    if not target.is_dir() or (any(target.iterdir()) and not (target / MARK).exists()):
-        raise OutputExistsError(
-            f"{target} is not an output of mhpc (it has no {MARK}), so --force leaves it alone; "
-            "choose another"
-        )
-    _check_nothing_lost(target)
-
-
-def _check_nothing_lost(target: Path) -> None:
-    kept = sorted(path.name for path in target.iterdir() if path.name not in OUTPUTS)
-    if kept:
-        raise OutputExistsError(
-            f"{target} holds {kept[0]!r}, which no run wrote and --force would delete; "
-            "move it away, or choose another folder"
-        )
-
-
-def check_writable(target: Path) -> None:
-    """Refuse a target whose folder is none or may not be written to."""
-    try:
-        str(target.absolute()).encode()
-    except UnicodeEncodeError:
-        raise UnwritableError(f"{str(target)!r}: the name is not UTF-8; choose another") from None
-    above = next(folder for folder in target.absolute().parents if folder.exists())
-    if not above.is_dir():
-        raise UnwritableError(f"{target} cannot be made: {above} is a file; choose another")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise UnwritableError(f"{target} cannot be made: {above} may not be written to")
-
-
-def _check_single_run(target: Path) -> None:
-    """Refuse while another run writes to the same target; remove what a killed one left."""
-    own = re.compile(rf"\.{re.escape(target.name)}-[0-9a-f]{{16}}")
-    beside = target.parent.iterdir() if target.parent.is_dir() else ()
-    for other in [path for path in beside if own.fullmatch(path.name)]:
-        # Another process may end, and remove its folder, while this one looks.
-        with suppress(FileNotFoundError):
-            if is_locked(other):
-                raise OutputExistsError(
-                    f"another run is writing to {target} (in {other.name}); wait until it has "
-                    "ended, or choose another folder"
-                )
-            if time.time() - other.stat().st_mtime > _YOUNG:
-                shutil.rmtree(other, ignore_errors=True)
-
-
-def _put_in_place(beside: Path, target: Path) -> None:
-    if target.exists() and exchange_folders(beside, target):
-        # What was there before is now beside, and goes with it.
-        return
-    with temporary_folder(f".{target.name}-old-", inside=target.parent) as old, stable_path:
-        try:
-            if target.exists():
-                target.rename(old / "run")
-            beside.rename(target)
-        except BaseException:
-            if (old / "run").exists() and not target.exists():
-                (old / "run").rename(target)
-            raise
-
-
-STDOUT = "-"
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 @contextmanager
 def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
-    """Give a file to write into, which is moved into place at the end; ``-`` is standard output.
+    """Open a file that appears under its name once it is complete; ``-`` is standard output.
 
-    A name that ends in ``.gz`` is packed. What is there is refused without `force`, and stays as
-    it is if anything goes wrong. A device or a pipe is written to, never replaced.
+    If anything goes wrong, the file that was there stays as it is. A name that ends in ``.gz`` is
+    compressed. A device or a pipe is written to, never replaced.
+
+    Parameters
+    ----------
+    target : path or "-"
+        The file.
+    force : bool
+        Whether to replace a file that is there.
     """
     if str(target) == STDOUT:
         sys.stdout.flush()
@@ -301,11 +71,11 @@ def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]
             with path.open("wb") as file:
                 yield file
             return
-        with temporary_folder(f".{path.name}-", inside=path.parent) as folder:
-            with _opened(folder / "whole", packed=path.suffix == ".gz") as file:
-                yield file
-            with stable_path:
-                (folder / "whole").replace(path)
+        with (
+            atomic_path(path) as unfinished,
+            _open_binary(unfinished, compress=path.suffix == ".gz") as file,
+        ):
+            yield file
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -314,8 +84,98 @@ def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]
         raise UnwritableError(f"{path} cannot be written: {error.strerror}") from None
 
 
+@contextmanager
+def atomic_path(target: Path, *, replace: bool = True) -> Iterator[Path]:
+    """Give a path to write a file or a folder to, which takes the target's place at the end.
+
+    The path is in a hidden folder beside the target, which may be used for other temporary files.
+
+    Parameters
+    ----------
+    target : Path
+        The file or folder.
+    replace : bool
+        Whether to replace what is there by then; if not, what was written is dropped.
+    """
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(
+                temporary_folder(f".{target.name}-", inside=target.parent.resolve(strict=True))
+            )
+        except OSError as error:
+            raise UnwritableError(f"{target} cannot be written: {error.strerror}") from None
+        yield folder / target.name
+        with stable_path:
+            if replace or not target.exists():
+                (folder / target.name).replace(target)
+
+
+@contextmanager
+def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
+    """Give a folder to write the output of a run to, which takes the target's place at the end.
+
+    If anything goes wrong, an interrupt included, what was there before stays and nothing else is
+    left. A process that is killed leaves a hidden folder, which the next run removes. An existing
+    target is refused without `force`, and even with it unless it is the output of a run: a
+    mistyped ``-o`` must not delete files.
+    """
+    check_output(target, force=force)
+    # The folder that a link points to is replaced, not the link.
+    target = target.resolve() if target.is_symlink() else target
+    _check_single_run(target)
+    with ExitStack() as stack:
+        try:
+            # An output is as open as the user's umask says.
+            folder = stack.enter_context(
+                temporary_folder(f".{target.name}-", inside=target.parent, mode=0o777)
+            )
+        except OSError as error:
+            raise UnwritableError(
+                f"{target} cannot be made: {error.strerror}; choose another"
+            ) from None
+        stack.enter_context(folder_lock(folder))
+        yield folder
+        check_output(target, force=force)
+        _move_into_place(folder, target)
+
+
+def check_output(target: Path, *, force: bool) -> None:
+    """Refuse a folder that exists or cannot be made, before any work is done for it."""
+    if not target.exists():
+        check_writable(target)
+        return
+    if not force:
+        raise OutputExistsError(
+            f"{target} is there already; choose another, or replace it with --force"
+        )
+    if not target.is_dir() or (any(target.iterdir()) and not (target / RUN_MARK).exists()):
+        raise OutputExistsError(
+            f"{target} is not an output of mhpc (it has no {RUN_MARK}), so --force leaves it "
+            "alone; choose another"
+        )
+    others = sorted(path.name for path in target.iterdir() if path.name not in RUN_FILES)
+    if others:
+        raise OutputExistsError(
+            f"{target} holds {others[0]!r}, which no run wrote and --force would delete; "
+            "move it away, or choose another folder"
+        )
+
+
+def check_writable(target: Path) -> None:
+    """Refuse a target that cannot be made because of its name or of the folder above it."""
+    try:
+        str(target.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UnwritableError(f"{str(target)!r}: the name is not UTF-8; choose another") from None
+    above = next(folder for folder in target.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise UnwritableError(f"{target} cannot be made: {above} is a file; choose another")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise UnwritableError(f"{target} cannot be made: {above} may not be written to")
+
+
 def check_target(path: Path, *, force: bool) -> None:
-    """Refuse a target that cannot be a file, or is one already, before any work is done for it."""
+    """Refuse a file that exists or cannot be made, before any work is done for it."""
     if not path.parent.is_dir():
         raise UnwritableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     if path.is_dir():
@@ -327,12 +187,172 @@ def check_target(path: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def _opened(path: Path, *, packed: bool) -> Iterator[BinaryIO]:
+def temporary_folder(
+    prefix: str, *, inside: Path | None = None, mode: int = 0o700, for_others: bool = False
+) -> Iterator[Path]:
+    """Make a folder and remove it at the end, after an interrupt too.
+
+    Where that end cannot be waited for, `remove_all` removes the folders that are open.
+
+    Parameters
+    ----------
+    prefix : str
+        How its name begins.
+    inside : path, optional
+        The folder to make it in, made if need be and removed again if it stays empty; by default
+        the system's folder for temporary files.
+    mode : int
+        Who may enter it, as far as the umask allows.
+    for_others : bool
+        Whether only other processes write into it; a full disk is then not blamed on it.
+
+    Raises
+    ------
+    UnwritableError
+        When the disk is full.
+    """
+    above = Path(tempfile.gettempdir()) if inside is None else inside
+    folder = above / f"{prefix}{os.urandom(8).hex()}"
+    made = [parent for parent in folder.parents if not parent.exists()]
+    try:
+        with stable_path:
+            # Registered before it exists: an interrupt in between leaves nothing.
+            _OPEN[folder] = made
+            above.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=mode)
+        yield folder
+    except OSError as error:
+        if error.errno in _DISK_FULL and not for_others and _is_within(error.filename, folder):
+            raise _disk_full_error(folder, error, system=inside is None) from None
+        raise
+    finally:
+        _remove(folder, made)
+        _OPEN.pop(folder, None)
+
+
+def remove_all() -> None:
+    """Remove the temporary folders that are open, even while another thread writes into them."""
+    for folder, made in list(_OPEN.items()):
+        _remove(folder, made)
+
+
+@contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Lock a folder as long as the block lasts; the system unlocks it when the process dies."""
+    if fcntl is None:  # pragma: no cover
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_locked(folder: Path) -> bool:
+    """Tell whether a living process has locked a folder; True where that cannot be found out."""
+    if fcntl is None:  # pragma: no cover
+        return True
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+@contextmanager
+def _open_binary(path: Path, *, compress: bool) -> Iterator[BinaryIO]:
     with ExitStack() as files:
         file: IO[bytes] = files.enter_context(path.open("wb"))
-        if packed:
-            # Neither name nor time inside: the same data give the same bytes.
+        if compress:
+            # Without name and time inside, equal data give equal bytes.
             file = files.enter_context(
                 cast(IO[bytes], gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
             )
         yield cast(BinaryIO, file)
+
+
+def _check_single_run(target: Path) -> None:
+    """Refuse while another run writes to the same target; remove what a killed one left."""
+    hidden = re.compile(rf"\.{re.escape(target.name)}-[0-9a-f]{{16}}")
+    siblings = target.parent.iterdir() if target.parent.is_dir() else ()
+    for folder in [path for path in siblings if hidden.fullmatch(path.name)]:
+        # Another process may end, and remove its folder, at this moment.
+        with suppress(FileNotFoundError):
+            if is_locked(folder):
+                raise OutputExistsError(
+                    f"another run is writing to {target} (in {folder.name}); wait until it has "
+                    "ended, or choose another folder"
+                )
+            if time.time() - folder.stat().st_mtime > MIN_AGE:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _move_into_place(folder: Path, target: Path) -> None:
+    if target.exists() and _exchange(folder, target):
+        # The old output is now in the temporary folder, and is removed with it.
+        return
+    with temporary_folder(f".{target.name}-old-", inside=target.parent) as old, stable_path:
+        try:
+            if target.exists():
+                target.rename(old / "run")
+            folder.rename(target)
+        except BaseException:
+            if (old / "run").exists() and not target.exists():
+                (old / "run").rename(target)
+            raise
+
+
+_CURRENT_FOLDER = -100
+"""What Linux takes for "relative to the current folder"."""
+
+_EXCHANGE = 2
+"""The flag by which both Linux and macOS exchange instead of replacing."""
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two paths atomically; False where the system or the file system cannot do that."""
+    paths = os.fsencode(first), os.fsencode(second)
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    if sys.platform == "darwin":
+        call = getattr(library, "renamex_np", None)
+        return call is not None and call(*paths, _EXCHANGE) == 0
+    call = getattr(library, "renameat2", None)
+    if call is None:
+        return False
+    return bool(call(_CURRENT_FOLDER, paths[0], _CURRENT_FOLDER, paths[1], _EXCHANGE) == 0)
+
+
+def _is_within(file: str | None, folder: Path) -> bool:
+    """Tell whether a file is in a folder, or may be: an open file has no name."""
+    return folder.is_dir() and (
+        file is None or Path(file).absolute().is_relative_to(folder.absolute())
+    )
+
+
+def _disk_full_error(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
+    # Of nested folders, the outermost is in a place that the user chose.
+    nested = (path for path in _OPEN if folder.is_relative_to(path))
+    outermost = min(nested, key=lambda path: len(path.parts))
+    instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
+    return UnwritableError(
+        f"{outermost.absolute().parent} takes no more: {error.strerror}; free some space there, or "
+        f"{instead}; nothing was written"
+    )
+
+
+def _remove(folder: Path, made: Sequence[Path], *, tries: int = 20) -> None:
+    for _ in range(tries):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            break
+        # A file that was written after the folder was listed keeps it.
+        time.sleep(0.01)
+    for parent in made:
+        # Folders that hold something else by now are not empty, and stay.
+        with suppress(OSError):
+            parent.rmdir()

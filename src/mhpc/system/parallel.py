@@ -1,10 +1,7 @@
-"""Parallel_map (threads), process pool, one BLAS thread.
+"""Threads and processes: parallel maps whose results do not depend on how many there are.
 
-BLAS divides sums by the number of its threads, and rounds them accordingly. With one thread it
-does not; cores are kept busy by blocks of instances instead, which are always the same.
-
-Each has one thread for linear algebra: cores are kept busy by processes, and a result does not
-depend, to the last bit, on how many there are.
+BLAS splits sums between its threads, and rounds them accordingly. Here it has one thread; blocks of
+instances, which are always the same, keep the cores busy.
 """
 
 import multiprocessing
@@ -26,38 +23,25 @@ from mhpc.errors import MhpcWarning, WorkerError
 Item = TypeVar("Item")
 ResultT = TypeVar("ResultT")
 
-
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
-
-@contextmanager
-def limit_threads(count: int | None) -> Iterator[None]:
-    """Set how many threads work takes meanwhile; None: as many as there are cores."""
-    before = _THREADS.set(count)
-    try:
-        yield
-    finally:
-        _THREADS.reset(before)
-
-
-def core_count() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_count() -> int:
-    """Return how many threads work takes."""
-    return _THREADS.get() or core_count()
+_BLAS_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+"""What libraries of linear algebra read when they are loaded."""
 
 
 def parallel_map(
     work: Callable[[Item], ResultT], items: Iterable[Item], *, threads: int | None = None
 ) -> Iterator[ResultT]:
-    """Give the outcome of every item in its turn; arrays are worked on outside Python's lock.
+    """Yield the result of every item in order, computed by several threads.
 
-    Unless told, here or by `limit_threads`, there are as many threads as cores.
+    NumPy works outside Python's lock, so that threads do run at the same time. Unless given here
+    or by `limit_threads`, there are as many threads as cores.
     """
     threads = threads or thread_count()
     if threads < 2:
@@ -68,7 +52,7 @@ def parallel_map(
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
-            # One more than can be worked on: what is done waits for its turn, and takes memory.
+            # One more than there are threads: results that wait take memory.
             if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:
@@ -77,13 +61,76 @@ def parallel_map(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def process_map(
+    work: Callable[[Item], ResultT], items: Sequence[Item], *, jobs: int
+) -> Iterator[tuple[int, ResultT]]:
+    """Yield the position and the result of every item, in the order in which they finish.
+
+    Parameters
+    ----------
+    work : callable
+        A function that a new process can import; items and results must be picklable.
+    items : sequence
+        The first are started first.
+    jobs : int
+        How many processes. When one dies, as it does when memory runs out, the items that are not
+        finished are given to half as many new ones.
+
+    Raises
+    ------
+    WorkerError
+        When a process dies that was the only one. An error of `work` itself is raised as it is.
+        Whatever ends the iteration ends the processes, an interrupt included.
+    """
+    remaining = dict(enumerate(items))
+    while remaining:
+        try:
+            for position, result in _map_in_pool(work, remaining, jobs):
+                del remaining[position]
+                yield position, result
+        except BrokenProcessPool:
+            if jobs == 1:
+                raise WorkerError(
+                    "a worker process died though it worked alone, as happens when memory runs "
+                    "out; give the machine more, or the work less: fewer instances or candidates"
+                ) from None
+            jobs = jobs // 2
+            warnings.warn(
+                f"a worker process died, as happens when memory runs out; continuing with {jobs}",
+                MhpcWarning,
+                stacklevel=2,
+            )
+
+
+@contextmanager
+def limit_threads(count: int | None) -> Iterator[None]:
+    """Set how many threads `parallel_map` uses; None: as many as there are cores."""
+    before = _THREADS.set(count)
+    try:
+        yield
+    finally:
+        _THREADS.reset(before)
+
+
+def thread_count() -> int:
+    """Return how many threads `parallel_map` uses."""
+    return _THREADS.get() or core_count()
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Let every call of BLAS and LAPACK take one thread meanwhile, whatever the environment says.
+    """Let BLAS and LAPACK use one thread, whatever the environment says.
 
-    Libraries that cannot be told, as Apple's, keep their own way.
+    Libraries that offer no way to set this, such as Apple's, are left as they are.
     """
-    # Both bring a library of their own, and only those that are loaded can be told.
+    # Both bring a library of their own, and only libraries that are loaded can be limited.
     import numpy as np
     import scipy.linalg
     from threadpoolctl import threadpool_limits
@@ -93,67 +140,35 @@ def single_threaded_blas() -> Iterator[None]:
         yield
 
 
-_BLAS_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-"""What the libraries of linear algebra read when they are loaded."""
+@contextmanager
+def defer_interrupts() -> Iterator[None]:
+    """Deliver interrupts at the end of the block; processes started in it never get any.
 
-
-begun: list[int] = []
-"""How many processes were asked for, each time that some were."""
-
-
-def process_map(
-    work: Callable[[Item], ResultT], items: Sequence[Item], *, jobs: int
-) -> Iterator[tuple[int, ResultT]]:
-    """Give the position and the outcome of every item, as they come.
-
-    Parameters
-    ----------
-    work : callable
-        A function that a new process can import, with items and outcomes that can be sent.
-    items : sequence
-        What to work on; the first are begun first.
-    jobs : int
-        How many processes.
-
-    When a process dies, as it does when memory runs out, what was not finished is given to half
-    as many new ones.
-
-    Raises
-    ------
-    WorkerError
-        When a process dies that was the only one. An error of `work` itself arrives
-        as it is. Whatever ends the iteration ends the processes, an interrupt included.
+    Ctrl-C reaches all processes of a terminal. The one that started the others ends them.
     """
-    left = dict(enumerate(items))
-    while left:
-        try:
-            for at, outcome in _in_pool(work, left, jobs):
-                del left[at]
-                yield at, outcome
-        except BrokenProcessPool:
-            if jobs == 1:
-                raise WorkerError(
-                    "a worker process died though it worked alone, as happens when memory runs "
-                    "out; give the machine more, or the work less: fewer instances or candidates"
-                ) from None
-            jobs = jobs // 2
-            warnings.warn(
-                f"a worker process died, as happens when memory runs out; going on with {jobs}",
-                MhpcWarning,
-                stacklevel=2,
-            )
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    deferred: list[int] = []
+    if hasattr(signal, "pthread_sigmask"):
+        # The first use starts a process of its own, which before Python 3.12 lifts the block.
+        resource_tracker.ensure_running()
+        # A process inherits the signals that the thread which starts it blocks.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handler = signal.signal(signal.SIGINT, lambda number, _: deferred.append(number))
+    try:
+        yield
+    finally:
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, handler)
+        if deferred:
+            signal.raise_signal(signal.SIGINT)
 
 
-def _in_pool(
+def _map_in_pool(
     work: Callable[[Item], ResultT], items: Mapping[int, Item], jobs: int
 ) -> Iterator[tuple[int, ResultT]]:
-    begun.append(jobs)
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         min(jobs, len(items)),
@@ -161,25 +176,24 @@ def _in_pool(
         initializer=_end_with_parent,
     )
     try:
-        with _as_workers_start():
-            positions = {pool.submit(work, item): at for at, item in items.items()}
-        for done in as_completed(positions):
-            yield positions[done], done.result()
+        with _single_threaded_children(), defer_interrupts():
+            positions = {pool.submit(work, item): position for position, item in items.items()}
+        for future in as_completed(positions):
+            yield positions[future], future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        # What a worker has begun is of no use to anyone any more.
+        # Nobody waits for what a worker has not finished.
         for worker in set(multiprocessing.active_children()) - others:
             worker.kill()
 
 
 @contextmanager
-def _as_workers_start() -> Iterator[None]:
-    """Let new processes inherit one thread each, and leave interrupts to this one."""
+def _single_threaded_children() -> Iterator[None]:
+    """Let processes that start within the block use one BLAS thread each."""
     before = {name: os.environ.get(name) for name in _BLAS_THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(_BLAS_THREAD_VARIABLES, "1"))
     try:
-        with _interrupts_kept_back():
-            yield
+        yield
     finally:
         for name, value in before.items():
             if value is None:
@@ -188,31 +202,8 @@ def _as_workers_start() -> Iterator[None]:
                 os.environ[name] = value
 
 
-@contextmanager
-def _interrupts_kept_back() -> Iterator[None]:
-    """Let interrupts wait until the end of the block; processes begun in it never hear any."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    if hasattr(signal, "pthread_sigmask"):
-        # The first use starts a process of its own, which before Python 3.12 lifts the block.
-        resource_tracker.ensure_running()
-        # What a thread blocks, the processes it starts block too, for as long as they live.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGINT, handler)
-        if came:
-            signal.raise_signal(signal.SIGINT)
-
-
 def _end_with_parent() -> None:
-    """End this worker when the process that started it ends, however that happens."""
+    """End this worker when the process that started it ends, in whatever way."""
 
     def wait() -> None:
         parent = multiprocessing.parent_process()

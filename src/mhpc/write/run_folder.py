@@ -1,8 +1,7 @@
-"""Scores and labels out, block by block, so that memory does not grow with the instances."""
+"""Write the scores and labels of a run block by block, in memory that does not grow with them."""
 
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,34 +13,39 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.scores import ScoredCells
-from mhpc.errors import UnwritableError
 from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.system.database import database, writing
+from mhpc.system.database import database, literal, writing
+from mhpc.system.files import atomic_path
 from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
 
 AddScores: TypeAlias = Callable[[ScoredCells], None]
 AddLabels: TypeAlias = Callable[[IntArray, IntArray, FloatArray], None]
 
 
-_ROWS = 1 << 19
+BATCH_ROWS = 1 << 19
+"""Rows that are passed to DuckDB at a time."""
 
 _CELLS = "instance VARCHAR, label VARCHAR, score DOUBLE, specific DOUBLE"
 
 
 @contextmanager
-def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddScores]:
-    """Take blocks of cells, each after those of earlier instances, for ``scores.parquet``.
+def scores_stream(
+    path: Path, instances: Index, labels: Index, *, batch_rows: int = BATCH_ROWS
+) -> Iterator[AddScores]:
+    """Write ``scores.parquet`` block by block, the best labels of each instance first.
 
-    The best of each instance come first. The file is there once the stream is closed, and not
-    at all if something goes wrong meanwhile.
+    Blocks come in the order of their instances. The file appears when the stream is closed, and
+    not at all if something goes wrong.
     """
-    with writing(path), _hidden_folder(path) as folder, database() as connection:
+    with writing(path), atomic_path(path) as unfinished, database() as connection:
         connection.execute(
             f"SET memory_limit = '{max(MIN_DATABASE_MEMORY, memory_budget() // 4)}B'"
         )
-        connection.execute(f"SET temp_directory = {_literal(folder)}")
+        connection.execute(f"SET temp_directory = {literal(str(unfinished.parent))}")
         connection.execute(f"CREATE TABLE cells ({_CELLS})")
-        instance_ids, label_ids = (np.array(each.ids, dtype=object) for each in (instances, labels))
+        instance_ids, label_ids = (
+            np.array(index.ids, dtype=object) for index in (instances, labels)
+        )
 
         def insert(row: IntArray, label: IntArray, score: FloatArray, specific: FloatArray) -> None:
             ids = {"instance": instance_ids[row], "label": label_ids[label]}
@@ -49,7 +53,7 @@ def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddSc
             connection.execute("INSERT INTO cells SELECT * FROM block")
             connection.unregister("block")
 
-        batch = _Batch(insert)
+        batch = _Batch(insert, batch_rows)
 
         def add(cells: ScoredCells) -> None:
             order = best_first(cells)
@@ -58,22 +62,22 @@ def scores_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddSc
 
         yield add
         batch.flush()
-        beside = folder / path.name
-        connection.execute(f"COPY cells TO {_literal(beside)} (FORMAT parquet, COMPRESSION zstd)")
-        beside.replace(path)
+        target = literal(str(unfinished))
+        connection.execute(f"COPY cells TO {target} (FORMAT parquet, COMPRESSION zstd)")
 
 
 @contextmanager
-def labels_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddLabels]:
-    """Take rows of ``labels.csv``, block by block: positions of instances and labels, scores.
+def labels_stream(
+    path: Path, instances: Index, labels: Index, *, batch_rows: int = BATCH_ROWS
+) -> Iterator[AddLabels]:
+    """Write ``labels.csv`` block by block: positions of instances and labels, and scores.
 
-    The text is that of `write_csv`, written by DuckDB, whose floats read as Python's do; ids
-    are quoted here, once each.
+    DuckDB writes the rows, with numbers as Python writes them; ids are quoted here, once each.
     """
-    instance_ids, label_ids = _quoted(instances.ids), _quoted(labels.ids)
-    with writing(path), _hidden_folder(path) as folder, database() as connection:
-        part, beside = folder / "part", folder / path.name
-        with beside.open("wb") as file:
+    instance_ids, label_ids = _quote_cells(instances.ids), _quote_cells(labels.ids)
+    with writing(path), atomic_path(path) as unfinished, database() as connection:
+        part = unfinished.with_name("part")
+        with unfinished.open("wb") as file:
             file.write(b"instance,label,score\n")
 
             def append(row: IntArray, label: IntArray, score: FloatArray) -> None:
@@ -82,17 +86,17 @@ def labels_stream(path: Path, instances: Index, labels: Index) -> Iterator[AddLa
                 with part.open("rb") as lines:
                     shutil.copyfileobj(lines, file, 1 << 20)
 
-            batch = _Batch(append)
+            batch = _Batch(append, batch_rows)
             yield batch.add
             batch.flush()
-        beside.replace(path)
 
 
 @dataclass(eq=False)
 class _Batch:
-    """Columns of several blocks, which are passed on together: a query costs something too."""
+    """Collects the columns of several blocks, since every query has a cost of its own."""
 
     write: Callable[..., None]
+    max_rows: int
     blocks: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     rows: int = 0
 
@@ -100,7 +104,7 @@ class _Batch:
         if len(columns[0]):
             self.blocks.append(columns)
             self.rows += len(columns[0])
-        if self.rows >= _ROWS:
+        if self.rows >= self.max_rows:
             self.flush()
 
     def flush(self) -> None:
@@ -109,21 +113,11 @@ class _Batch:
         self.blocks, self.rows = [], 0
 
 
-@contextmanager
-def _hidden_folder(path: Path) -> Iterator[Path]:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent)
-    except OSError as error:
-        raise UnwritableError(f"{path} cannot be written: {error.strerror}") from None
-    with folder as name:
-        yield Path(name)
-
-
 def best_first(cells: ScoredCells) -> IntArray:
     """Return the order of cells by row, then score and specific, the highest first, then label.
 
-    Cells come in order of row and label. Sorting by one number is several times faster than by
-    four; what it cannot tell apart is then put in order, if there is anything.
+    Cells come ordered by row and label. Sorting by one number is several times faster than by
+    four; cells that it cannot tell apart are sorted afterwards.
     """
     if not len(cells.row):
         return np.zeros(0, dtype=np.int64)
@@ -135,10 +129,11 @@ def best_first(cells: ScoredCells) -> IntArray:
         return np.lexsort((cells.label, -cells.specific, -cells.score, cells.row))
     tied = same_row & (step == 0)
     if tied.any():
-        at = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
-        run = np.cumsum(np.append(True, ~tied))[at]
-        some = order[at]
-        order[at] = some[np.lexsort((cells.label[some], -cells.specific[some], run))]
+        positions = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        run = np.cumsum(np.append(True, ~tied))[positions]
+        tied_cells = order[positions]
+        ranks = np.lexsort((cells.label[tied_cells], -cells.specific[tied_cells], run))
+        order[positions] = tied_cells[ranks]
     return order
 
 
@@ -148,13 +143,13 @@ def _copy_lines(
     connection.register("block", columns)
     connection.execute(
         "COPY (SELECT instance, label, if(isnan(score), NULL, score) FROM block) "
-        f"TO {_literal(path)} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '')"
+        f"TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '')"
     )
     connection.unregister("block")
 
 
-def _quoted(ids: Sequence[str]) -> np.ndarray:
-    """Return ids as cells of CSV."""
+def _quote_cells(ids: Sequence[str]) -> np.ndarray:
+    """Return ids as cells of a CSV file."""
     special = re.compile(r'[,"\r\n]')
     if special.search("".join(ids)):
         ids = [_quote(id_) if special.search(id_) else id_ for id_ in ids]
@@ -163,7 +158,3 @@ def _quoted(ids: Sequence[str]) -> np.ndarray:
 
 def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
-
-
-def _literal(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
