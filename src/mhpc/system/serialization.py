@@ -120,13 +120,23 @@ def _describe_fields(value: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _put_aside(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
-    """Return the name of an array in the file; one that several fields share is written once."""
+    """Return the name of an array in the file; equal arrays are written once.
+
+    They are compared by content: what was computed together and what was read from several
+    checkpoints must give the same file.
+    """
     for name, known in arrays.items():
-        if known is array:
+        if known is array or _are_same(known, array):
             return name
     name = f"a{len(arrays)}"
     arrays[name] = array
     return name
+
+
+def _are_same(first: np.ndarray, second: np.ndarray) -> bool:
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    return bool(np.array_equal(first.reshape(-1).view(np.uint8), second.reshape(-1).view(np.uint8)))
 
 
 def read_frozen(path: Path, homes: Mapping[str, str], *, max_unpacked: int = MAX_UNPACKED) -> Any:
@@ -181,6 +191,7 @@ class _Reader:
         self, path: Path, arrays: Mapping[str, np.ndarray], homes: Mapping[str, str]
     ) -> None:
         self.path, self.arrays, self.homes = path, arrays, homes
+        self.loaded: dict[str, np.ndarray] = {}
 
     def read(self, description: Any) -> Any:
         if isinstance(description, list):
@@ -188,7 +199,7 @@ class _Reader:
         if not isinstance(description, dict):
             return description
         if "array" in description:
-            return self.arrays[description["array"]]
+            return self._read_array(description["array"])
         if "sparse" in description:
             return self._read_sparse(description)
         if "list" in description:
@@ -206,8 +217,14 @@ class _Reader:
                 check_type(value, types[name], f"{description['type']}: {name}")
         return kind(**own)
 
+    def _read_array(self, name: str) -> np.ndarray:
+        """Return an array, the same object for every field that shares it."""
+        if name not in self.loaded:
+            self.loaded[name] = self.arrays[name]
+        return self.loaded[name]
+
     def _read_sparse(self, description: Mapping[str, Any]) -> sparse.csr_array:
-        data, indices, indptr = (self.arrays[name] for name in description["sparse"])
+        data, indices, indptr = map(self._read_array, description["sparse"])
         rows, columns = description["shape"]
         matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
         matrix.check_format(full_check=True)
