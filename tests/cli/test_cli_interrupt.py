@@ -89,9 +89,9 @@ def ended(running: subprocess.Popen[str]) -> tuple[float, str, str]:
     [
         ("mhpc.engines.local.read_votes", IN_DUCKDB),
         ("mhpc.engines.local.read_votes", IN_C),
-        ("mhpc.engines.local.encode", IN_LAPACK),
-        ("mhpc.engines.local.encode", DEAF),
-        ("mhpc.engines.local.encode", IN_WORKERS),
+        ("mhpc.engines.local.encode_votes", IN_LAPACK),
+        ("mhpc.engines.local.encode_votes", DEAF),
+        ("mhpc.engines.local.encode_votes", IN_WORKERS),
         ("mhpc.run.write_sources", WRITING),
     ],
     ids=["query", "numpy", "lapack", "swallowed", "workers", "writing"],

@@ -46,9 +46,8 @@ def exit_if_signalled(error: BaseException) -> None:
     if not _received:
         return
     _report(_received[0], resume=_can_resume(error))
-    parallel = sys.modules.get("mhpc.system.parallel")
-    if parallel is not None and parallel.begun:
-        # Memory shared with workers is released when Python shuts down.
+    if "multiprocessing.synchronize" in sys.modules:
+        # Semaphores shared with worker processes are released when Python shuts down.
         raise SystemExit(128 + _received[0])
     # Otherwise skip the shutdown, in which a second signal would change the exit code.
     os._exit(128 + _received[0])
