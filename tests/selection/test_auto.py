@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mhpc
-from mhpc.data.panel import Panel, SinglePartition
+from mhpc.data.panel import Panel, SinglePartition, WithScope
 from mhpc.data.votes import EncodedTruth
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import dense
@@ -102,6 +103,39 @@ def test_copies_of_a_poor_source_do_not_outvote_two_good_ones() -> None:
     assert np.mean(correct) > 0.8
 
 
+@pytest.mark.parametrize("n_labels", [1, 2], ids=["one truth", "label sets"])
+def test_the_fitted_model_gives_the_same_scores_on_the_same_answers(n_labels: int) -> None:
+    rng = np.random.default_rng(3)
+    labels = ["oak", "finch", "monarda", "fuchsia", "bird", "flower"]
+    rows = [
+        (f"i{i}", f"s{m}", label)
+        for i in range(40)
+        for m in range(4)
+        for label in rng.choice(labels[i % 2 :], n_labels, replace=False)
+    ]
+    panel = panel_of(rows)
+    consolidation = Auto().consolidate(panel)
+    assert consolidation.fitted is not None
+    predicted = consolidation.fitted().predict(panel)
+    np.testing.assert_allclose(dense(predicted.score), dense(consolidation.score), atol=1e-9)
+    np.testing.assert_allclose(dense(predicted.specific), dense(consolidation.specific), atol=1e-9)
+
+
+def test_new_instances_are_scored_by_the_selected_methods(
+    simulated_garden: SimulatedGarden,
+) -> None:
+    panel, truth = simulated_garden
+    is_first_half = np.arange(len(panel.instances)) % 2 == 0
+    first, second = (
+        panel.select_instances(np.flatnonzero(mask)) for mask in (is_first_half, ~is_first_half)
+    )
+    predicted = Auto().fit(SinglePartition(first)).predict(second)
+    position = {int(row): n for n, row in enumerate(np.flatnonzero(~is_first_half))}
+    known = [n for n, row in enumerate(truth.rows) if int(row) in position]
+    scores = dense(predicted.score)[[position[int(truth.rows[n])] for n in known]]
+    assert ranking_loss(truth.closed[known], scores) < 0.05
+
+
 def test_one_truth_is_a_candidate_for_partitions_too() -> None:
     rows = [
         (f"x{i}", source, label)
@@ -109,7 +143,8 @@ def test_one_truth_is_a_candidate_for_partitions_too() -> None:
         for source, label in (("ann", "oak"), ("bob", "oak"), ("cid", "finch"))
     ]
     panel = panel_of(rows)
-    apart = Auto().fit(SinglePartition(panel))
-    assert "one-truth" in {each.name for each in apart.selection.candidates}
-    score = dense(apart.predict(panel).score)
+    scope = sparse.csr_array(np.ones((3, len(panel.taxonomy))))
+    fitted = Auto().fit(WithScope(SinglePartition(panel), scope))
+    assert "one-truth" in {candidate.name for candidate in fitted.selection.candidates}
+    score = dense(fitted.predict(panel).score)
     assert score[:, panel.taxonomy.labels.positions["oak"]].min() > 0.5

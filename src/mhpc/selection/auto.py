@@ -4,14 +4,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, Size, WithScope
 from mhpc.data.scorecard import View
-from mhpc.data.scores import Consolidation, Scores
+from mhpc.data.scores import Scores
 from mhpc.data.selection import CandidateScore, Selection
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.mhpc import MAX_EXACT
@@ -35,7 +35,6 @@ from mhpc.selection.cross_validation import (
     successive_halving,
 )
 from mhpc.system.checkpoints import checkpointed_steps
-from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
 
 _MATRICES = 45
@@ -88,49 +87,41 @@ class Auto(BaseMethod):
         """Tell whether there are few enough instances for candidates that need all at once."""
         return instances <= MAX_EXACT
 
-    def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-        """Return the calibrated mean scores of the selected candidates."""
-        parts = SinglePartition(panel, progress)
-        selected = checkpointed_steps("selection", partial(self._select, parts))
-        if selected.scope is not None:
-            panel = replace(panel, scope=selected.scope)
-        results = {
-            name: method.consolidate(panel, progress=progress)
-            for name, method in selected.methods.items()
+    def fit(self, partitions: PanelPartitions) -> "FittedAuto":
+        """Select among the candidates, and fit the selected ones to all answers."""
+        selected = checkpointed_steps("selection", partial(self._select, partitions))
+        partitions = _with_scope(partitions, selected.scope)
+        members = {
+            name: method.fit_checkpointed(partitions) for name, method in selected.methods.items()
         }
-        selection, calibration = selected.selection, selected.calibration
-        score = mean_scores([results[name].score for name in selection.closed])
-        return self.make_consolidation(
-            panel,
-            score if calibration is None else calibration(score),
-            mean_scores([results[name].specific for name in selection.specific]),
-            fitted=partial(_fitted_members, selected, results),
-            **_facts(selected, results),
+        calibration, selection = selected.calibration, selected.selection
+        notes = [*selected.notes, *(note for member in members.values() for note in member.notes)]
+        return FittedAuto(
+            members=members,
+            calibration=calibration,
+            scope=selected.scope,
+            selection=selection,
+            trace=members[selection.closed[0]].trace,
+            converged=all(member.converged for member in members.values()),
+            threshold=0.5 if calibration is None else calibration.at(0.5),
+            is_probability=calibration is not None
+            or all(members[name].is_probability for name in selection.closed),
+            one_truth=selected.one_truth,
+            notes=tuple(dict.fromkeys(notes)),
         )
 
-    def fit(self, parts: PanelPartitions) -> "FittedAuto":
-        """Select among the candidates, and fit the selected ones to all answers."""
-        selected = checkpointed_steps("selection", partial(self._select, parts))
-        if selected.scope is not None:
-            parts = WithScope(parts, selected.scope)
-        members = {
-            name: method.fit_checkpointed(parts) for name, method in selected.methods.items()
-        }
-        return _fitted_auto(selected, members)
-
-    def fit_checkpointed(self, parts: PanelPartitions) -> "FittedAuto":
+    def fit_checkpointed(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit without a checkpoint of its own: selection and members have theirs."""
-        return self.fit(parts)
+        return self.fit(partitions)
 
-    def _select(self, parts: PanelPartitions) -> "_Selected":
+    def _select(self, partitions: PanelPartitions) -> "_Selected":
         """Cross-validate the candidates, select, and calibrate the selected ones."""
         start = time.perf_counter()
-        one_truth, scope = has_one_truth(parts), infer_scope(parts)
-        candidates, notes = usable_candidates(parts, one_truth=one_truth)
-        scoped = parts if scope is None else WithScope(parts, scope)
-        folds = make_folds(scoped, n_folds=self.folds, seed=self.seed)
+        one_truth, scope = has_one_truth(partitions), infer_scope(partitions)
+        candidates, notes = usable_candidates(partitions, one_truth=one_truth)
+        folds = make_folds(_with_scope(partitions, scope), n_folds=self.folds, seed=self.seed)
         if folds:
-            scores = successive_halving(candidates, folds, progress=parts.progress)
+            scores = successive_halving(candidates, folds, progress=partitions.progress)
             closed, specific = (
                 _select_members(scores, folds, view, max_members=self.blend)
                 for view in ("closed", "specific")
@@ -169,9 +160,8 @@ class _Selected:
     notes: tuple[str, ...]
 
 
-@registered("auto.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedAuto(FittedMethod):
+class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     """The calibrated mean of the selected methods.
 
     Attributes
@@ -201,37 +191,13 @@ class FittedAuto(FittedMethod):
         return Scores(score if self.calibration is None else self.calibration(score), specific)
 
 
-def _fitted_members(selected: _Selected, results: Mapping[str, Consolidation]) -> FittedAuto | None:
-    members = {
-        name: result.fitted() for name, result in results.items() if result.fitted is not None
-    }
-    return _fitted_auto(selected, members) if len(members) == len(results) else None
-
-
-def _fitted_auto(selected: _Selected, members: Mapping[str, FittedMethod]) -> FittedAuto:
-    return FittedAuto(
-        members=members,
-        calibration=selected.calibration,
-        scope=selected.scope,
-        **_facts(selected, members),
-    )
-
-
-def _facts(
-    selected: _Selected, members: Mapping[str, FittedMethod] | Mapping[str, Consolidation]
-) -> dict[str, Any]:
-    calibration, selection = selected.calibration, selected.selection
-    notes = [*selected.notes, *(note for member in members.values() for note in member.notes)]
-    return {
-        "selection": selection,
-        "trace": members[selection.closed[0]].trace,
-        "converged": all(member.converged for member in members.values()),
-        "threshold": 0.5 if calibration is None else calibration.at(0.5),
-        "is_probability": calibration is not None
-        or all(members[name].is_probability for name in selection.closed),
-        "one_truth": selected.one_truth,
-        "notes": tuple(dict.fromkeys(notes)),
-    }
+def _with_scope(partitions: PanelPartitions, scope: Sparse | None) -> PanelPartitions:
+    if scope is None:
+        return partitions
+    if isinstance(partitions, SinglePartition):
+        # Methods that can use all instances at once see that they can.
+        return replace(partitions, panel=replace(partitions.panel, scope=scope))
+    return WithScope(partitions, scope)
 
 
 def _select_members(

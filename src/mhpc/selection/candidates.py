@@ -46,19 +46,19 @@ def make_candidates(*, one_truth: bool) -> dict[str, BaseMethod]:
 
 
 def usable_candidates(
-    parts: PanelPartitions, *, one_truth: bool
+    partitions: PanelPartitions, *, one_truth: bool
 ) -> tuple[dict[str, BaseMethod], tuple[str, ...]]:
-    """Return the candidates that fit into memory, and a note for each that was left out.
+    """Return the candidates that fit in memory, and a note for each that was left out.
 
     Parameters
     ----------
-    parts : PanelPartitions
+    partitions : PanelPartitions
         What they are to be fitted on.
     one_truth : bool
         Whether every instance has one true label, with its ancestors.
     """
     usable, notes = dict[str, BaseMethod](), list[str]()
-    size, budget = measure_size(parts), memory_budget()
+    size, budget = measure_size(partitions), memory_budget()
     for name, method in make_candidates(one_truth=one_truth).items():
         needed = method.estimate_memory(size)
         if needed > budget:
@@ -74,9 +74,9 @@ def default_candidate(candidates: Mapping[str, BaseMethod], *, one_truth: bool) 
     return next(name for name in _DEFAULTS[one_truth] if name in candidates)
 
 
-def has_one_truth(parts: PanelPartitions) -> bool:
+def has_one_truth(partitions: PanelPartitions) -> bool:
     """Tell whether no answer contains two labels of which neither implies the other."""
-    (several,) = parts.sum(_has_several_labels)
+    (several,) = partitions.sum(_has_several_labels)
     return several == 0
 
 

@@ -109,7 +109,7 @@ class Fold:
 
 
 def make_folds(
-    parts: PanelPartitions, *, n_folds: int, seed: int, max_cells: int = MAX_CELLS
+    partitions: PanelPartitions, *, n_folds: int, seed: int, max_cells: int = MAX_CELLS
 ) -> list[Fold]:
     """Split the answers into training and held-out answers, in several ways.
 
@@ -118,7 +118,7 @@ def make_folds(
 
     Parameters
     ----------
-    parts : PanelPartitions
+    partitions : PanelPartitions
         All answers; of large panels a sample of the instances is used.
     n_folds : int
         The number of folds, at most; gold labels are one more fold.
@@ -132,7 +132,7 @@ def make_folds(
     list of Fold
         Empty if no answer can be predicted from the answers of other sources.
     """
-    panel = parts.sample(max(100, max_cells // max(len(parts.taxonomy), 1)))
+    panel = partitions.sample(max(100, max_cells // max(len(partitions.taxonomy), 1)))
     dependence = panel_dependence(panel)
     weighted = weight_answers(panel, dependence)
     folds = split_answers(weighted, dependence, n_folds=n_folds, seed=seed)
