@@ -44,6 +44,14 @@ def test_links_lead_to_files_and_headings_that_exist(name: str) -> None:
         assert not anchor or anchor in heading_anchors(file), target
 
 
+@pytest.mark.parametrize("name", [*NAMES, *OTHER_PAGES])
+def test_commands_name_modules_that_exist(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    for module in re.findall(r"python -m\s((?:benchmarks|stress|tools)[\w.]*)", page):
+        path = ROOT.joinpath(*module.strip(".").split("."))
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = {"docs/index.md"}
     for name in NAMES:
