@@ -20,11 +20,11 @@ BASE: dict[str, Any] = {"max_iter": 0}
 STEPS: dict[str, dict[str, Any]] = {
     "the paper, solved once": {},
     "ancestors smoothed too": {"votes": "each"},
-    "reach of the data": {"sigma": None},
-    "local graph": {"n_neighbors": 30},
-    "gives way to evidence": {"anchor_weight": "answers", "lam": 5.0},
-    "filled in below": {"fill_strength": 0.3},
-    "dependent sources share a weight": {"source_weights": "learned"},
+    "sigma from the data": {"sigma": None},
+    "nearest-neighbour graph": {"n_neighbors": 30},
+    "less smoothing with more answers": {"anchor_weight": "answers", "lam": 5.0},
+    "labels below the votes filled in": {"fill_strength": 0.3},
+    "correlated sources share one weight": {"source_weights": "learned"},
 }
 """Each on top of the one before."""
 
