@@ -9,7 +9,7 @@ from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import max_of_each, row_blocks, row_indices
+from mhpc.numerics.sparse import concatenate_ranges, max_of_each, row_blocks, row_indices
 
 STRIP_INSTANCES = 8192
 """Instances that `fill_down` works on at a time: so few that two labels stay in the cache."""
@@ -83,11 +83,9 @@ def expand_along(matrix: Sparse, relation: Sparse) -> tuple[IntArray, IntArray, 
     These are the terms of the matrix product before they are summed; parameters as in `max_along`.
     """
     n_related = np.diff(relation.indptr)[matrix.indices]
-    first = np.cumsum(n_related) - n_related
-    within = np.arange(n_related.sum()) - np.repeat(first, n_related)
-    related = relation.indices[np.repeat(relation.indptr[matrix.indices], n_related) + within]
-    row, value = np.repeat(row_indices(matrix), n_related), np.repeat(matrix.data, n_related)
-    return row, related.astype(np.int64), value
+    entry, related = concatenate_ranges(relation.indptr[matrix.indices], n_related)
+    labels = relation.indices[related].astype(np.int64)
+    return row_indices(matrix)[entry], labels, matrix.data[entry]
 
 
 def fill_down(

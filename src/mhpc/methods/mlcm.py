@@ -268,7 +268,7 @@ def group_votes(panel: Panel, group: IntArray) -> GroupVotes:
 def is_faster_to_solve(groups: Groups, *, dense_speed: int = DENSE_SPEED) -> bool:
     """Return whether the linear system fits in memory and costs less than the iteration."""
     G, K = len(groups.group), groups.n_labels
-    if G * G * 8 * 3 > memory_budget():
+    if memory_budget() < G * G * 8 * 3:
         return False
     factor = G**3 / 3 + 2 * G * G * K
     return factor <= USUAL_ITERATIONS * dense_speed * groups.n_votes * K

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mhpc.data.panel import Panel, panel_block
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import row_blocks, row_indices
+from mhpc.numerics.sparse import concatenate_ranges, row_blocks, row_indices
 
 BLOCK_PAIRS = 1 << 16
 """Pairs of an answer and an affirmed pair in a block: few enough for the cache of a processor, and
@@ -101,12 +101,10 @@ def _asked_pairs(panel: Panel, instance: IntArray, label: IntArray) -> Sparse:
     """Join every answer with the pairs of its instance that are in the scope of its source."""
     first = np.searchsorted(instance, np.arange(len(panel.instances) + 1))
     count = np.diff(first)[panel.instance]
-    start = first[panel.instance] - (np.cumsum(count) - count)
-    column = np.arange(count.sum()) + np.repeat(start, count)
+    answer, column = concatenate_ranges(first[panel.instance], count)
     if panel.scope is not None:
-        in_scope = _is_in_scope(panel.scope, np.repeat(panel.source, count), label[column])
-        answer = np.repeat(np.arange(len(count)), count)[in_scope]
-        column, count = column[in_scope], np.bincount(answer, minlength=len(count))
+        in_scope = _is_in_scope(panel.scope, panel.source[answer], label[column])
+        column, count = column[in_scope], np.bincount(answer[in_scope], minlength=len(count))
     entries = (np.ones(len(column)), column, np.append(0, np.cumsum(count)))
     return sparse.csr_array(entries, shape=(len(count), len(instance)))
 

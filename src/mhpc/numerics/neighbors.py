@@ -321,7 +321,7 @@ class ExactSearch:
         ones = np.ones(len(column), dtype=np.float32)
         permute = incidence(column, shape=(self.columns, len(column)), values=ones)
         vectors = (permute @ self.vectors.astype(np.float32)).tocsr()
-        if K > self.options.max_dense_columns:
+        if self.options.max_dense_columns < K:
             return vectors.T.tocsr(), norms
         return np.ascontiguousarray(vectors.toarray().T), norms
 
@@ -404,7 +404,8 @@ class LeafSearch:
 
     def _scores(self, X: Sparse, near: IntArray) -> Single:
         """Return squared distances less that norm, for the leaves of each row, (rows, searched,
-        size)."""
+        size).
+        """
         vectors, norms = self._layout
         block = (X.astype(np.float32) * np.float32(-2)).toarray()
         scores = np.empty((*near.shape, norms.shape[1]), dtype=np.float32)

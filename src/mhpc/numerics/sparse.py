@@ -30,20 +30,6 @@ def row_indices(matrix: Sparse) -> IntArray:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def expand_ranges(start: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
-    """Return every position beside each member of its range ``start .. start + length``.
-
-    Examples
-    --------
-    >>> [side.tolist() for side in expand_ranges(np.array([4, 7]), np.array([2, 3]))]
-    [[0, 0, 1, 1, 1], [4, 5, 7, 8, 9]]
-    """
-    position = np.repeat(np.arange(len(length)), length)
-    preceding = np.cumsum(length) - length
-    member = np.arange(len(position)) + (start - preceding)[position]
-    return position, np.asarray(member, dtype=np.int64)
-
-
 def incidence(
     rows: IntArray,
     columns: IntArray | None = None,

@@ -20,7 +20,7 @@ from mhpc.methods.channel.answers import AnswerReader, VoteCounts, count_votes, 
 from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
 from mhpc.methods.channel.inversion import MIN_PROBABILITY, invert, mean_votes, missed_share
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.sparse import expand_ranges, row_blocks, row_indices
+from mhpc.numerics.sparse import concatenate_ranges, row_blocks, row_indices
 
 N_FOLDS = 5
 """Groups of sources that are explained by the others."""
@@ -218,7 +218,7 @@ def _explain_votes(
     likelihood = missed[row] * by_popularity[votes.indices]
     n_others = np.diff(mean.indptr)[row]
     for block in row_blocks(len(row), n_others, block_pairs):
-        vote, other = expand_ranges(mean.indptr[row[block]], n_others[block])
+        vote, other = concatenate_ranges(mean.indptr[row[block]], n_others[block])
         likelihoods = mean.data[other] * by_vote[mean.indices[other], votes.indices[block][vote]]
         likelihood[block] += np.bincount(vote, likelihoods, minlength=block.stop - block.start)
     ratio = votes.data / np.maximum(likelihood, MIN_PROBABILITY)

@@ -16,7 +16,7 @@ from mhpc.methods.one_truth.label_relations import (
     relate_labels,
 )
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import expand_ranges, incidence, row_blocks, row_digests, row_indices
+from mhpc.numerics.sparse import concatenate_ranges, incidence, row_blocks, row_digests, row_indices
 
 MIN_STRENGTH = 1e-9
 """Votes weaker than this are left out."""
@@ -140,7 +140,7 @@ def _redundancy_of_block(
     first: IntArray,
     size: IntArray,
 ) -> Sparse:
-    row, vote = expand_ranges(first, size)
+    row, vote = concatenate_ranges(first, size)
     redundancy = np.ones(len(row))
     if dependence is not None:
         source, of_vote = votes.source[row + block.start], votes.source[vote]
@@ -262,7 +262,7 @@ def build_evidence(
     votes = extract_specific_votes(panel)
     candidates = find_candidates(votes, panel, known)
     n_candidates = np.diff(candidates.indptr)[votes.instance]
-    vote, candidate = expand_ranges(candidates.indptr[votes.instance], n_candidates)
+    vote, candidate = concatenate_ranges(candidates.indptr[votes.instance], n_candidates)
     truth = candidates.indices[candidate].astype(np.int64)
     return Evidence(
         votes=votes,
