@@ -25,7 +25,7 @@ def test_conflicts_are_those_of_python(mhpc: Run, garden: Path) -> None:
     shown = mhpc("conflicts", "out", "--top", "1")
     assert "disagree on 3 instances" in shown.stdout
     assert "animal (2:1)" in shown.stdout
-    assert "monarda" not in shown.stdout.split("confused")[0]
+    assert "monarda" not in shown.stdout.split("Most confused")[0]
 
 
 def test_a_run_of_an_earlier_version_is_told(mhpc: Run, garden: Path) -> None:

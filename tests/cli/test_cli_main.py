@@ -95,7 +95,7 @@ def test_every_command_helps(mhpc: Mhpc, command: str) -> None:
 
 def test_the_help_tells_the_exit_codes(mhpc: Mhpc) -> None:
     told = " ".join(mhpc("--help").stdout.split())
-    assert "Exit codes: 0 success, 1 the data are wrong" in told
+    assert "Exit codes: 0 success; 1 the data are wrong" in told
     assert "130 interrupted, 143 told to end." in told
 
 

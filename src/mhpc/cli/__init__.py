@@ -35,8 +35,8 @@ COMMANDS = {
 
 EXIT_CODES = {
     0: "success",
-    1: "the data are wrong, or the machine failed",
-    2: "the usage is wrong",
+    1: "the data are wrong or the machine failed",
+    2: "wrong usage",
     130: "interrupted",
     143: "terminated",
 }
@@ -80,7 +80,7 @@ class LazyCommands(click.Group):
 @click.group(
     cls=LazyCommands,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
-    epilog=f"Exit codes: {', '.join(f'{code} {what}' for code, what in EXIT_CODES.items())}.",
+    epilog=f"Exit codes: {'; '.join(f'{code} {what}' for code, what in EXIT_CODES.items())}.",
 )
 @click.version_option(package_name="mhpc")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

@@ -14,8 +14,8 @@ from mhpc.numerics.sparse import concatenate_ranges
 MAX_ANSWERS = 60
 """Answers of one instance whose effects are computed; those of further answers are not."""
 
-_BY_MODEL = "by the fitted model, which was fitted with this answer and is not refitted"
-_UNKNOWN = "which is not known, because the run has no model"
+_BY_MODEL = "the score minus the score without the answer, by the same fitted model"
+_UNKNOWN = "not known, because the run has no model"
 
 
 def compute_effects(

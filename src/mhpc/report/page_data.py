@@ -395,8 +395,9 @@ def _shown(data: PageData) -> dict[str, Any]:
         )
     if n_explained < counts.disagreements.count:
         notes.append(
-            f"It explains {n_explained:,} of {pluralize(counts.disagreements.count, 'disagreement')}"
-            ", those with the largest expected gain"
+            f"This page explains {n_explained:,} of "
+            f"{pluralize(counts.disagreements.count, 'disagreement')}, those with the largest "
+            "expected gain"
         )
     if n_agreement < n_sources:
         notes.append(f"Agreement is shown for the {n_agreement} sources with the most answers")

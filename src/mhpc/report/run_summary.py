@@ -89,7 +89,8 @@ def _review(conflicts: Disagreements) -> Iterator[RenderableType]:
     if not conflicts.instances:
         yield "Sources never contradict each other"
         return
-    yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review these first:"
+    these = "this" if conflicts.disputed == 1 else "these"
+    yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review {these} first:"
     table = Table(box=None, pad_edge=False, show_header=False)
     for disagreement in conflicts.instances[:_MAX_INSTANCES]:
         table.add_row(

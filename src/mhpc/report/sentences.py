@@ -68,7 +68,7 @@ def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
 
     under = "" if pair.under is None else f", both under {name(pair.under)}"
     return (
-        f"Most confused labels beyond what their frequencies explain: {name(pair.first)} and "
+        f"Most confused labels, given how common they are: {name(pair.first)} and "
         f"{name(pair.second)} ({pluralize(pair.count, 'time')}{under})."
     )
 
@@ -79,6 +79,8 @@ def describe_least_reliable(sources: Sequence[SourceProfile]) -> Iterator[str]:
     if len(known) < 2:
         return
     worst = max(known, key=lambda source: source.wrong.low)
+    if not worst.wrong.value:
+        return
     under = f", most of all under {worst.weaknesses[0].label}" if worst.weaknesses else ""
     yield (
         f"Least reliable source: {worst.source}. {format_percent(worst.wrong.value)} of its labels "
@@ -122,17 +124,26 @@ def format_interval(low: float, high: float) -> str:
 
 
 def _name_selected(selection: Selection) -> str:
-    closed, specific = (" + ".join(names) for names in (selection.closed, selection.specific))
+    closed, specific = (
+        " + ".join(map(_format_candidate, names))
+        for names in (selection.closed, selection.specific)
+    )
     if closed == specific:
         return closed
     return f"{closed} (for the most specific labels: {specific})"
+
+
+def _format_candidate(name: str) -> str:
+    """Return ``mpc-u, lam=5`` as ``mpc-u (lam=5)``."""
+    method, comma, parameters = name.partition(", ")
+    return f"{method} ({parameters})" if comma else method
 
 
 def _describe_rule(decision: Mapping[str, Any]) -> str:
     if "threshold" not in decision:
         return f"rule {decision['rule']}"
     origin = {
-        "matched": "so that instances get as many labels as answers have",
+        "matched": "set to give instances as many labels as answers have",
         "method": "set by the method",
         "given": "as given",
         "expected-f": f"expected F {decision.get('expected_f', 0):.2f}",

@@ -229,23 +229,17 @@ def _format_loss(candidate: CandidateScore | None, view: View) -> str:
 
 def render_explanation(explanation: Explanation) -> RenderableType:
     """Render what `mhpc explain` found: the answers, then each label with the sources' stances."""
-    agreed = "no label" if explanation.agreed is None else explanation.agreed
+    agreed = "the answers have no label in common"
+    if explanation.agreed is not None:
+        agreed = f"all answers agree on {explanation.agreed}"
+    gain = f"expected gain of one more answer {explanation.gain:.3f}"
     parts: list[RenderableType] = [
-        escape_text(
-            f"{explanation.instance}: all answers agree on {agreed}; expected gain of one more "
-            f"answer {explanation.gain:.3f}"
-        ),
+        escape_text(f"{explanation.instance}: {agreed}; {gain}"),
         _answer_table(explanation),
     ]
     for label in explanation.labels:
         parts += ["", escape_text(_label_heading(label)), _stance_table(label)]
-    parts += [
-        "",
-        escape_text(
-            "In parentheses: the effect of an answer, that is, the score minus the score without "
-            f"it, {explanation.effects}"
-        ),
-    ]
+    parts += ["", escape_text(f"Effect of an answer (in parentheses): {explanation.effects}")]
     return Group(*parts)
 
 
@@ -300,15 +294,16 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
     """Render what `mhpc conflicts` found: instances, then pairs of labels."""
     if not disagreements.disputed:
         return "Sources never contradict each other"
+    these = "this" if disagreements.disputed == 1 else "these"
     parts: list[RenderableType] = [
-        f"Sources disagree on {pluralize(disagreements.disputed, 'instance')}. Review these first "
-        "(largest expected gain of one more answer):",
+        f"Sources disagree on {pluralize(disagreements.disputed, 'instance')}. Review {these} "
+        "first (largest expected gain of one more answer):",
         _instance_table(disagreements.instances),
     ]
     if disagreements.confusions:
         parts += [
             "",
-            "Labels confused more often than their frequencies explain:",
+            "Most confused labels, given how common they are:",
             _confusion_table(disagreements),
         ]
     return Group(*parts)
