@@ -27,7 +27,7 @@ from mhpc.cli import main as mhpc
 from mhpc.methods.registry import METHODS
 from mhpc.read.run_folder import read_labelled_scores
 from mhpc.rules.registry import RULES
-from mhpc.write.formats import FORMATS
+from mhpc.write.formats import WRITE_FORMATS
 from stress.findings import keep_copy
 from tests.fixtures.damaged_files import mutated
 from tests.fixtures.oddities import Tables, odd_options, odd_tables
@@ -119,7 +119,7 @@ def _query_output(tables: Tables, rng: random.Random, figures: Figures) -> Itera
         ["explain", OUTPUT, "--json", "--", instance],
         ["conflicts", OUTPUT],
         ["report", OUTPUT, "--progress", "none"],
-        ["convert", OUTPUT, "converted", "--to", rng.choice(list(FORMATS)), "--force"],
+        ["convert", OUTPUT, "converted", "--to", rng.choice(list(WRITE_FORMATS)), "--force"],
         ["consolidate", "votes.csv", "--apply", OUTPUT, "-o", "APPLIED", "--force",
          "--progress", "none"],
     ):  # fmt: skip

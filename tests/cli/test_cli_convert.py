@@ -100,7 +100,7 @@ def test_ids_that_look_like_formulas_are_exact_for_programs_and_safe_for_spreads
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [
-        (("votes.csv", "new.json"), 2, "the name does not tell the format"),
+        (("votes.csv", "new.json"), 2, "the name does not determine the format"),
         (("votes.csv", "new.csv", "--to", "cafa"), 2, "cafa cannot hold votes, only scores"),
         (("votes.csv", "new.csv", "--what", "labels"), 2, "votes.csv is not the folder of a run"),
         (("votes.csv", "taxonomy.csv"), 2, "taxonomy.csv is there already"),

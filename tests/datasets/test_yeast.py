@@ -1,4 +1,4 @@
-"""The paper's data: found, read, or asked for in words that help."""
+"""The yeast data are found in a folder or downloaded, or the error says what to do."""
 
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ def no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder on a server of this machine, in place of the archive."""
+    """A file on a local server that replaces the archive."""
     folder = tmp_path / "archive" / "church_FUN"
     folder.mkdir(parents=True)
 
@@ -45,11 +45,11 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         digest = hashlib.sha256(ARFF.encode()).hexdigest()
-        here = {
+        source = {
             "url": f"http://127.0.0.1:{server.server_port}",
             "sha256": {"church_FUN.test.arff": digest},
         }
-        monkeypatch.setattr("mhpc.datasets.yeast._source", lambda: here)
+        monkeypatch.setattr("mhpc.datasets.yeast._read_source", lambda: source)
         yield folder / "church_FUN.test.arff"
         server.shutdown()
 
@@ -59,11 +59,11 @@ def test_the_splits_have_the_sizes_that_the_paper_prints(data_folder: Path) -> N
         train, valid = published()["instances"][name]
         assert len(load_yeast(name, "valid", data=data_folder).truth.instances) == valid
         if name != "expr":
-            found = load_yeast(name, largest_split(name), data=data_folder)
-            assert len(found.truth.instances) == train
+            genes = load_yeast(name, largest_split(name), data=data_folder)
+            assert len(genes.truth.instances) == train
 
 
-def test_the_files_are_those_whose_hashes_are_known(data_folder: Path) -> None:
+def test_the_files_have_the_recorded_hashes(data_folder: Path) -> None:
     for name in YEAST:
         path = yeast_file(name, "valid", data=data_folder)
         content = gzip.decompress(path.read_bytes())
@@ -71,7 +71,7 @@ def test_the_files_are_those_whose_hashes_are_known(data_folder: Path) -> None:
         assert hashlib.sha256(content).hexdigest() == known
 
 
-def test_a_folder_may_hold_plain_files(tmp_path: Path) -> None:
+def test_a_folder_may_contain_plain_files(tmp_path: Path) -> None:
     (tmp_path / "yeast_funcat").mkdir()
     (tmp_path / "yeast_funcat" / "church_FUN.test.arff").write_text(ARFF)
     assert len(load_yeast("church", "test", data=tmp_path).truth.instances) > 1
@@ -90,7 +90,7 @@ def test_a_misspelt_set_is_named() -> None:
         load_yeast("cellcycel")
 
 
-def test_what_is_downloaded_is_checked_and_kept(no_folder: Path, archive: Path) -> None:
+def test_downloads_are_checked_and_cached(no_folder: Path, archive: Path) -> None:
     archive.write_text(ARFF)
     assert len(load_yeast("church", "test").truth.instances) == 3
     archive.unlink()
@@ -98,15 +98,15 @@ def test_what_is_downloaded_is_checked_and_kept(no_folder: Path, archive: Path) 
     assert (no_folder / "yeast_funcat" / "church_FUN.test.arff").read_text() == ARFF
 
 
-def test_what_is_not_the_known_file_is_refused(no_folder: Path, archive: Path) -> None:
+def test_a_download_with_another_hash_is_refused(no_folder: Path, archive: Path) -> None:
     archive.write_text(f"{ARFF}0.3,01\n")
     with pytest.raises(UnreadableError, match="its SHA-256 differs"):
         load_yeast("church", "test")
     assert not list(no_folder.rglob("*.arff"))
 
 
-def test_what_the_archive_does_not_have_is_told(no_folder: Path, archive: Path) -> None:
-    with pytest.raises(UnreadableError, match="cannot be had .HTTPError"):
+def test_a_file_that_is_not_on_the_server_is_reported(no_folder: Path, archive: Path) -> None:
+    with pytest.raises(UnreadableError, match="cannot be downloaded .HTTPError"):
         load_yeast("church", "test")
 
 
@@ -120,7 +120,7 @@ def test_without_network_the_message_says_what_to_do(
     with pytest.raises(UnreadableError) as error:
         load_yeast("church", "test")
     message = str(error.value)
-    assert f"{SOURCE['url']}/church_FUN/church_FUN.test.arff cannot be had" in message
+    assert f"{SOURCE['url']}/church_FUN/church_FUN.test.arff cannot be downloaded" in message
     assert "DIR/yeast_funcat/" in message
     assert "--data DIR" in message
     assert str(no_folder) in message

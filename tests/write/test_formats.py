@@ -12,7 +12,7 @@ import pytest
 from mhpc.cli.convert import CONTENTS, convert
 from mhpc.errors import DataError, ParameterError
 from mhpc.read.votes import read_votes
-from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_class, make_format
+from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_class, make_format
 from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG, GARDEN
 from tests.fixtures.labelled_scores import THREE, outcome_of_sets
@@ -34,7 +34,7 @@ def rows(content: bytes) -> list[list[str]]:
     return list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITE_FORMATS)
 def test_every_format_is_named_in_the_help_and_knows_what_it_writes(name: str) -> None:
     assert name in str(convert.help)
     kind = format_class(name)
@@ -44,7 +44,7 @@ def test_every_format_is_named_in_the_help_and_knows_what_it_writes(name: str) -
         assert each["meaning"], f"{name} does not say what {each['name']} means"
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITE_FORMATS)
 def test_the_page_names_every_format_and_parameter(name: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "giving-back.md").read_text(encoding="utf-8")
     for word in (name, *format_class(name).model_fields):
@@ -53,7 +53,7 @@ def test_the_page_names_every_format_and_parameter(name: str) -> None:
 
 def test_what_the_command_offers_is_what_there_is() -> None:
     assert get_args(Content) == CONTENTS
-    assert set(SUFFIXES.values()) <= set(FORMATS)
+    assert set(SUFFIXES.values()) <= set(WRITE_FORMATS)
 
 
 def test_labels_are_a_row_each() -> None:
@@ -112,7 +112,7 @@ def test_columns_that_differ_in_case_alone_are_refused_by_parquet() -> None:
 
     taxonomy = build_taxonomy(["Bee", "bee"], [])
     found = outcome_of_sets({"x": {"bee": 1.0}}, taxonomy=taxonomy)
-    with pytest.raises(DataError, match="'Bee' and 'bee' differ in case alone.*write jsonl"):
+    with pytest.raises(DataError, match="'Bee' and 'bee' differ only in case.*write jsonl"):
         written("parquet", "wide", found)
     assert json.loads(written("jsonl", "wide", found)) == {"instance": "x", "Bee": 0, "bee": 1}
 
@@ -140,6 +140,6 @@ def test_a_format_says_what_it_cannot_hold_and_which_can() -> None:
 
 
 def test_a_name_that_does_not_tell_the_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="labels.json: the name does not tell the format"):
+    with pytest.raises(ParameterError, match="labels.json: the name does not determine the format"):
         write_file(tmp_path / "labels.json", THREE, "labels")
     assert not list(tmp_path.iterdir())

@@ -142,7 +142,8 @@ def test_sources_are_a_row_each(tmp_path: Path) -> None:
         [
             "source", "answers", "coverage", "mean_depth",
             "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-            "wrong", "wrong_low", "wrong_high", "most_errors_under", "independence", "nearest_source", "dependence", "copy",
+            "wrong", "wrong_low", "wrong_high", "most_errors_under",
+            "independence", "nearest_source", "dependence", "copy",
         ],
         ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", ""],
         [
@@ -194,7 +195,7 @@ def test_votes_that_fail_half_way_leave_what_was_there(
         yield ("1", "ann", "bee")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.write.tables.Table.rows", failing)
+    monkeypatch.setattr("mhpc.write.tables.OutputTable.rows", failing)
     with pytest.raises(KeyboardInterrupt):
         write_votes(path, nasty_votes())
     assert [found.name for found in tmp_path.iterdir()] == ["votes.csv"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mhpc.cli.options import given_settings, parse_parameter, setting
-from mhpc.write.formats import FORMATS
+from mhpc.write.formats import WRITE_FORMATS
 
 if TYPE_CHECKING:
     from mhpc.write.formats import Content
@@ -20,7 +20,7 @@ CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option(
-    "--to", "format_", type=click.Choice(list(FORMATS)),
+    "--to", "format_", type=click.Choice(list(WRITE_FORMATS)),
     help="Format to write. Default: by the ending of OUT (.csv, .tsv, .jsonl, .parquet, .xml); csv "
     "for standard output.",
 )  # fmt: skip
@@ -79,10 +79,10 @@ def convert(
 
 def _choose_format(target: str) -> str:
     from mhpc.errors import ParameterError
-    from mhpc.write.tables import choose_format
+    from mhpc.write.tables import format_for
 
     try:
-        return choose_format(target)
+        return format_for(target)
     except ParameterError as error:
         raise click.UsageError(f"{error} with --to") from None
 

@@ -207,7 +207,8 @@ def build_taxonomy(
         missing = label if child[edge] == UNKNOWN else parent_label
         raise TaxonomyError(
             f"{origin}: {quote_list([missing])}, named as parent of {quote_list([label])}, is not "
-            f"a label{suggest(missing, index)}; add a row for it with an empty parent if it is a root"
+            f"a label{suggest(missing, index)}; add a row for it with an empty parent if it is a "
+            "root"
         )
     shape = (len(index), len(index))
     parents = sparse.coo_array((np.ones(len(pairs)), (child, parent)), shape=shape).tocsr()

@@ -1,1 +1,1 @@
-"""Data sets: a small one written for this project."""
+"""Data sets: a bundled example, and the yeast data of the paper."""

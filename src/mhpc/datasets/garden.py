@@ -1,6 +1,6 @@
-"""The bundled example: photographs of plants and animals, and a dozen people who name them.
+"""The bundled example: a dozen people name the plants and animals in photographs.
 
-Written for this project by ``tools/make_garden.py``; nobody took the photographs.
+The data are synthetic; ``tools/make_garden.py`` generates them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from mhpc.read.votes import read_votes
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Votes, their hierarchy, and the truth to check a result with."""
+    """Votes, their taxonomy, and the truth to compare a result with."""
 
     votes: Votes
     taxonomy: Taxonomy
@@ -24,7 +24,7 @@ class Dataset:
 
 
 def load_garden() -> Dataset:
-    """Return the example.
+    """Return the bundled example.
 
     Examples
     --------
@@ -40,6 +40,6 @@ def load_garden() -> Dataset:
 
 
 def garden_folder() -> Path:
-    """Return where votes.csv, taxonomy.csv and truth.csv of the example lie."""
+    """Return the folder with votes.csv, taxonomy.csv and truth.csv of the example."""
     with as_file(files("mhpc.datasets") / "garden") as folder:
         return folder

@@ -1,42 +1,31 @@
-"""The paper's data: functions of yeast genes in the FunCat hierarchy.
+"""The paper's data sets: functions of yeast genes in the FunCat hierarchy.
 
 Vens, Struyf, Schietgat, Dzeroski, Blockeel: Decision trees for hierarchical multi-label
-classification, Machine Learning 73, 2008. Read from a folder, or downloaded once, checked and
-kept. Only labels are used; the genes' features are left aside.
+classification, Machine Learning 73, 2008. They are read from a folder, or downloaded once, checked
+and cached. Only the labels are used, not the features of the genes.
 """
 
 import json
 import os
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth
 from mhpc.errors import MissingExtraError, ParameterError, UnreadableError, suggest
-from mhpc.read.arff import read_arff
+from mhpc.read.arff import LabelledInstances, read_arff
 from mhpc.read.files import local_file
 
 Split: TypeAlias = Literal["train", "valid", "test"]
 
 YEAST = ("church", "cellcycle", "derisi", "expr", "gasch1", "gasch2", "seq", "spo")
-"""The eight sets that the paper uses."""
+"""The eight sets in the paper."""
 
 FOLDER = "yeast_funcat"
-"""Where the files lie in a folder of data sets."""
+"""The folder of the files within a folder of data sets."""
 
 
-@dataclass(frozen=True, eq=False)
-class KnownSet:
-    """A hierarchy and instances whose labels are known."""
-
-    taxonomy: Taxonomy
-    truth: Truth
-
-
-def load_yeast(name: str, split: Split = "train", *, data: Path | None = None) -> KnownSet:
-    """Return the FunCat labels of one set of genes.
+def load_yeast(name: str, split: Split = "train", *, data: Path | None = None) -> LabelledInstances:
+    """Return the FunCat hierarchy and the labels of one set of genes.
 
     Parameters
     ----------
@@ -45,72 +34,72 @@ def load_yeast(name: str, split: Split = "train", *, data: Path | None = None) -
     split : "train", "valid" or "test"
         The archive has no train split of expr.
     data : path, optional
-        A folder that holds ``yeast_funcat/``; unless given, the folder that MHPC_DATA names, or
-        else a download that is kept for the next time.
+        A folder that contains ``yeast_funcat/``; by default the one in the environment variable
+        MHPC_DATA, or else the files are downloaded and cached.
     """
     with local_file(yeast_file(name, split, data=data)) as file:
-        both = read_arff(file)
-    return KnownSet(both.taxonomy, both.truth)
+        return read_arff(file)
 
 
 def yeast_file(name: str, split: Split, *, data: Path | None = None) -> Path:
-    """Return where the file of a set is, plain or gzip, downloading it if need be."""
+    """Return the path of the file of a set, plain or gzip, downloading it if necessary."""
     if name not in YEAST:
         raise ParameterError(
             f"no yeast set {name!r}{suggest(name, YEAST)}; there are {', '.join(YEAST)}"
         )
-    wanted = f"{name}_FUN.{split}.arff"
+    file_name = f"{name}_FUN.{split}.arff"
     data = data or (Path(os.environ["MHPC_DATA"]) if os.environ.get("MHPC_DATA") else None)
     if data is None:
-        return _downloaded(name, wanted)
-    for path in (data / FOLDER / wanted, data / FOLDER / f"{wanted}.gz"):
+        return _download(name, file_name)
+    for path in (data / FOLDER / file_name, data / FOLDER / f"{file_name}.gz"):
         if path.is_file():
             return path
     raise UnreadableError(
-        f"{data / FOLDER / wanted}: no such file, nor with .gz; give the folder that holds "
-        f"{FOLDER}/, or none to have it downloaded"
+        f"{data / FOLDER / file_name}: no such file, nor with .gz; give the folder that "
+        f"contains {FOLDER}/, or none to download it"
     )
 
 
 def largest_split(name: str) -> Split:
-    """Return the split with the most genes: train, but for expr, where the archive lacks it."""
+    """Return the split with the most genes: train, except for expr, which has none."""
     return "test" if name == "expr" else "train"
 
 
-def _downloaded(name: str, wanted: str) -> Path:
+def _download(name: str, file_name: str) -> Path:
     try:
         import pooch
     except ImportError:
         raise MissingExtraError(
-            "downloading data needs the package pooch; pip install 'mhpc[report]', or say with "
-            "--data or MHPC_DATA where the data are"
+            "downloading data needs the package pooch; pip install 'mhpc[report]', or give the "
+            "folder of the data with --data or MHPC_DATA"
         ) from None
-    source = _source()
-    if wanted not in source["sha256"]:
-        raise UnreadableError(f"the archive of the yeast data has no {wanted}")
+    source = _read_source()
+    if file_name not in source["sha256"]:
+        raise UnreadableError(f"the archive of the yeast data has no {file_name}")
     cache = Path(os.environ.get("MHPC_CACHE") or pooch.os_cache("mhpc"))
-    url = f"{source['url']}/{name}_FUN/{wanted}"
+    url = f"{source['url']}/{name}_FUN/{file_name}"
     pooch.get_logger().setLevel("WARNING")
     try:
-        found = pooch.retrieve(
-            url, f"sha256:{source['sha256'][wanted]}", fname=wanted, path=cache / FOLDER
+        path = pooch.retrieve(
+            url, f"sha256:{source['sha256'][file_name]}", fname=file_name, path=cache / FOLDER
         )
     except ValueError:
         raise UnreadableError(
-            f"what came from {url} is not the file that this version knows: its SHA-256 differs"
+            f"the file downloaded from {url} is not the expected one: its SHA-256 differs"
         ) from None
     except OSError as error:
         raise UnreadableError(
-            f"{url} cannot be had ({type(error).__name__}). Where there is network, download it "
-            f"and put it, plain or gzip, into a folder DIR/{FOLDER}/; then say --data DIR, or set "
-            f"MHPC_DATA=DIR. What was downloaded before is in {cache}, which can be copied"
+            f"{url} cannot be downloaded ({type(error).__name__}). Download it on a machine with "
+            f"network access and put it, plain or gzip, into a folder DIR/{FOLDER}/; then give "
+            f"--data DIR, or set MHPC_DATA=DIR. Earlier downloads are in {cache}, which can be "
+            "copied"
         ) from None
-    return Path(found)
+    return Path(path)
 
 
-def _source() -> dict[str, Any]:
-    """Return where the files are and what they hash to."""
-    found: dict[str, Any] = json.loads(
+def _read_source() -> dict[str, Any]:
+    """Return the address of the files and their hashes."""
+    source: dict[str, Any] = json.loads(
         (files("mhpc.datasets") / "yeast.json").read_text(encoding="utf-8")
     )
-    return found
+    return source

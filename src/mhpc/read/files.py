@@ -175,12 +175,9 @@ def check_unpacked_size(
     """
     size = path.stat().st_size
     limit = max(max_unpacked, size * max_ratio)
-    if compression == "zstd":
-        # A truncated file has no size; the error comes when it is read.
-        unpacked = max_zstd_size(path) or 0
-    else:
-        unpacked = _gzip_size(path, size, limit)
-    if unpacked > limit:
+    unpacked = max_zstd_size(path) if compression == "zstd" else _gzip_size(path, size, limit)
+    # A truncated zstd file has no size; the error comes when it is read.
+    if unpacked is not None and unpacked > limit:
         raise UnreadableError(
             f"{name} decompresses to more than {max_ratio} times its size, and to more than "
             f"{max_unpacked >> 20:,} MiB; decompress it yourself if you trust it"

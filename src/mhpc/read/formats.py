@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from mhpc.errors import ParameterError, quote_list, suggest
 
 
-class Format(Protocol):
+class ReadFormat(Protocol):
     """What every format of votes and of taxonomies has in common."""
 
     @property
@@ -18,7 +18,7 @@ class Format(Protocol):
         """Return whether the content of an input is in this format."""
 
 
-AnyFormat = TypeVar("AnyFormat", bound=Format)
+AnyFormat = TypeVar("AnyFormat", bound=ReadFormat)
 
 
 def by_name(*formats: AnyFormat) -> Mapping[str, AnyFormat]:

@@ -1,1 +1,1 @@
-"""Out."""
+"""Writing: votes, taxonomies and results to files, in our formats and in those of other tools."""

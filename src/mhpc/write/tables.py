@@ -1,4 +1,4 @@
-"""Votes, taxonomies and results as column blocks; CSV rows; write_*."""
+"""Votes, taxonomies and results as tables, and `write_votes`, `write_taxonomy`, `write_file`."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,125 +17,128 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Votes
 from mhpc.errors import MissingExtraError, ParameterError, quote_list
 from mhpc.numerics.arrays import dense
+from mhpc.numerics.sparse import row_blocks, row_indices
 from mhpc.system.files import STDOUT, atomic_file
-from mhpc.write.formats import FORMATS, SUFFIXES, Content, format_from_suffix, make_format
+from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_from_suffix, make_format
 
-Kind: TypeAlias = Literal["text", "number", "flag"]
-Block: TypeAlias = tuple[np.ndarray, ...]
+Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+ColumnKind: TypeAlias = Literal["text", "number", "flag"]
+ColumnBlock: TypeAlias = tuple[np.ndarray, ...]
 
-_ROWS = 1 << 17
-"""Rows of a block."""
+BLOCK_ROWS = 1 << 17
+"""How many rows of a table are made at a time."""
 
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Named columns, and blocks of their cells; None is an empty cell."""
-
-    columns: Mapping[str, Kind]
-    blocks: Callable[[], Iterator[Block]]
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Walk over the rows, as plain Python values."""
-        for block in self.blocks():
-            yield from zip(*(column.tolist() for column in block), strict=True)
+_NUMPY_TYPES = {"text": object, "number": np.float64, "flag": np.int8}
+_FRAME_TYPES = {"text": nw.String(), "number": nw.Float64(), "flag": nw.Int8()}
 
 
-def make_table(subject: Any, what: Content) -> Table:
-    """Return whatever can be written as a table."""
-    return _TABLES[what](subject)
+def write_votes(
+    target: str | Path,
+    votes: Votes,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+) -> None:
+    """Write votes as a table with the columns instance, source, label and score.
+
+    The file appears only when it is complete. The column ``score`` is omitted if all scores are 1.
+
+    Parameters
+    ----------
+    target : path or "-"
+        ``-`` is standard output; a name that ends in ``.gz`` is compressed.
+    votes : Votes
+        The votes.
+    format : str, optional
+        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``spreadsheet``; by default the one that belongs
+        to the suffix, or else CSV.
+    """
+    write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
 
 
-def votes_table(votes: Votes) -> Table:
-    """Return instance, source, label and, where some vote is graded, score."""
-    graded = bool((votes.score != 1).any())
-    ids = [_ids(axis.ids) for axis in (votes.instances, votes.sources)]
-    # One more, at the end, for the answer without a label: its position is -1.
-    ids.append(_ids((*votes.labels.ids, None)))
-    positions = (votes.instance, votes.source, votes.label)
+def write_taxonomy(
+    target: str | Path,
+    taxonomy: Taxonomy,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+) -> None:
+    """Write a taxonomy as a table with the columns label, parent and name.
 
-    def blocks() -> Iterator[Block]:
-        for span in _spans(len(votes)):
-            texts = [of[at[span]] for of, at in zip(ids, positions, strict=True)]
-            yield (*texts, *([votes.score[span]] if graded else []))
+    A label has one row per parent; a root has one row with an empty parent.
 
-    columns: dict[str, Kind] = {"instance": "text", "source": "text", "label": "text"}
-    return Table({**columns, **({"score": "number"} if graded else {})}, blocks)
-
-
-def taxonomy_table(taxonomy: Taxonomy) -> Table:
-    """Return label, parent and name: a row a parent, an empty one for roots."""
-    parents, labels = taxonomy.parents, len(taxonomy)
-    count = np.maximum(np.diff(parents.indptr), 1)
-    child = np.repeat(np.arange(labels), count)
-    above = np.full(len(child), -1)
-    above[np.diff(parents.indptr)[child] > 0] = parents.indices
-    ids = _ids((*taxonomy.labels.ids, None))
-    names = _ids(taxonomy.names)
-    return Table(
-        {"label": "text", "parent": "text", "name": "text"},
-        lambda: iter([(ids[child], ids[above], names[child])]),
-    )
+    Parameters
+    ----------
+    target : path or "-"
+        ``-`` is standard output; a name that ends in ``.gz`` is compressed.
+    taxonomy : Taxonomy
+        The taxonomy.
+    format : str, optional
+        ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``spreadsheet`` or ``label-studio-config``; by
+        default the one that belongs to the suffix, or else CSV.
+    """
+    write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
 
 
-def labels_table(outcome: LabelledScores) -> Table:
-    """Return instance, label and score of every label that was chosen, as in ``labels.csv``."""
-    chosen = outcome.chosen
-    instances, labels = _ids(outcome.instances.ids), _ids(outcome.taxonomy.labels.ids)
-    row = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
+def write_file(
+    target: str | Path,
+    data: Any,
+    content: Content,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    parameters: Mapping[str, Any] | None = None,
+    force: bool = True,
+) -> None:
+    """Write data in any format to a file, which appears only when it is complete.
 
-    def blocks() -> Iterator[Block]:
-        for span in _spans(chosen.nnz):
-            yield instances[row[span]], labels[chosen.indices[span]], chosen.data[span]
-
-    return Table({"instance": "text", "label": "text", "score": "number"}, blocks)
-
-
-def scores_table(outcome: LabelledScores) -> Table:
-    """Return instance, label, score and specific of every label with a score."""
-    instances, labels = _ids(outcome.instances.ids), _ids(outcome.taxonomy.labels.ids)
-
-    def blocks() -> Iterator[Block]:
-        for cells in scored_cells(outcome.consolidation):
-            yield instances[cells.row], labels[cells.label], cells.score, cells.specific
-
-    numbers: dict[str, Kind] = {"score": "number", "specific": "number"}
-    return Table({"instance": "text", "label": "text", **numbers}, blocks)
-
-
-def wide_table(outcome: LabelledScores) -> Table:
-    """Return a row an instance and a column a label: 1 where the instance has it, else 0."""
-    chosen, labels = outcome.chosen, outcome.taxonomy.labels
-    instances = _ids(outcome.instances.ids)
-
-    def blocks() -> Iterator[Block]:
-        for span in _spans(chosen.shape[0], step=max(1, BLOCK_CELLS // len(labels))):
-            some = chosen[span].copy()
-            some.data = np.ones(some.nnz, dtype=np.float64)
-            yield (instances[span], *dense(some).astype(np.int8).T)
-
-    # A label may be called "instance" too; columns are told apart by a mark that no label has.
-    first = "instance"
-    while first in labels:
-        first += "_"
-    return Table({first: "text", **dict.fromkeys(labels, "flag")}, blocks)
+    Parameters
+    ----------
+    target : path or "-"
+        ``-`` is standard output; a name that ends in ``.gz`` is compressed.
+    data : Votes, Taxonomy or LabelledScores
+        What to write.
+    content : str
+        Which part of it.
+    format : str, optional
+        The name of a format; by default the one that belongs to the suffix.
+    parameters : mapping, optional
+        The parameters of the format.
+    force : bool
+        Whether to replace an existing file.
+    """
+    write_format = make_format(format or format_for(target), content, parameters)
+    with atomic_file(target, force=force) as file:
+        write_format.write(file, data, content)
 
 
-_TABLES: Mapping[str, Callable[[Any], Table]] = {
-    "votes": votes_table,
-    "taxonomy": taxonomy_table,
-    "labels": labels_table,
-    "scores": scores_table,
-    "wide": wide_table,
-}
+def format_for(target: str | Path) -> str:
+    """Return the format that belongs to the suffix of a file; CSV for standard output."""
+    if str(target) == STDOUT:
+        return "csv"
+    name = format_from_suffix(target)
+    if name is None:
+        raise ParameterError(
+            f"{target}: the name does not determine the format; end it in {', '.join(SUFFIXES)}, "
+            f"or choose one: {quote_list(list(WRITE_FORMATS), most=20)}"
+        )
+    return name
 
 
-def _ids(texts: Sequence[str | None]) -> np.ndarray:
-    return np.array(texts, dtype=object)
-
-
-def _spans(rows: int, *, step: int = _ROWS) -> Iterator[slice]:
-    for start in range(0, rows, step):
-        yield slice(start, min(start + step, rows))
+def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
+    """Write ``sources.csv`` with one row per source."""
+    header = (
+        "source", "answers", "coverage", "mean_depth",
+        "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
+        "wrong", "wrong_low", "wrong_high", "most_errors_under",
+        "independence", "nearest_source", "dependence", "copy",
+    )  # fmt: skip
+    rows = (
+        (
+            s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
+            s.weaknesses[0].label if s.weaknesses else None,
+            s.independence, s.nearest_source, s.dependence, s.copy,
+        )
+        for s in sources
+    )  # fmt: skip
+    write_csv(path, header, rows)
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -155,7 +158,7 @@ def write_rows(
 
 @dataclass(frozen=True)
 class _UnixLines:
-    """Ends lines as Unix does; told to do so itself, csv leaves a carriage return unquoted."""
+    """Ends lines as Unix does; if csv did so itself, it would not quote carriage returns."""
 
     file: TextIO
 
@@ -163,120 +166,121 @@ class _UnixLines:
         return self.file.write(line.removesuffix("\r\n") + "\n")
 
 
-def write_file(
-    target: str | Path,
-    subject: Any,
-    what: Content,
-    *,
-    format: str | None = None,  # noqa: A002 - what readers call it too
-    parameters: Mapping[str, Any] | None = None,
-    force: bool = True,
-) -> None:
-    """Write something whole or not at all; ``-`` is standard output.
+@dataclass(frozen=True, eq=False)
+class OutputTable:
+    """A table that is made block by block.
 
-    Parameters
+    Attributes
     ----------
-    target : path or "-"
-        A name that ends in ``.gz`` is packed.
-    subject : Votes, Taxonomy or Outcome
-        What to write.
-    what : str
-        What of it.
-    format : str, optional
-        A registered name; unless given, what the name of the file tells.
-    parameters : mapping, optional
-        Of the format.
-    force : bool
-        Whether a file that is there is replaced.
+    columns : mapping of name to kind
+        The columns.
+    blocks : callable
+        Returns an iterator over blocks of rows, each a tuple of arrays; None is an empty cell.
     """
-    made = make_format(format or choose_format(target), what, parameters)
-    with atomic_file(target, force=force) as file:
-        made.write(file, subject, what)
+
+    columns: Mapping[str, ColumnKind]
+    blocks: Callable[[], Iterator[ColumnBlock]]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Iterate over the rows as plain Python values."""
+        for block in self.blocks():
+            yield from zip(*(column.tolist() for column in block), strict=True)
 
 
-def choose_format(target: str | Path) -> str:
-    """Return the format that a file's name tells, CSV for standard output, or refuse."""
-    if str(target) == STDOUT:
-        return "csv"
-    found = format_from_suffix(target)
-    if found is None:
-        raise ParameterError(
-            f"{target}: the name does not tell the format; end it in {', '.join(SUFFIXES)}, or "
-            f"say which: {quote_list(list(FORMATS), most=20)}"
-        )
-    return found
+def make_table(data: Any, content: Content) -> OutputTable:
+    """Return Votes, a Taxonomy or a part of LabelledScores as a table."""
+    makers: Mapping[str, Callable[[Any], OutputTable]] = {
+        "votes": votes_table,
+        "taxonomy": taxonomy_table,
+        "labels": labels_table,
+        "scores": scores_table,
+        "wide": wide_table,
+    }
+    return makers[content](data)
 
 
-def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
-    """Write ``sources.csv``, a row a source."""
-    header = (
-        "source", "answers", "coverage", "mean_depth",
-        "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-        "wrong", "wrong_low", "wrong_high", "most_errors_under",
-        "independence", "nearest_source", "dependence", "copy",
-    )  # fmt: skip
-    rows = (
-        (
-            s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
-            s.weaknesses[0].label if s.weaknesses else None, s.independence, s.nearest_source, s.dependence, s.copy,
-        )
-        for s in sources
-    )  # fmt: skip
-    write_csv(path, header, rows)
+def votes_table(votes: Votes, *, block_rows: int = BLOCK_ROWS) -> OutputTable:
+    """Return the instance, source, label and, if not all are 1, score of every vote."""
+    has_scores = bool((votes.score != 1).any())
+    ids = [
+        _to_array(votes.instances.ids),
+        _to_array(votes.sources.ids),
+        # The position of an answer without a label is -1, which is the last entry.
+        _to_array((*votes.labels.ids, None)),
+    ]
+    positions = (votes.instance, votes.source, votes.label)
+
+    def blocks() -> Iterator[ColumnBlock]:
+        for rows in row_blocks(len(votes), 1, block_rows):
+            texts = [texts[position[rows]] for texts, position in zip(ids, positions, strict=True)]
+            yield (*texts, *([votes.score[rows]] if has_scores else []))
+
+    columns: dict[str, ColumnKind] = {"instance": "text", "source": "text", "label": "text"}
+    return OutputTable({**columns, **({"score": "number"} if has_scores else {})}, blocks)
 
 
-def write_taxonomy(
-    target: str | Path,
-    taxonomy: Taxonomy,
-    *,
-    format: str | None = None,  # noqa: A002 - what readers call it too
-) -> None:
-    """Write label, parent, name: a row a parent, an empty one for roots; or Label Studio's config.
-
-    Parameters
-    ----------
-    target : path or "-"
-        Packed where the name ends in ``.gz``.
-    taxonomy : Taxonomy
-        The hierarchy.
-    format : str, optional
-        ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``spreadsheet`` or ``label-studio-config``;
-        unless given, what the name of the file tells, else CSV.
-    """
-    write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
+def taxonomy_table(taxonomy: Taxonomy) -> OutputTable:
+    """Return the label, parent and name of every edge; roots have one row without a parent."""
+    n_parents = np.diff(taxonomy.parents.indptr)
+    child = np.repeat(np.arange(len(taxonomy)), np.maximum(n_parents, 1))
+    parent = np.full(len(child), -1)
+    parent[n_parents[child] > 0] = taxonomy.parents.indices
+    ids = _to_array((*taxonomy.labels.ids, None))
+    names = _to_array(taxonomy.names)
+    return OutputTable(
+        {"label": "text", "parent": "text", "name": "text"},
+        lambda: iter([(ids[child], ids[parent], names[child])]),
+    )
 
 
-def write_votes(
-    target: str | Path,
-    votes: Votes,
-    *,
-    format: str | None = None,  # noqa: A002 - what readers call it too
-) -> None:
-    """Write the canonical votes table; ``-`` is standard output.
+def labels_table(result: LabelledScores, *, block_rows: int = BLOCK_ROWS) -> OutputTable:
+    """Return the instance, label and score of every chosen label, as in ``labels.csv``."""
+    chosen = result.chosen
+    instances, labels = _to_array(result.instances.ids), _to_array(result.taxonomy.labels.ids)
+    row = row_indices(chosen)
 
-    A file is written beside its place and moved there, so that it is whole or not there. The
-    column ``score`` is left out where no vote is graded.
+    def blocks() -> Iterator[ColumnBlock]:
+        for entries in row_blocks(chosen.nnz, 1, block_rows):
+            yield instances[row[entries]], labels[chosen.indices[entries]], chosen.data[entries]
 
-    Parameters
-    ----------
-    target : path or "-"
-        Packed where the name ends in ``.gz``.
-    votes : Votes
-        What sources said.
-    format : str, optional
-        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``spreadsheet``; unless given, what the name
-        of the file tells, else CSV.
-    """
-    write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
+    return OutputTable({"instance": "text", "label": "text", "score": "number"}, blocks)
 
 
-Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+def scores_table(result: LabelledScores) -> OutputTable:
+    """Return the instance, label, score and specific score of every label with a score."""
+    instances, labels = _to_array(result.instances.ids), _to_array(result.taxonomy.labels.ids)
 
-_EMPTY = {"text": object, "number": np.float64, "flag": np.int8}
-_TYPES = {"text": nw.String(), "number": nw.Float64(), "flag": nw.Int8()}
+    def blocks() -> Iterator[ColumnBlock]:
+        for cells in scored_cells(result.consolidation):
+            yield instances[cells.row], labels[cells.label], cells.score, cells.specific
+
+    scores: dict[str, ColumnKind] = {"score": "number", "specific": "number"}
+    return OutputTable({"instance": "text", "label": "text", **scores}, blocks)
 
 
-def make_frame(table: Table, library: Library) -> Any:
+def wide_table(result: LabelledScores, *, block_cells: int = BLOCK_CELLS) -> OutputTable:
+    """Return one row per instance and one column per label: 1 if it was chosen, otherwise 0."""
+    chosen, labels = result.chosen, result.taxonomy.labels
+    instances = _to_array(result.instances.ids)
+
+    def blocks() -> Iterator[ColumnBlock]:
+        for rows in row_blocks(chosen.shape[0], len(labels), block_cells):
+            indicators = chosen[rows].copy()
+            indicators.data = np.ones(indicators.nnz, dtype=np.float64)
+            yield (instances[rows], *dense(indicators).astype(np.int8).T)
+
+    # A label may be called "instance" as well, so the name gets underscores until it is unique.
+    instance_column = "instance"
+    while instance_column in labels:
+        instance_column += "_"
+    return OutputTable({instance_column: "text", **dict.fromkeys(labels, "flag")}, blocks)
+
+
+def _to_array(texts: Sequence[str | None]) -> np.ndarray:
+    return np.array(texts, dtype=object)
+
+
+def make_frame(table: OutputTable, library: Library) -> Any:
     """Return a table as a dataframe of a library, which must be installed."""
     if library not in get_args(Library):
         raise ParameterError(
@@ -288,13 +292,13 @@ def make_frame(table: Table, library: Library) -> Any:
         raise MissingExtraError(f"{library} is not installed; pip install {library}") from None
     blocks = list(table.blocks())
     columns = {
-        name: _column((block[at] for block in blocks), kind)
-        for at, (name, kind) in enumerate(table.columns.items())
+        name: _join_blocks((block[number] for block in blocks), kind)
+        for number, (name, kind) in enumerate(table.columns.items())
     }
-    schema = {name: _TYPES[kind] for name, kind in table.columns.items()}
+    schema = {name: _FRAME_TYPES[kind] for name, kind in table.columns.items()}
     return nw.from_dict(columns, schema, backend=library).to_native()
 
 
-def _column(parts: Iterable[np.ndarray], kind: str) -> Any:
-    whole = np.concatenate([np.zeros(0, dtype=_EMPTY[kind]), *parts])
-    return whole.tolist() if kind == "text" else whole
+def _join_blocks(blocks: Iterable[np.ndarray], kind: str) -> Any:
+    column = np.concatenate([np.zeros(0, dtype=_NUMPY_TYPES[kind]), *blocks])
+    return column.tolist() if kind == "text" else column

@@ -1,4 +1,4 @@
-"""Format base class, registry."""
+"""The formats in which votes, taxonomies and results can be written."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,35 +11,16 @@ from mhpc.errors import ParameterError, quote_list
 from mhpc.parameters import Parameters, class_by_name
 
 Content: TypeAlias = Literal["votes", "taxonomy", "labels", "scores", "wide"]
-"""What there is to write: of a run, its label sets a row a label, its scores, or its label sets a
-column a label."""
+"""What can be written.
+
+A result can be written as its label sets with one row per label, as its scores, or as its label
+sets with one column per label (``"wide"``).
+"""
 
 RUN_CONTENTS: tuple[Content, ...] = ("labels", "scores", "wide")
+"""What can be written of a result."""
 
-
-class Format(Parameters):
-    """A way to write something down."""
-
-    name: ClassVar[str]
-    writes: ClassVar[tuple[Content, ...]]
-
-    def write(self, file: BinaryIO, subject: Any, what: Content) -> None:
-        """Write votes, a taxonomy or an outcome."""
-        raise NotImplementedError
-
-
-@contextmanager
-def as_text(file: BinaryIO, *, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Give a file to write text into; line ends stay as they are written."""
-    text = TextIOWrapper(file, encoding=encoding, newline="")
-    try:
-        yield text
-    finally:
-        # Flushed, and left open for its owner to close.
-        text.detach()
-
-
-FORMATS: Mapping[str, str] = MappingProxyType(
+WRITE_FORMATS: Mapping[str, str] = MappingProxyType(
     {
         "csv": "mhpc.write.formats.tabular:Csv",
         "tsv": "mhpc.write.formats.tabular:Tsv",
@@ -52,7 +33,7 @@ FORMATS: Mapping[str, str] = MappingProxyType(
         "cafa": "mhpc.write.formats.cafa:Cafa",
     }
 )
-"""Name and home of every format, in the order in which they are shown."""
+"""The class of every format by name, in the order in which they are shown; loaded when needed."""
 
 SUFFIXES: Mapping[str, str] = MappingProxyType(
     {
@@ -64,29 +45,51 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
         ".xml": "label-studio-config",
     }
 )
-"""The format that a file's name tells, a last ``.gz`` aside."""
+"""The format that belongs to the suffix of a file, before a final ``.gz``."""
 
 
-def format_class(name: str) -> "type[Format]":
+class WriteFormat(Parameters):
+    """A way to write votes, a taxonomy or a result; its parameters are options of the format."""
+
+    name: ClassVar[str]
+    writes: ClassVar[tuple[Content, ...]]
+
+    def write(self, file: BinaryIO, data: Any, content: Content) -> None:
+        """Write Votes, a Taxonomy or the part of LabelledScores that `content` names."""
+        raise NotImplementedError
+
+
+def format_class(name: str) -> type[WriteFormat]:
     """Return the class of a format."""
-    return class_by_name(name, FORMATS, what="format")
+    return class_by_name(name, WRITE_FORMATS, what="format")
 
 
 def make_format(
-    name: str, what: "Content", parameters: Mapping[str, Any] | None = None
-) -> "Format":
-    """Return a format that can hold what is to be written, with some of its parameters set."""
-    kind = format_class(name)
-    if what not in kind.writes:
-        able = [other for other in FORMATS if what in format_class(other).writes]
+    name: str, content: Content, parameters: Mapping[str, Any] | None = None
+) -> WriteFormat:
+    """Return a format with some of its parameters set, if it can hold the content."""
+    chosen = format_class(name)
+    if content not in chosen.writes:
+        able = [other for other in WRITE_FORMATS if content in format_class(other).writes]
         raise ParameterError(
-            f"{name} cannot hold {what}, only {' or '.join(kind.writes)}; "
-            f"{what} can be written as {quote_list(able, most=20)}"
+            f"{name} cannot hold {content}, only {' or '.join(chosen.writes)}; "
+            f"{content} can be written as {quote_list(able, most=20)}"
         )
-    return kind(**(parameters or {}))
+    return chosen(**(parameters or {}))
 
 
 def format_from_suffix(target: str | Path) -> str | None:
-    """Return the format that the name of a file tells, if it does."""
+    """Return the format that belongs to the suffix of a file, or None."""
     suffixes = [suffix.lower() for suffix in Path(target).suffixes if suffix.lower() != ".gz"]
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+@contextmanager
+def as_text(file: BinaryIO, *, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open a binary file for text, with line ends as they are written."""
+    text = TextIOWrapper(file, encoding=encoding, newline="")
+    try:
+        yield text
+    finally:
+        # Flush the text, but leave the file open for its owner.
+        text.detach()

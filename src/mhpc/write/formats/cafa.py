@@ -1,4 +1,4 @@
-"""CAFA predictions: ``target<TAB>term<TAB>score``, no header."""
+"""CAFA predictions: ``target<TAB>term<TAB>score`` without a header."""
 
 import re
 from typing import Annotated, Any, BinaryIO, ClassVar
@@ -7,28 +7,28 @@ from pydantic import Field
 
 from mhpc.data.decision import LabelledScores
 from mhpc.errors import DataError
-from mhpc.write.formats import Content, Format, as_text
+from mhpc.write.formats import Content, WriteFormat, as_text
 from mhpc.write.tables import scores_table
 
 
-class Cafa(Format):
-    """Every label with a score above 0, for evaluators that sweep a threshold."""
+class Cafa(WriteFormat):
+    """Every label with a score above 0, for evaluators that try all thresholds."""
 
     name: ClassVar[str] = "cafa"
     writes: ClassVar[tuple[Content, ...]] = ("scores",)
 
     digits: Annotated[int, Field(ge=1, le=17)] = 3
-    """Significant digits of a score; CAFA allows three."""
+    """The significant digits of a score; CAFA allows three."""
 
-    def write(self, file: BinaryIO, subject: LabelledScores, what: Content) -> None:
-        """Write the scores; those that round to 0 are left out."""
-        _check_no_blanks(subject)
+    def write(self, file: BinaryIO, data: LabelledScores, content: Content) -> None:
+        """Write the scores, except those that round to 0."""
+        _check_ids(data)
         with as_text(file) as text:
-            for instance, label, score, _ in scores_table(subject).rows():
+            for instance, label, score, _ in scores_table(data).rows():
                 if score > 1:
                     raise DataError(
-                        f"label {label!r} of instance {instance!r} has score {score:g}, and CAFA "
-                        "knows none above 1; consolidate with a method whose scores are "
+                        f"label {label!r} of instance {instance!r} has score {score:g}, but CAFA "
+                        "allows none above 1; consolidate with a method whose scores are "
                         "probabilities, such as auto"
                     )
                 rounded = f"{score:.{self.digits}g}"
@@ -36,13 +36,13 @@ class Cafa(Format):
                     text.write(f"{instance}\t{label}\t{rounded}\n")
 
 
-def _check_no_blanks(outcome: LabelledScores) -> None:
-    """Refuse ids that would fall apart: nothing is quoted here."""
-    axes: dict[str, Any] = {"instance": outcome.instances, "label": outcome.taxonomy.labels}
-    for role, axis in axes.items():
-        if re.search(r"\s", "".join(axis)):
-            broken = next(id_ for id_ in axis if re.search(r"\s", id_))
+def _check_ids(result: LabelledScores) -> None:
+    """Raise an error for an id with a blank, because CAFA has no quotes."""
+    indexes: dict[str, Any] = {"instance": result.instances, "label": result.taxonomy.labels}
+    for role, index in indexes.items():
+        if re.search(r"\s", "".join(index)):
+            invalid = next(id_ for id_ in index if re.search(r"\s", id_))
             raise DataError(
-                f"{role} {broken!r} has a blank in it, which a CAFA file cannot hold; rename it, "
+                f"{role} {invalid!r} has a blank in it, which a CAFA file cannot hold; rename it, "
                 "or write csv"
             )

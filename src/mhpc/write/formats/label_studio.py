@@ -1,106 +1,120 @@
-"""Tasks and config."""
+"""Label Studio: tasks with predictions, and the labeling config of a taxonomy."""
 
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, BinaryIO, ClassVar, Literal
+from typing import Any, BinaryIO, ClassVar, Literal, TextIO
 from xml.sax.saxutils import quoteattr
 
 from pydantic import ConfigDict
 
 from mhpc.data.decision import LabelledScores
-from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy
 from mhpc.errors import DataError, quote_list
-from mhpc.write.formats import Content, Format, as_text
-from mhpc.write.formats.argilla import chosen_in, conflict_order, fields_of, write_array
+from mhpc.write.formats import Content, WriteFormat, as_text
+from mhpc.write.formats.documents import (
+    LabelChoice,
+    Order,
+    choose_labels,
+    fields_of,
+    order_rows,
+    write_array,
+)
 
-INSTANCE = "instance"
-"""The data field that keeps an instance's id, which Label Studio does not."""
+INSTANCE_FIELD = "instance"
+"""The data field for the id of an instance, which Label Studio itself does not keep."""
+
+MAX_CHOICES = 1_000_000
+"""The most choices in a config: a DAG that is written as a tree can grow exponentially."""
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class LabelStudio(Format):
-    """A JSON array of tasks with predictions, or of predictions for tasks that are there.
+class LabelStudio(WriteFormat):
+    """A JSON array of tasks with predictions, or of predictions for existing tasks.
 
-    Label Studio names a label by the names from a root down to it; where a label has several
-    parents, by the first of each. The score of a prediction is that of its least sure label, cut to
-    0 and 1 as Label Studio demands.
+    Label Studio identifies a label by the names from a root to it; if a label has several parents,
+    the first one counts. The score of a prediction is that of its least certain label, clipped to
+    0 and 1 as Label Studio requires.
     """
 
     name: ClassVar[str] = "label-studio"
     writes: ClassVar[tuple[Content, ...]] = ("labels",)
-    # Label Studio's word; pydantic would keep names that begin like it for itself.
+    # pydantic reserves names that begin with "model_", but model_version is Label Studio's word.
     model_config: ClassVar[ConfigDict] = ConfigDict(protected_namespaces=())
 
     control: Literal["taxonomy", "choices"] = "taxonomy"
-    """The kind of control that holds the labels."""
+    """The kind of control for the labels."""
 
     from_name: str | None = None
-    """The control's name; unless given, that of its kind."""
+    """The name of the control; by default that of its kind."""
 
     to_name: str = "text"
-    """The name of what is labelled."""
+    """The name of the labelled object."""
 
     data_key: str = "text"
-    """The data field that holds an instance's id where no tasks give its data."""
+    """The data field for the id of an instance if there are no tasks with data."""
 
     model_version: str | None = None
-    """Who predicts; unless given, mhpc and the method."""
+    """Who predicts; by default mhpc and the method."""
 
-    labels: Literal["all", "deepest"] = "deepest"
-    """Fill in all labels, or those alone that have none below them."""
+    labels: LabelChoice = "deepest"
+    """Select all labels, or only those without a chosen descendant."""
 
     shape: Literal["tasks", "predictions"] = "tasks"
-    """Tasks to import, or predictions alone for the tasks whose ids the instances are."""
+    """Tasks to import, or predictions for tasks whose ids are the instances."""
 
-    order: Literal["conflict", "given"] = "conflict"
-    """The least sure first, or as they came."""
+    order: Order = "conflict"
+    """The instances to review first, or the order of the input."""
 
-    def write(self, file: BinaryIO, subject: LabelledScores, what: Content) -> None:
-        """Write an object an instance."""
-        outcome = chosen_in(subject, self.labels)
-        values = self._values(outcome.taxonomy)
-        least = outcome.least_score().clip(0, 1)
-        made = self._task if self.shape == "tasks" else self._of_a_task
+    def write(self, file: BinaryIO, data: LabelledScores, content: Content) -> None:
+        """Write one object per instance."""
+        result = choose_labels(data, self.labels)
+        values = self._label_values(result.taxonomy)
+        least_score = result.least_score().clip(0, 1)
+        make_object = self._task if self.shape == "tasks" else self._task_prediction
         write_array(
             file,
             (
-                json.dumps(made(outcome, row, values, float(least[row])), ensure_ascii=False)
-                for row in conflict_order(subject, self.order)
+                json.dumps(
+                    make_object(result, row, values, float(least_score[row])), ensure_ascii=False
+                )
+                for row in order_rows(data, self.order)
             ),
         )
 
-    def _values(self, taxonomy: Taxonomy) -> list[list[str]] | list[str]:
-        """Return how each label is written; no two may look alike."""
+    def _label_values(self, taxonomy: Taxonomy) -> list[list[str]] | list[str]:
+        """Return how each label is written, which must differ between labels."""
         if self.control == "taxonomy":
-            paths = paths_of(taxonomy)
-            _check_distinct([" > ".join(path) for path in paths], taxonomy)
+            paths = name_paths(taxonomy)
+            _check_distinct([PATH_SEPARATOR.join(path) for path in paths], taxonomy)
             return paths
         _check_distinct(taxonomy.names, taxonomy)
         return list(taxonomy.names)
 
     def _task(
-        self, outcome: LabelledScores, row: int, values: Sequence[Any], score: float
+        self, result: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
-        instance = outcome.instances[row]
-        data = {INSTANCE: instance} | fields_of(outcome, instance, key=self.data_key)
-        number = {"id": int(instance)} if _is_number(instance) else {}
-        return {**number, "data": data, "predictions": [self._made(outcome, row, values, score)]}
+        instance = result.instances[row]
+        data = {INSTANCE_FIELD: instance} | fields_of(result, instance, key=self.data_key)
+        id_ = {"id": int(instance)} if _is_number(instance) else {}
+        return {**id_, "data": data, "predictions": [self._prediction(result, row, values, score)]}
 
-    def _of_a_task(
-        self, outcome: LabelledScores, row: int, values: Sequence[Any], score: float
+    def _task_prediction(
+        self, result: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
-        instance = outcome.instances[row]
+        instance = result.instances[row]
         if not _is_number(instance):
             raise DataError(
                 f"instance {instance!r} is not the number of a task; shape=tasks writes tasks to "
                 "import"
             )
-        return {"task": int(instance), **self._made(outcome, row, values, score)}
+        return {"task": int(instance), **self._prediction(result, row, values, score)}
 
-    def _made(
-        self, outcome: LabelledScores, row: int, values: Sequence[Any], score: float
+    def _prediction(
+        self, result: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
-        chosen = [values[label] for label in outcome.labels_of(row)[0]]
+        chosen = [values[label] for label in result.labels_of(row)[0]]
         region = {
             "id": f"mhpc-{row}",
             "from_name": self.from_name or self.control,
@@ -109,14 +123,14 @@ class LabelStudio(Format):
             "value": {self.control: chosen},
         }
         return {
-            "model_version": self.model_version or f"mhpc {outcome.consolidation.method}",
+            "model_version": self.model_version or f"mhpc {result.consolidation.method}",
             "score": score,
             "result": [region] if chosen else [],
         }
 
 
-def paths_of(taxonomy: Taxonomy) -> list[list[str]]:
-    """Return the names from a root down to every label, by first parents."""
+def name_paths(taxonomy: Taxonomy) -> list[list[str]]:
+    """Return the names from a root to every label, through first parents."""
     paths: list[list[str]] = [[name] for name in taxonomy.names]
     for level in taxonomy.levels[1:]:
         for label in level.tolist():
@@ -125,13 +139,13 @@ def paths_of(taxonomy: Taxonomy) -> list[list[str]]:
 
 
 def _check_distinct(texts: Sequence[str], taxonomy: Taxonomy) -> None:
-    seen: dict[str, int] = {}
+    first_with: dict[str, int] = {}
     for label, text in enumerate(texts):
-        if (other := seen.setdefault(text, label)) != label:
-            alike = [taxonomy.labels[other], taxonomy.labels[label]]
+        if (other := first_with.setdefault(text, label)) != label:
+            same = [taxonomy.labels[other], taxonomy.labels[label]]
             raise DataError(
-                f"labels {quote_list(alike)} are both {text!r} in Label Studio, which knows labels by "
-                "their names; give them different names in the taxonomy"
+                f"labels {quote_list(same)} are both {text!r} in Label Studio, which identifies "
+                "labels by their names; give them different names in the taxonomy"
             )
 
 
@@ -139,57 +153,56 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and str(int(text)) == text
 
 
-MOST = 1_000_000
-"""Choices at most; a hierarchy with several parents, written as a tree, can grow without end."""
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-class LabelStudioConfig(Format):
-    """``<Taxonomy>`` with nested choices; a label with several parents stands below each."""
+class LabelStudioConfig(WriteFormat):
+    """``<Taxonomy>`` with nested choices; a label with several parents appears below each."""
 
     name: ClassVar[str] = "label-studio-config"
     writes: ClassVar[tuple[Content, ...]] = ("taxonomy",)
 
     from_name: str = "taxonomy"
-    """The control's name."""
+    """The name of the control."""
 
     to_name: str = "text"
-    """The name of what is labelled."""
+    """The name of the labelled object."""
 
     data_key: str = "text"
-    """The data field that it shows."""
+    """The data field that is shown."""
 
-    def write(self, file: BinaryIO, subject: Taxonomy, what: Content) -> None:
-        """Write the config, a choice a line."""
-        names = [_attribute(name) for name in subject.names]
-        shown, name, to = map(_attribute, ("$" + self.data_key, self.from_name, self.to_name))
+    def write(self, file: BinaryIO, data: Taxonomy, content: Content) -> None:
+        """Write the config with one line per choice."""
+        value, name, to = map(_quote_attribute, ("$" + self.data_key, self.from_name, self.to_name))
         with as_text(file) as text:
-            text.write(f"<View>\n  <Text name={to} value={shown}/>\n")
+            text.write(f"<View>\n  <Text name={to} value={value}/>\n")
             text.write(f"  <Taxonomy name={name} toName={to}>\n")
-            count = 0
-            # What is still to be written, the next at the end; None closes a choice.
-            waiting = [(int(root), 2) for root in reversed(subject.roots)]
-            while waiting:
-                label, level = waiting.pop()
-                if label < 0:
-                    text.write(f"{'  ' * level}</Choice>\n")
-                    continue
-                count += 1
-                if count > MOST:
-                    raise DataError(
-                        f"the taxonomy has more than {MOST:,} paths, too many for a config"
-                    )
-                below = subject.children_of(label)
-                text.write(f"{'  ' * level}<Choice value={names[label]}")
-                text.write(">\n" if len(below) else "/>\n")
-                if len(below):
-                    waiting.append((-1, level))
-                    waiting += [(int(child), level + 1) for child in reversed(below)]
+            write_choices(text, data)
             text.write("  </Taxonomy>\n</View>\n")
 
 
-def _attribute(text: str) -> str:
-    if found := _NOT_XML.search(text):
-        raise DataError(f"{text!r} has the character {found[0]!r}, which XML cannot hold")
+def write_choices(text: TextIO, taxonomy: Taxonomy, *, max_choices: int = MAX_CHOICES) -> None:
+    """Write the labels of a taxonomy as nested choices, one line each."""
+    names = [_quote_attribute(name) for name in taxonomy.names]
+    count = 0
+    # The labels still to be written with their indentation, the next one last; -1 ends a choice.
+    stack = [(int(root), 2) for root in reversed(taxonomy.roots)]
+    while stack:
+        label, indentation = stack.pop()
+        if label < 0:
+            text.write(f"{'  ' * indentation}</Choice>\n")
+            continue
+        count += 1
+        if count > max_choices:
+            raise DataError(
+                f"the taxonomy has more than {max_choices:,} paths, too many for a config"
+            )
+        children = taxonomy.children_of(label)
+        text.write(f"{'  ' * indentation}<Choice value={names[label]}")
+        text.write(">\n" if len(children) else "/>\n")
+        if len(children):
+            stack.append((-1, indentation))
+            stack += [(int(child), indentation + 1) for child in reversed(children)]
+
+
+def _quote_attribute(text: str) -> str:
+    if invalid := _NOT_XML.search(text):
+        raise DataError(f"{text!r} has the character {invalid[0]!r}, which XML cannot hold")
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
