@@ -11,7 +11,7 @@ from mhpc.data.scores import (
     BLOCK_ENTRIES,
     Consolidation,
     Top,
-    dense_blocks,
+    read_dense_blocks,
     instance_blocks,
     scored_cells,
     select_instances,
@@ -123,7 +123,7 @@ def test_blocks_of_dense_scores_are_limited_by_their_cells_and_can_be_sampled() 
 def test_dense_blocks_are_the_matrix_in_pieces() -> None:
     matrix = np.arange(15.0).reshape(5, 3)
     for stored in (matrix, sparse.csr_array(matrix)):
-        blocks = list(dense_blocks(stored, block_cells=6))
+        blocks = list(read_dense_blocks(stored, block_cells=6))
         assert [(rows.start, rows.stop) for rows, _ in blocks] == [(0, 2), (2, 4), (4, 5)]
         np.testing.assert_array_equal(np.concatenate([block for _, block in blocks]), matrix)
 

@@ -205,7 +205,7 @@ def _entries_per_row(*matrices: Sparse) -> IntArray:
     return np.asarray(np.sum(stored, axis=0, dtype=np.int64))
 
 
-def dense_blocks(
+def read_dense_blocks(
     matrix: Matrix, *, block_cells: int = BLOCK_CELLS
 ) -> Iterator[tuple[slice, FloatArray]]:
     """Give all rows of a matrix in dense blocks, each with its position."""

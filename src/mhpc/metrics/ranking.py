@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mhpc.data.scores import BLOCK_CELLS, dense_blocks
+from mhpc.data.scores import BLOCK_CELLS, read_dense_blocks
 from mhpc.numerics.arrays import BoolArray, IntArray, Matrix, Sparse
 from mhpc.numerics.sparse import row_blocks, row_indices
 
@@ -77,11 +77,11 @@ def micro_auc(
         [np.zeros(0)]
         + [
             block[_mask(truth[rows])]
-            for rows, block in dense_blocks(scores, block_cells=block_cells)
+            for rows, block in read_dense_blocks(scores, block_cells=block_cells)
         ]
     )
     n_false = n_higher = n_tied = 0
-    for rows, block in dense_blocks(scores, block_cells=block_cells):
+    for rows, block in read_dense_blocks(scores, block_cells=block_cells):
         false_scores = np.sort(block[~_mask(truth[rows])])
         lower = np.searchsorted(false_scores, true_scores, side="left")
         lower_or_tied = np.searchsorted(false_scores, true_scores, side="right")
@@ -113,7 +113,7 @@ class _Ranks:
 
 
 def _rank_true_labels(truth: Sparse, scores: Matrix, block_cells: int) -> Iterator[_Ranks]:
-    for rows, block in dense_blocks(scores, block_cells=block_cells):
+    for rows, block in read_dense_blocks(scores, block_cells=block_cells):
         is_true = _mask(truth[rows])
         row, label = np.nonzero(is_true)
         true_scores = block[row, label]
