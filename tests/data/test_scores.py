@@ -11,8 +11,8 @@ from mhpc.data.scores import (
     BLOCK_ENTRIES,
     Consolidation,
     Top,
-    read_dense_blocks,
     instance_blocks,
+    read_dense_blocks,
     scored_cells,
     select_instances,
 )
