@@ -1,1 +1,1 @@
-"""Speed: times against a transcription of the paper, lower bounds and scikit-learn."""
+"""Speed: times compared with the plain implementation of the paper, lower bounds and scikit-learn."""

@@ -1,4 +1,4 @@
-"""Four dense solves beside a transcription of the paper and beside their bare products.
+"""Four dense solves, compared with the plain reference implementation and with bare products.
 
 python -m benchmarks.speed.solve
 """
@@ -16,65 +16,65 @@ from scipy.linalg.blas import dgemm
 import mhpc
 from benchmarks.data import cellcycle
 from benchmarks.environment import Ratio, interleave, met_or_missed, ratio, write_result
-from benchmarks.speed.transcription import source_matrices, transcription
 from mhpc.data.panel import Panel
 from mhpc.errors import ConvergenceWarning
+from mhpc.methods.mhpc.algorithm import reference_mhpc
 from mhpc.numerics.arrays import FloatArray, dense
 
 SOURCES, SOLVES, REPEATS = 4, 4, 7
 LAM, SIGMA = 10.0, 0.3
 
-OURS, PAPER = "mhpc", "the paper, transcribed"
+FAST, REFERENCE = "mhpc", "reference_mhpc"
 BARE, BARE_ONE_BLAS = "bare products and factors", "the same, scipy's BLAS alone"
 
 TIMES_FASTER = 5.0
-"""At least so many times ours fits into the transcription."""
+"""How many times faster than the reference the fast implementation should be."""
 TIMES_BARE = 2.0
-"""At most so many times ours takes what its products and factors take."""
+"""How many times longer than bare products and factors it may take."""
 AGREEMENT = 1e-8
-"""Largest difference allowed between our scores and those of the transcription."""
+"""The largest difference allowed between its scores and those of the reference."""
 
 
 def main() -> None:
-    """Time, compare, print and write."""
+    """Time both, compare their scores, print and write the figures."""
     data, origin = cellcycle(SOURCES, seed=0)
     panel = mhpc.encode(data.votes, data.taxonomy)
     # With tol = 0 every iteration is done, and none can converge.
     warnings.simplefilter("ignore", ConvergenceWarning)
-    ours, paper = contenders(panel)
-    difference = float(np.abs(ours() - paper()).max())
-    seconds = interleave({OURS: ours, PAPER: paper, **bounds(panel)}, repeats=REPEATS)
+    fast, reference = implementations(panel)
+    difference = float(np.abs(fast() - reference()).max())
+    functions = {FAST: fast, REFERENCE: reference, **lower_bounds(panel)}
+    seconds = interleave(functions, repeats=REPEATS)
     ratios = {
-        "transcription / mhpc": ratio(seconds[PAPER], seconds[OURS]),
-        "mhpc / bare": ratio(seconds[OURS], seconds[BARE]),
-        "mhpc / bare, scipy's BLAS alone": ratio(seconds[OURS], seconds[BARE_ONE_BLAS]),
+        "reference / mhpc": ratio(seconds[REFERENCE], seconds[FAST]),
+        "mhpc / bare": ratio(seconds[FAST], seconds[BARE]),
+        "mhpc / bare, scipy's BLAS alone": ratio(seconds[FAST], seconds[BARE_ONE_BLAS]),
     }
     print(f"{SOLVES} solves, {panel}: {origin}\n")
     report(seconds, ratios, difference)
     result = {"data": origin, "seconds": seconds, "difference": difference}
-    result["ratios"] = {name: asdict(each) for name, each in ratios.items()}
+    result["ratios"] = {name: asdict(times) for name, times in ratios.items()}
     result["targets"] = {"faster": TIMES_FASTER, "bare": TIMES_BARE, "difference": AGREEMENT}
     write_result("speed_solve", result)
 
 
-def contenders(panel: Panel) -> tuple[Callable[[], FloatArray], Callable[[], FloatArray]]:
-    """Return ours and the transcription, each on its own form of the same votes."""
-    method = mhpc.MHPC(lam=LAM, sigma=SIGMA, tol=0, max_iter=SOLVES - 1, anchor="mean")
-    matrices = source_matrices(panel)
+def implementations(panel: Panel) -> tuple[Callable[[], FloatArray], Callable[[], FloatArray]]:
+    """Return the fast and the reference implementation, with the same parameters."""
+    method = mhpc.MHPC(lam=LAM, sigma=SIGMA, tol=0, max_iter=SOLVES - 1)
     return (
         lambda: dense(method.consolidate(panel).score),
-        partial(transcription, *matrices, lam=LAM, sigma=SIGMA, solves=SOLVES),
+        lambda: reference_mhpc(panel, lam=LAM, sigma=SIGMA, max_iter=SOLVES - 1)[-1],
     )
 
 
-def bounds(panel: Panel) -> dict[str, Callable[[], None]]:
-    """Return what no dense solver is spared, with two makes of the product.
+def lower_bounds(panel: Panel) -> dict[str, Callable[[], None]]:
+    """Return the products and factors that every dense solver needs, by two libraries.
 
-    The wheels of numpy and scipy have a BLAS each, and the threads of the one that has just
-    worked wait on the cores that the other wants: taking both is the usual way, one the faster.
+    NumPy and SciPy have a BLAS each, and the threads of the one that was just used wait on the
+    cores that the other needs: using both is the usual way, using one is faster.
     """
     X = dense(panel.mean("raw", "answers"))
-    A = X @ X.T + len(X) * np.eye(len(X))  # any positive definite matrix will do
+    A = X @ X.T + len(X) * np.eye(len(X))  # any positive definite matrix
     return {
         BARE: partial(_bare, lambda: X @ X.T, A, X),
         BARE_ONE_BLAS: partial(_bare, lambda: dgemm(1.0, X.T, X.T, trans_a=1), A, X),

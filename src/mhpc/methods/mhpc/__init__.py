@@ -277,7 +277,7 @@ class LocalMHPC(MHPC):
     """
 
     name: ClassVar[str] = "mhpc-local"
-    summary: ClassVar[str] = "mhpc on a graph of nearest neighbours, by the number of answers"
+    summary: ClassVar[str] = "mhpc over nearest neighbours, with source weights and filling"
     reference: ClassVar[str] = "this package: docs/methods/mhpc-local.md"
 
     lam: Annotated[float, Field(ge=0)] = 5.0
