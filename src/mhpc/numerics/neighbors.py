@@ -403,9 +403,7 @@ class LeafSearch:
         )
 
     def _scores(self, X: Sparse, near: IntArray) -> Single:
-        """Return squared distances less that norm, for the leaves of each row, (rows, searched,
-        size).
-        """
+        """Return squared distances less the squared norm of the row, (rows, searched, size)."""
         vectors, norms = self._layout
         block = (X.astype(np.float32) * np.float32(-2)).toarray()
         scores = np.empty((*near.shape, norms.shape[1]), dtype=np.float32)

@@ -39,24 +39,27 @@ def extend(
     return solve_extension(vertices, n_neighbors=n_neighbors, sigma=sigma, lam=lam)
 
 
-PAPER_VARIANTS: list[dict[str, Any]] = [
-    {"votes": votes, "graph": graph, "average": average, "anchor": anchor, "max_iter": max_iter}
-    for votes, graph, average, anchor, max_iter in product(
-        ("raw", "augmented", "each"), (None, "raw", "augmented"), ("answers", "all-sources"),
-        ("mean", "previous"), (0, 3),
-    )
-    if (votes, graph) != ("each", "raw")
-]  # fmt: skip
+def combinations(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Return every combination of parameters, except those that the method refuses."""
+    variants = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+    return [
+        variant
+        for variant in variants
+        if (variant["votes"], variant.get("graph")) != ("each", "raw")
+        and not (variant["votes"] == "raw" and variant.get("fill_strength"))
+    ]
 
-LOCAL_VARIANTS: list[dict[str, Any]] = [
-    {"votes": votes, "n_neighbors": n_neighbors, "anchor_weight": anchor_weight, "sigma": sigma,
-     "fill_strength": fill_strength, "source_weights": source_weights, "max_iter": max_iter}
-    for votes, n_neighbors, anchor_weight, sigma, fill_strength, source_weights, max_iter in product(
-        ("raw", "each"), (None, 4), ("none", "answers"), (0.3, None), (0.0, 0.3),
-        ("equal", "learned"), (0, 2),
-    )
-    if not (votes == "raw" and fill_strength)
-]  # fmt: skip
+
+PAPER_VARIANTS = combinations(
+    votes=("raw", "augmented", "each"), graph=(None, "raw", "augmented"),
+    average=("answers", "all-sources"), anchor=("mean", "previous"), max_iter=(0, 3),
+)  # fmt: skip
+
+LOCAL_VARIANTS = combinations(
+    votes=("raw", "each"), n_neighbors=(None, 4), anchor_weight=("none", "answers"),
+    sigma=(0.3, None), fill_strength=(0.0, 0.3), source_weights=("equal", "learned"),
+    max_iter=(0, 2),
+)  # fmt: skip
 
 
 def assert_scores_are_reproduced(method: mhpc.MHPC | mhpc.MPCU, panel: Panel) -> None:

@@ -41,8 +41,8 @@ from mhpc.system.display import Progress, silent
 Anchor: TypeAlias = Literal["previous", "mean"]
 
 MAX_LAM = 1e8
-"""Larger values of lambda count as this one. The larger lambda, the worse the matrix is conditioned:
-here rounding errors are 1e-8 of the solution, and joined instances are equal to that precision."""
+"""Larger values of lambda count as this one. The larger lambda is, the worse the matrix is
+conditioned: here rounding errors are 1e-8 of the solution, and joined instances are that close."""
 
 STRIP_ROWS = 128
 """Rows of W that are worked on at once: few enough to stay in the processor's cache."""
