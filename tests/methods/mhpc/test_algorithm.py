@@ -11,8 +11,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import beta, binomtest
 
 import mhpc
-from mhpc.data.panel import Panel
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
+from mhpc.methods.memory import check_memory
 from mhpc.methods.mhpc.algorithm import (
     clopper_pearson_lower,
     closed_form_matrix,
@@ -189,9 +190,11 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message
 def test_a_graph_that_does_not_fit_in_memory_is_refused() -> None:
     with (
         use_memory_budget(1),
-        pytest.raises(TooLargeError, match="25 instances and 5 labels needs .* solver=graph"),
+        pytest.raises(
+            TooLargeError, match="25 instances and 5 labels needs .*dense graph.*solver=graph"
+        ),
     ):
-        local_mhpc(solver="exact").consolidate(small_panel(seed=8))
+        check_memory(local_mhpc(solver="exact"), SinglePartition(small_panel(seed=8)))
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.sampled_from([0.01, 0.05, 0.5]))

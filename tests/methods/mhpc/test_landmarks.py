@@ -12,6 +12,7 @@ from mhpc.data.panel import SinglePartition
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import ParameterError, TooLargeError
+from mhpc.methods.memory import check_memory
 from mhpc.methods.mhpc.fitted import UNREACHED, Solver
 from mhpc.methods.source_weights import weight_answers
 from mhpc.metrics.ranking import ranking_loss
@@ -165,7 +166,7 @@ def test_a_graph_that_does_not_fit_is_solved_on_landmarks_or_refused() -> None:
         notes = local_mpcu(**BEYOND).consolidate(panel).notes
         assert notes[0] == "solver: graph, since all instances need 10 kB, more than may be used"
         with pytest.raises(TooLargeError, match="solver=graph"):
-            local_mpcu(**BEYOND, solver="exact").consolidate(panel)
+            check_memory(local_mpcu(**BEYOND, solver="exact"), SinglePartition(panel))
 
 
 @pytest.mark.parametrize("parameters", [{"landmarks": 0}, {"solver": "some"}])

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, Size, VotesKind
 from mhpc.data.scores import Consolidation
-from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
+from mhpc.errors import ConvergenceWarning, ParameterError
 from mhpc.methods.base import PAPER, BaseMethod, predict_scores
 from mhpc.methods.mhpc.algorithm import Anchor, label_support
 from mhpc.methods.mhpc.exact import iterate_exact
@@ -85,6 +85,13 @@ class Smoothing(BaseMethod):
         landmarks, views = min(size.instances, settings.landmarks), 1 + settings.both_views
         return 8 * (3 * views * landmarks * size.labels + min(landmarks, MAX_FACTORED) ** 2)
 
+    def describe_memory(self, size: Size) -> str:
+        """Return which graph needs the memory, and what would need less."""
+        if self._settings.solver != "exact":
+            return ""
+        graph = "a dense graph" if self._settings.n_neighbors is None else "a graph"
+        return f"for {graph} of all instances; --method mhpc-local --set solver=graph needs less"
+
     def fit(self, partitions: PanelPartitions, *, max_exact: int = MAX_EXACT) -> FittedMHPC:
         """Solve on all instances or, if there are too many, on landmarks.
 
@@ -101,7 +108,6 @@ class Smoothing(BaseMethod):
             panel = partitions.sample(partitions.instances)
             solver, notes = self._choose_solver(panel, max_exact)
             if solver == "exact":
-                self._check_exact_memory(panel)
                 *_, fitted = iterate_exact(
                     panel, self.support(partitions), settings, progress=partitions.progress
                 )
@@ -125,7 +131,6 @@ class Smoothing(BaseMethod):
     def iterate(self, panel: Panel, *, progress: Progress = silent) -> Iterator[Consolidation]:
         """Yield the consolidation after each exact solve; the last one is the result."""
         self._check_combination()
-        self._check_exact_memory(panel)
         support = self.support(SinglePartition(panel))
         for fitted in iterate_exact(panel, support, self._settings, progress=progress):
             yield predict_scores(self, fitted, panel, progress=progress)
@@ -163,19 +168,6 @@ class Smoothing(BaseMethod):
             return "graph", (f"solver: graph, since {reason}",)
         reason = f"there are at most {max_exact:,} distinct instances"
         return "exact", (f"solver: exact, since {reason}",)
-
-    def _check_exact_memory(self, panel: Panel) -> None:
-        """Refuse a graph of all instances that does not fit before it is computed."""
-        settings = self._settings
-        needed = self._needed_memory(panel, self._count_distinct(panel, MAX_EXACT))
-        if needed > memory_budget():
-            graph = "a dense graph" if settings.n_neighbors is None else "an exact graph"
-            raise TooLargeError(
-                f"{graph} of {_count_answered(panel):,} instances and {len(panel.taxonomy):,} "
-                f"labels needs about {format_size(needed)}, and {format_size(memory_budget())} may "
-                "be used; use --method mhpc-local --set solver=graph, raise --memory, or use "
-                "--method sa"
-            )
 
     def _needed_memory(self, panel: Panel, distinct: int) -> int:
         return _exact_memory(self._settings, _count_answered(panel), len(panel.taxonomy), distinct)
