@@ -34,8 +34,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     """Show facts, and hold every page to the same: no request, no error, no dialog."""
-    asked: list[str] = []
-    trouble: list[str] = []
+    requests: list[str] = []
+    errors: list[str] = []
 
     def opened(facts: Mapping[str, Any], place: str = "", **context: Any) -> Page:
         write_report(tmp_path, facts)
@@ -45,15 +45,15 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
 
         def note(request: Request) -> None:
             if request.url.split("#")[0] != address and not request.url.startswith("data:"):
-                asked.append(request.url)
+                requests.append(request.url)
 
         def refuse(dialog: Dialog) -> None:
-            trouble.append(dialog.message)
+            errors.append(dialog.message)
             dialog.dismiss()
 
         page.on("request", note)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", refuse)
         page.goto(address + place)
         page.wait_for_selector(".waiting", state="detached")
@@ -62,4 +62,4 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     yield opened
     for context in browser.contexts:
         context.close()
-    assert (asked, trouble) == ([], [])
+    assert (requests, errors) == ([], [])

@@ -1,6 +1,5 @@
 """A small garden to run commands in."""
 
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from mhpc.cli import main
+from tests.fixtures.commands import Mhpc
 
 TAXONOMY = """\
 label,parent
@@ -46,20 +46,18 @@ def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def mhpc(
-    garden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., CompletedProcess[str]]:
+def mhpc(garden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mhpc:
     """Run a command in the garden, in this process."""
     # On a slow machine, lines of progress would appear in the output.
     monkeypatch.setenv("MHPC_PROGRESS", "none")
 
     def run(*args: Any) -> CompletedProcess[str]:
-        given = [str(arg) for arg in args]
-        with pytest.raises(SystemExit) as ended:
-            main(given)
+        words = [str(arg) for arg in args]
+        with pytest.raises(SystemExit) as exit_info:
+            main(words)
         out, err = capsys.readouterr()
-        code = ended.value.code
+        code = exit_info.value.code
         assert isinstance(code, int)
-        return CompletedProcess(given, code, out, err)
+        return CompletedProcess(words, code, out, err)
 
     return run

@@ -1,16 +1,14 @@
-"""What a command says to input that is wrong: one line, an exit code, and nothing left behind."""
+"""Wrong input: one line, an exit code, and nothing left behind."""
 
 import gzip
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import duckdb
 import pytest
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
 EVALUATE = ("evaluate", "OUT", "--truth", "truth.csv")
@@ -24,7 +22,7 @@ MANY_ROWS = "".join(f"{n},ann,bee\n" for n in range(20_000))
 class Case:
     """Content of files, further arguments, and what the message must hold."""
 
-    says: tuple[str, ...]
+    message: tuple[str, ...]
     votes: str | bytes | None = None
     taxonomy: str | bytes | None = None
     truth: str | bytes | None = None
@@ -269,7 +267,9 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_wrong_input_gets_one_line_and_leaves_nothing(garden: Path, mhpc: Mhpc, case: Case) -> None:
+def test_wrong_input_gives_one_line_and_leaves_nothing(
+    garden: Path, mhpc: Mhpc, case: Case
+) -> None:
     case.write(garden)
     before = names(garden)
     done = mhpc(*case.command, *case.args)
@@ -278,7 +278,7 @@ def test_wrong_input_gets_one_line_and_leaves_nothing(garden: Path, mhpc: Mhpc, 
     assert done.stderr.startswith("mhpc: error: ")
     assert done.stderr.count("\n") == 1
     assert len(done.stderr) < 600
-    for part in case.says:
+    for part in case.message:
         assert part in done.stderr
     assert names(garden) == before
 
@@ -306,9 +306,9 @@ USAGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("args", "says"), USAGE.values(), ids=USAGE)
-def test_wrong_usage_is_told_with_where_to_read(
-    garden: Path, mhpc: Mhpc, args: tuple[str, ...], says: str
+@pytest.mark.parametrize(("args", "message"), USAGE.values(), ids=USAGE)
+def test_wrong_usage_points_to_the_help(
+    garden: Path, mhpc: Mhpc, args: tuple[str, ...], message: str
 ) -> None:
     before = names(garden)
     done = mhpc(*args)
@@ -316,12 +316,12 @@ def test_wrong_usage_is_told_with_where_to_read(
     assert done.stdout == ""
     *_, last = done.stderr.splitlines()
     assert last.startswith("Error: ")
-    assert says in last
+    assert message in last
     assert "--help" in done.stderr
     assert names(garden) == before
 
 
-def test_unknown_labels_can_be_left_out(garden: Path, mhpc: Mhpc) -> None:
+def test_unknown_labels_can_be_dropped(garden: Path, mhpc: Mhpc) -> None:
     (garden / "votes.csv").write_text(f"{HEADER}1,ann,hornet\n1,bob,bee\n2,ann,hornet\n")
     done = mhpc(*CONSOLIDATE, "--unknown", "drop")
     assert done.returncode == 0
@@ -347,7 +347,7 @@ def test_repeated_rows_count_once(garden: Path, mhpc: Mhpc) -> None:
     assert "votes.csv: 1 row repeated" in done.stderr
 
 
-def test_a_truth_of_further_instances_can_be_cut(garden: Path, mhpc: Mhpc) -> None:
+def test_unknown_instances_of_a_truth_can_be_dropped(garden: Path, mhpc: Mhpc) -> None:
     (garden / "truth.csv").write_text("instance,label\n1,monarda\n4,bee\n")
     done = mhpc(*CONSOLIDATE, "--truth", "truth.csv", "--unknown", "drop")
     assert done.returncode == 0
@@ -358,7 +358,7 @@ def test_ids_may_be_numbers_in_one_file_and_text_in_the_other(garden: Path, mhpc
     duckdb.execute(f"COPY (SELECT 1 AS instance, 'bee' AS label) TO '{garden}/truth.parquet'")
     done = mhpc(*CONSOLIDATE, "--truth", "truth.parquet")
     assert done.returncode == 0
-    assert "against the truth" in done.stdout
+    assert "with the truth" in done.stdout
 
 
 def test_an_existing_output_is_refused_without_force(garden: Path, mhpc: Mhpc) -> None:
@@ -372,7 +372,7 @@ def test_an_existing_output_is_refused_without_force(garden: Path, mhpc: Mhpc) -
     assert (garden / "OUT" / "run.json").read_bytes() == before
 
 
-def test_force_replaces_an_earlier_run_whole(garden: Path, mhpc: Mhpc) -> None:
+def test_force_replaces_an_earlier_run(garden: Path, mhpc: Mhpc) -> None:
     assert mhpc(*CONSOLIDATE).returncode == 0
     (garden / "OUT" / "report.html").write_text("of the old run")
     assert mhpc(*CONSOLIDATE, "--method", "sa", "--force").returncode == 0
@@ -380,7 +380,7 @@ def test_force_replaces_an_earlier_run_whole(garden: Path, mhpc: Mhpc) -> None:
     assert '"method": "sa"' in (garden / "OUT" / "run.json").read_text()
 
 
-def test_force_leaves_alone_what_is_no_run(garden: Path, mhpc: Mhpc) -> None:
+def test_force_does_not_replace_a_folder_that_is_not_a_run(garden: Path, mhpc: Mhpc) -> None:
     (garden / "OUT").mkdir()
     (garden / "OUT" / "thesis.tex").write_text("years of work")
     done = mhpc(*CONSOLIDATE, "--force")
@@ -389,12 +389,12 @@ def test_force_leaves_alone_what_is_no_run(garden: Path, mhpc: Mhpc) -> None:
     assert names(garden / "OUT") == {"thesis.tex"}
 
 
-def test_a_folder_that_may_not_be_written_to_is_refused(
+def test_a_read_only_folder_is_refused(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (garden / "locked").mkdir(mode=0o555)
     if os.access(garden / "locked", os.W_OK):
-        # root may write anywhere, and is told here what anybody else would be.
+        # Root may write anywhere; simulate what another user gets.
         monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "locked")
     done = mhpc(*CONSOLIDATE[:-1], "locked/OUT")
     assert done.returncode == 2
@@ -409,7 +409,7 @@ def test_a_run_folder_that_is_damaged_is_refused(garden: Path, mhpc: Mhpc) -> No
     assert done.stderr.startswith("mhpc: error: OUT/run.json is not the run.json of a run")
 
 
-def test_debug_shows_where_an_error_arose(
+def test_debug_shows_the_traceback(
     garden: Path, mhpc: Mhpc, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(OSError, match="nowhere.csv: no such file"):

@@ -25,7 +25,7 @@ def unpacked(page: str) -> Any:
 
 
 @given(st.recursive(st.text() | st.integers() | st.none() | st.booleans(), st.lists))
-def test_facts_come_out_as_they_went_in_and_are_never_markup(value: Any) -> None:
+def test_embedded_facts_are_unchanged_and_never_markup(value: Any) -> None:
     page = render_page({"format": 1, "value": value})
     assert unpacked(page) == {"format": 1, "value": value}
     assert PACKED.sub("", page) == PACKED.sub("", render_page({}))
@@ -35,17 +35,17 @@ def test_the_same_facts_give_the_same_page() -> None:
     assert render_page(sample_facts()) == render_page(sample_facts())
 
 
-def test_a_number_that_json_lacks_is_refused() -> None:
+def test_nan_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         dump_json({"score": float("nan")})
 
 
-def test_ten_thousand_instances_and_five_thousand_labels_fit_the_limit() -> None:
+def test_a_page_of_10000_instances_and_5000_labels_is_below_3_mb() -> None:
     facts = sample_facts(labels=5_000, sources=60, instances=10_000, conflicts=1_000)
     assert len(render_page(facts).encode()) < LIMIT
 
 
-def test_the_page_allows_nothing_but_its_own_script_and_style() -> None:
+def test_the_page_allows_only_its_own_script_and_style() -> None:
     page = render_page({})
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
@@ -80,7 +80,7 @@ def test_an_interrupt_leaves_the_earlier_report(
     assert (tmp_path / "report.html").read_bytes() == before
 
 
-def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnwritableError, match="file/report.html cannot be written"):
         write_report(tmp_path / "file", sample_facts())

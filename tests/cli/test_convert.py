@@ -1,17 +1,14 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
 from tests.cli.conftest import TAXONOMY, VOTES
-
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 
 @pytest.fixture
@@ -24,13 +21,13 @@ def out(mhpc: Mhpc) -> str:
 
 
 @pytest.mark.parametrize("end", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
-def test_votes_go_to_any_file_and_back(garden: Path, mhpc: Mhpc, end: str) -> None:
+def test_votes_survive_every_file_format(garden: Path, mhpc: Mhpc, end: str) -> None:
     assert mhpc("convert", "votes.csv", f"new.{end}").returncode == 0
     done = mhpc("convert", f"new.{end}", "-")
     assert (done.stdout, done.stderr) == (VOTES, "")
 
 
-def test_a_taxonomy_is_known_by_its_columns(garden: Path, mhpc: Mhpc) -> None:
+def test_a_taxonomy_is_recognized_by_its_columns(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc("convert", "taxonomy.csv", "-", "--to", "label-studio-config")
     assert (done.returncode, done.stderr) == (0, "")
     assert '<Choice value="monarda"/>' in done.stdout
@@ -40,7 +37,7 @@ def test_a_taxonomy_is_known_by_its_columns(garden: Path, mhpc: Mhpc) -> None:
     )  # fmt: skip
 
 
-def test_a_result_goes_out_as_its_labels_unless_told(garden: Path, mhpc: Mhpc, out: str) -> None:
+def test_a_result_is_converted_to_its_labels_by_default(garden: Path, mhpc: Mhpc, out: str) -> None:
     assert mhpc("convert", out, "-").stdout == (garden / out / "labels.csv").read_text()
     assert "specific" in mhpc("convert", out, "-", "--what", "scores").stdout.splitlines()[0]
     assert mhpc("convert", out, "-", "--what", "wide").stdout.startswith("instance,plant,flower")
@@ -49,7 +46,7 @@ def test_a_result_goes_out_as_its_labels_unless_told(garden: Path, mhpc: Mhpc, o
     assert done.stdout == (garden / out / "taxonomy.csv").read_text()
 
 
-def test_predictions_carry_the_data_and_the_control_of_an_export(
+def test_predictions_contain_the_data_and_control_of_the_tasks(
     garden: Path, mhpc: Mhpc, out: str
 ) -> None:
     region = {"type": "taxonomy", "from_name": "kind", "to_name": "photo", "value": {}}
@@ -72,7 +69,7 @@ def test_predictions_carry_the_data_and_the_control_of_an_export(
     assert (made["from_name"], made["to_name"]) == ("kind", "photo")
 
 
-def test_standard_input_is_votes_unless_told(garden: Path) -> None:
+def test_standard_input_is_votes_by_default(garden: Path) -> None:
     line = [sys.executable, "-m", "mhpc", "convert", "-", "-", "--to", "jsonl"]
     done = subprocess.run(line, input=VOTES, capture_output=True, text=True, timeout=60)
     assert json.loads(done.stdout.splitlines()[0]) == {
@@ -84,21 +81,21 @@ def test_standard_input_is_votes_unless_told(garden: Path) -> None:
     assert json.loads(done.stdout.splitlines()[1])["parent"] == "plant"
 
 
-def test_ids_that_look_like_formulas_are_exact_for_programs_and_safe_for_spreadsheets(
+def test_ids_that_look_like_formulas_are_unchanged_in_csv_and_safe_in_spreadsheets(
     garden: Path, mhpc: Mhpc
 ) -> None:
-    (garden / "odd.csv").write_text("instance,source,label\n=1+1,ann,@bee\n")
-    done = mhpc("convert", "odd.csv", "new.csv")
+    (garden / "formulas.csv").write_text("instance,source,label\n=1+1,ann,@bee\n")
+    done = mhpc("convert", "formulas.csv", "new.csv")
     assert done.returncode == 0
     assert "would take ids such as '=1+1', '@bee' for formulas" in done.stderr
     assert read_votes(garden / "new.csv").instances.ids == ("=1+1",)
-    done = mhpc("convert", "odd.csv", "-", "--to", "spreadsheet")
+    done = mhpc("convert", "formulas.csv", "-", "--to", "spreadsheet")
     assert done.stderr == ""
     assert done.stdout == "\ufeffinstance,source,label\n'=1+1,ann,'@bee\n"
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "says"),
+    ("args", "code", "message"),
     [
         (("votes.csv", "new.json"), 2, "the name does not determine the format"),
         (("votes.csv", "new.csv", "--to", "cafa"), 2, "cafa cannot hold votes, only scores"),
@@ -115,17 +112,17 @@ def test_ids_that_look_like_formulas_are_exact_for_programs_and_safe_for_spreads
         (("votes.cvs", "new.csv"), 1, "votes.cvs: no such file"),
     ],
 )
-def test_what_cannot_be_done_says_what_would_do(
-    garden: Path, mhpc: Mhpc, out: str, args: tuple[str, ...], code: int, says: str
+def test_impossible_conversions_say_what_would_work(
+    garden: Path, mhpc: Mhpc, out: str, args: tuple[str, ...], code: int, message: str
 ) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in garden.iterdir()}
     done = mhpc("convert", *args)
     assert done.returncode == code
-    assert says in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
     assert {path.name: path.stat().st_mtime_ns for path in garden.iterdir()} == before
 
 
-def test_a_file_that_is_there_is_replaced_when_told(garden: Path, mhpc: Mhpc) -> None:
+def test_an_existing_file_is_replaced_only_with_force(garden: Path, mhpc: Mhpc) -> None:
     (garden / "new.csv").write_text("old")
     assert mhpc("convert", "votes.csv", "new.csv", "--force").returncode == 0
     assert (garden / "new.csv").read_text() == VOTES

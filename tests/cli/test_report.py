@@ -1,18 +1,16 @@
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
 
 
-def test_a_run_gets_its_page_and_its_facts(garden: Path, mhpc: Mhpc) -> None:
+def test_a_report_is_a_page_and_its_data(garden: Path, mhpc: Mhpc) -> None:
     assert mhpc(*CONSOLIDATE).returncode == 0
     done = mhpc("report", "OUT")
     assert (done.returncode, done.stdout, done.stderr) == (0, "OUT/report.html\n", "")
@@ -22,7 +20,7 @@ def test_a_run_gets_its_page_and_its_facts(garden: Path, mhpc: Mhpc) -> None:
     assert sorted(facts["instances"]["id"]) == ["1", "2", "3"]
 
 
-def test_consolidate_writes_the_report_if_asked(garden: Path, mhpc: Mhpc) -> None:
+def test_consolidate_writes_the_report_on_request(garden: Path, mhpc: Mhpc) -> None:
     assert mhpc(*CONSOLIDATE, "--report").returncode == 0
     together = (garden / "OUT" / "report.json").read_text()
     mhpc("report", "OUT")
@@ -33,7 +31,7 @@ def test_consolidate_writes_the_report_if_asked(garden: Path, mhpc: Mhpc) -> Non
     assert not (garden / "OUT" / "report.html").exists()
 
 
-def test_votes_from_standard_input_are_at_hand_for_the_report(
+def test_a_report_of_votes_from_standard_input_is_possible(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stdin = io.TextIOWrapper(io.BytesIO((garden / "votes.csv").read_bytes()))
@@ -43,7 +41,9 @@ def test_votes_from_standard_input_are_at_hand_for_the_report(
     assert (garden / "OUT" / "report.html").exists()
 
 
-def test_a_cluster_cannot_read_standard_input_twice(garden: Path, mhpc: Mhpc) -> None:
+def test_a_report_of_votes_from_standard_input_is_refused_with_dask(
+    garden: Path, mhpc: Mhpc
+) -> None:
     done = mhpc(
         "consolidate", "-", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--report",
         "--engine", "dask",
@@ -52,7 +52,7 @@ def test_a_cluster_cannot_read_standard_input_twice(garden: Path, mhpc: Mhpc) ->
     assert "--report reads the votes a second time" in done.stderr
 
 
-def test_a_folder_that_is_no_run_is_refused(garden: Path, mhpc: Mhpc) -> None:
+def test_a_folder_that_is_not_a_run_is_refused(garden: Path, mhpc: Mhpc) -> None:
     (garden / "OUT").mkdir()
     done = mhpc("report", "OUT")
     assert done.returncode == 1

@@ -3,15 +3,13 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import duckdb
 import pytest
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o")
 
@@ -27,11 +25,11 @@ def scores(folder: Path) -> list[tuple[Any, ...]]:
 
 
 def document(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
 
 
-def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
+def test_the_output_has_the_documented_files_and_columns(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT", "--method", "majority")
     assert done.returncode == 0
     assert done.stderr.startswith("Written to OUT/: ")
@@ -55,25 +53,25 @@ def test_the_output_holds_what_is_promised(garden: Path, mhpc: Mhpc) -> None:
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 
 
-def test_the_run_document_says_how_it_was_made(garden: Path, mhpc: Mhpc) -> None:
+def test_run_json_records_settings_inputs_and_metrics(garden: Path, mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "OUT", "--method", "wa", "--set", "alpha=0.1", "--truth", "truth.csv")
-    found = document(garden / "OUT")
-    assert found["settings"]["votes"] == str(garden / "votes.csv")
-    assert (found["method"], found["parameters"]["alpha"]) == ("wa", 0.1)
-    assert found["inputs"]["truth"]["bytes"] == (garden / "truth.csv").stat().st_size
-    assert {"python", "mhpc", "numpy", "scipy", "duckdb"} <= found["versions"].keys()
-    assert {"reading", "encoding", "consolidating"} <= found["seconds"].keys()
-    assert [card["view"] for card in found["scorecards"]] == ["closed", "specific"]
+    run_json = document(garden / "OUT")
+    assert run_json["settings"]["votes"] == str(garden / "votes.csv")
+    assert (run_json["method"], run_json["parameters"]["alpha"]) == ("wa", 0.1)
+    assert run_json["inputs"]["truth"]["bytes"] == (garden / "truth.csv").stat().st_size
+    assert {"python", "mhpc", "numpy", "scipy", "duckdb"} <= run_json["versions"].keys()
+    assert {"reading", "encoding", "consolidating"} <= run_json["seconds"].keys()
+    assert [card["view"] for card in run_json["scorecards"]] == ["closed", "specific"]
 
 
-def test_an_instance_of_which_nothing_was_said_is_not_lost(garden: Path, mhpc: Mhpc) -> None:
+def test_an_instance_without_labels_is_kept(garden: Path, mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "OUT", "--method", "sa")
     assert {row[0] for row in scores(garden / "OUT")} == {"1", "2", "3"}
     assert [row for row in scores(garden / "OUT") if row[0] == "3"] == [("3", "plant", 0.0, 0.0)]
     assert "3," not in (garden / "OUT" / "labels.csv").read_text()
 
 
-def test_votes_that_all_say_none_of_these_are_no_error(garden: Path, mhpc: Mhpc) -> None:
+def test_votes_that_are_all_none_of_these_are_consolidated(garden: Path, mhpc: Mhpc) -> None:
     (garden / "votes.csv").write_text("instance,source,label\n1,ann,\n2,bob,\n")
     assert mhpc(*CONSOLIDATE, "OUT").returncode == 0
     assert {row[2] for row in scores(garden / "OUT")} == {0.0}
@@ -122,7 +120,7 @@ def test_a_run_can_be_repeated_from_anywhere(
     assert (again / "labels.csv").read_bytes() == (garden / "OUT" / "labels.csv").read_bytes()
 
 
-def test_settings_come_from_toml_and_options_go_before_it(garden: Path, mhpc: Mhpc) -> None:
+def test_options_take_precedence_over_settings_from_toml(garden: Path, mhpc: Mhpc) -> None:
     (garden / "settings.toml").write_text(
         "votes = 'votes.csv'\ntaxonomy = 'taxonomy.csv'\nmethod = 'mhpc'\ntop = 3\n"
         "parameters = {lam = 2, sigma = 0.5}\n"
@@ -146,16 +144,16 @@ def test_columns_can_be_named(garden: Path, mhpc: Mhpc) -> None:
     assert {row[:2] for row in scores(garden / "OUT")} == {("1", "bee"), ("1", "animal")}
 
 
-def test_silence_outside_its_scope_is_no_answer_of_a_source(garden: Path, mhpc: Mhpc) -> None:
+def test_silence_outside_the_scope_of_a_source_is_not_a_no(garden: Path, mhpc: Mhpc) -> None:
     (garden / "scope.csv").write_text("source,label\nbob,flower\nbob,animal\n")
     mhpc(*CONSOLIDATE, "all", "--method", "sa")
-    mhpc(*CONSOLIDATE, "some", "--method", "sa", "--scope", "scope.csv")
+    mhpc(*CONSOLIDATE, "scoped", "--method", "sa", "--scope", "scope.csv")
     # Bob did not say monarda: a "no" if he could have, nothing if he does not know the word.
     assert ("1", "monarda", 0.5, 0.5) in scores(garden / "all")
-    assert ("1", "monarda", 1.0, 1.0) in scores(garden / "some")
+    assert ("1", "monarda", 1.0, 1.0) in scores(garden / "scoped")
 
 
-def test_a_threshold_decides_which_labels_are_given(garden: Path, mhpc: Mhpc) -> None:
+def test_a_threshold_decides_which_labels_are_chosen(garden: Path, mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "OUT", "--method", "sa", "--set", "votes=augmented", "--threshold", "0.75")
     labels = (garden / "OUT" / "labels.csv").read_text().splitlines()
     assert labels == ["instance,label,score", "1,plant,1.0", "1,flower,1.0", "2,animal,1.0"]
@@ -163,11 +161,11 @@ def test_a_threshold_decides_which_labels_are_given(garden: Path, mhpc: Mhpc) ->
 
 def test_json_is_all_that_is_on_standard_output(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT", "--truth", "truth.csv", "--json")
-    found = json.loads(done.stdout)
-    assert found["counts"] == {
+    run_json = json.loads(done.stdout)
+    assert run_json["counts"] == {
         "instances": 3, "sources": 2, "answers": 5, "labels": 6, "levels": 3,
     }  # fmt: skip
-    assert [source["source"] for source in found["sources"]] == ["ann", "bob"]
+    assert [source["source"] for source in run_json["sources"]] == ["ann", "bob"]
     assert done.stderr.startswith("Written to OUT/: ")
 
 
@@ -216,7 +214,7 @@ def test_an_output_may_be_deep_and_end_with_a_slash(garden: Path, mhpc: Mhpc) ->
     assert (garden / "a" / "b" / "run.json").exists()
 
 
-def test_known_instances_come_out_as_they_are_known(garden: Path, mhpc: Mhpc) -> None:
+def test_gold_instances_keep_their_labels(garden: Path, mhpc: Mhpc) -> None:
     (garden / "gold.csv").write_text("instance,label\n1,bee\n")
     done = mhpc(*CONSOLIDATE, "OUT", "--gold", "gold.csv")
     assert done.returncode == 0
@@ -228,7 +226,7 @@ def test_known_instances_come_out_as_they_are_known(garden: Path, mhpc: Mhpc) ->
     assert "gold" not in sources
 
 
-def test_what_was_judged_and_chosen_is_in_the_run_document(garden: Path, mhpc: Mhpc) -> None:
+def test_run_json_has_the_candidates_and_the_selection(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT")
     choice = document(garden / "OUT")["selection"]
     assert choice["closed"]
@@ -245,16 +243,16 @@ def test_gold_of_an_unknown_instance_is_refused(garden: Path, mhpc: Mhpc) -> Non
     assert not (garden / "OUT").exists()
 
 
-def test_the_seed_reaches_what_is_drawn_at_random(garden: Path, mhpc: Mhpc) -> None:
+def test_the_seed_reaches_the_method(garden: Path, mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "OUT", "--seed", "7")
-    found = document(garden / "OUT")
-    assert (found["settings"]["seed"], found["parameters"]["seed"]) == (7, 7)
+    run_json = document(garden / "OUT")
+    assert (run_json["settings"]["seed"], run_json["parameters"]["seed"]) == (7, 7)
     done = mhpc(*CONSOLIDATE, "OUT2", "--seed", "-1")
     assert done.returncode == 2
     assert "seed = '-1' is not allowed; give" in done.stderr
 
 
-def test_a_rule_and_how_deep_are_recorded_and_used(garden: Path, mhpc: Mhpc) -> None:
+def test_the_rule_and_the_depth_bias_are_used_and_recorded(garden: Path, mhpc: Mhpc) -> None:
     settings = ("--rule", "top-paths", "--paths", "1", "--depth-bias", "-3", "--method", "sa")
     assert mhpc(*CONSOLIDATE, "OUT", *settings, "--set", "votes=augmented").returncode == 0
     written = document(garden / "OUT")
@@ -282,7 +280,7 @@ def test_a_rule_and_how_deep_are_recorded_and_used(garden: Path, mhpc: Mhpc) -> 
         (("--depth-bias", "100"), "depth_bias = 100.0 is not allowed"),
     ],
 )
-def test_what_a_rule_does_not_have_is_refused_before_anything_is_read(
+def test_options_that_the_rule_does_not_have_are_refused_before_reading(
     garden: Path, mhpc: Mhpc, options: tuple[str, ...], message: str
 ) -> None:
     (garden / "votes.csv").unlink()

@@ -1,11 +1,9 @@
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 
-def test_the_demo_tells_a_case_and_leaves_its_output(garden: Path, mhpc: Mhpc) -> None:
+def test_the_demo_shows_an_example_and_lists_the_files_it_wrote(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc("demo")
     assert (done.returncode, done.stderr) == (0, "")
     for part in ("  result ", "  truth ", "best single source", "Written to mhpc-demo/"):
@@ -16,7 +14,7 @@ def test_the_demo_tells_a_case_and_leaves_its_output(garden: Path, mhpc: Mhpc) -
     assert mhpc("demo").returncode == 0
 
 
-def test_the_demo_replaces_nothing_but_a_demo(garden: Path, mhpc: Mhpc) -> None:
+def test_the_demo_replaces_only_its_own_output(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc("demo", "-o", garden)
     assert done.returncode == 2
     assert "is not an output of mhpc" in done.stderr

@@ -1,19 +1,16 @@
-"""What goes wrong around a run: one line that says what would do, and the old output as it was."""
+"""Failures around a run: one line that says what would work, and the earlier output intact."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 from mhpc.read.votes import read_votes
-
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 resource = pytest.importorskip("resource")
 
@@ -38,7 +35,7 @@ def old(garden: Path, mhpc: Mhpc) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "stage", ["write_taxonomy", "write_model", "write_sources", "summarize", "write_report"]
 )
-def test_a_disk_that_is_full_in_any_stage_costs_nothing(
+def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
     stage: str, garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -56,7 +53,7 @@ def test_a_disk_that_is_full_in_any_stage_costs_nothing(
     assert names(garden) == before
 
 
-def test_files_that_may_not_grow_are_told_of(garden: Path, old: dict[str, bytes]) -> None:
+def test_a_file_size_limit_leaves_the_earlier_output(garden: Path, old: dict[str, bytes]) -> None:
     """Every writer meets the limit by itself: DuckDB's, NumPy's and Python's."""
     before = names(garden)
     for most in (0, 600):
@@ -80,10 +77,10 @@ def test_a_full_folder_for_temporary_files_is_named(garden: Path) -> None:
         env=os.environ | {"TMPDIR": str(garden / "scratch")},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )  # fmt: skip
-    said = done.stderr.decode()
+    message = done.stderr.decode()
     assert done.returncode == 2
-    assert f"{garden / 'scratch'} takes no more" in said
-    assert "set TMPDIR to a folder with more" in said
+    assert f"{garden / 'scratch'} takes no more" in message
+    assert "set TMPDIR to a folder with more" in message
     assert not names(garden / "scratch")
     assert "OUT" not in names(garden)
 
@@ -92,10 +89,10 @@ def test_votes_that_change_while_they_are_read_are_refused(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(source: str, **more: Any) -> Any:
-        found = read_votes(source, **more)
+        votes = read_votes(source, **more)
         with Path(source).open("a") as file:
             file.write("4,ann,bee\n")
-        return found
+        return votes
 
     before = names(garden)
     monkeypatch.setattr("mhpc.engines.local.read_votes", read)
@@ -106,20 +103,20 @@ def test_votes_that_change_while_they_are_read_are_refused(
     assert names(garden) == before
 
 
-def test_votes_that_are_gone_once_they_were_read_do_not_matter(
+def test_votes_may_be_deleted_after_they_were_read(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(source: str, **more: Any) -> Any:
-        found = read_votes(source, **more)
+        votes = read_votes(source, **more)
         Path(source).unlink()
-        return found
+        return votes
 
     monkeypatch.setattr("mhpc.engines.local.read_votes", read)
     assert mhpc(*CONSOLIDATE, "OUT", "--force").returncode == 0
     assert contents(garden / "OUT")["labels.csv"] == old["labels.csv"]
 
 
-def test_votes_that_vanish_before_they_are_read_are_told_of(
+def test_votes_deleted_before_they_are_read_are_an_error(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(source: str, **more: Any) -> Any:
@@ -134,7 +131,7 @@ def test_votes_that_vanish_before_they_are_read_are_told_of(
     assert contents(garden / "OUT") == old
 
 
-def test_what_is_read_from_a_pipe_cannot_be_gone_on_from(garden: Path) -> None:
+def test_a_run_from_a_pipe_cannot_be_resumed(garden: Path) -> None:
     votes = (garden / "votes.csv").read_bytes()
     done = subprocess.run(
         [sys.executable, "-m", "mhpc", "consolidate", "-", *CONSOLIDATE[2:], "OUT", "--resume"],

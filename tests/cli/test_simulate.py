@@ -1,14 +1,11 @@
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from mhpc.read.votes import read_votes
-
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 SIMULATE = ("simulate", "truth.csv", "--taxonomy", "taxonomy.csv")
 
@@ -21,7 +18,7 @@ animal
 """
 
 
-def test_perfect_sources_say_the_truth(mhpc: Mhpc) -> None:
+def test_perfect_sources_give_the_truth(mhpc: Mhpc) -> None:
     done = mhpc(*SIMULATE, "--sources", "2", "--vague", "1", "--noise", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
@@ -37,18 +34,18 @@ def test_the_same_seed_gives_the_same_bytes(garden: Path, mhpc: Mhpc) -> None:
     assert mhpc(*SIMULATE, "--seed", "8", "--sources", "30").stdout != first.stdout
 
 
-def test_options_of_the_paper_have_plainer_names(mhpc: Mhpc) -> None:
+def test_options_named_as_in_the_paper_have_aliases(mhpc: Mhpc) -> None:
     paper = mhpc(*SIMULATE, "--vague", "0.9", "--noise", "0.6")
     assert mhpc(*SIMULATE, "--specificity", "0.9", "--accuracy", "0.6").stdout == paper.stdout
 
 
-def test_coverage_leaves_answers_out(mhpc: Mhpc) -> None:
+def test_coverage_reduces_the_number_of_answers(mhpc: Mhpc) -> None:
     done = mhpc(*SIMULATE, "--coverage", "0.5", "--sources", "100")
     answers = {tuple(line.split(",")[:2]) for line in done.stdout.splitlines()[1:]}
     assert 100 < len(answers) < 200
 
 
-def test_an_arff_truth_brings_its_taxonomy(garden: Path, mhpc: Mhpc) -> None:
+def test_an_arff_truth_contains_its_taxonomy(garden: Path, mhpc: Mhpc) -> None:
     (garden / "garden.arff").write_text(ARFF)
     done = mhpc("simulate", "garden.arff", "--sources", "1", "--vague", "1", "--noise", "1")
     assert done.stdout == "instance,source,label\n1,s1,plant/flower\n2,s1,animal\n"
@@ -82,7 +79,7 @@ def test_simulated_votes_can_be_piped_into_consolidate(garden: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["new.csv", "-"])
-def test_what_is_simulated_can_be_read(garden: Path, mhpc: Mhpc, target: str) -> None:
+def test_simulated_votes_can_be_read(garden: Path, mhpc: Mhpc, target: str) -> None:
     done = mhpc(*SIMULATE, "-o", target)
     (garden / "-").write_text(done.stdout)
     votes = read_votes(garden / target)

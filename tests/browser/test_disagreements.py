@@ -32,32 +32,32 @@ def test_a_selected_disagreement_shows_the_answers_and_the_result(show: Open) ->
     rows = opened(page).locator("table tbody tr")
     expect(rows).to_have_count(len(conflict["answers"]))
     for answer in conflict["answers"]:
-        said = ", ".join(f"finding {label}" for label, _ in answer["said"]) or "none of these"
+        labels = ", ".join(f"finding {label}" for label, _ in answer["labels"]) or "none of these"
         row = rows.filter(has_text=f"reader-{answer['source']}")
-        expect(row.locator("td").first).to_have_text(said)
-    for judged in conflict["labels"]:
-        name = page.get_by_text(f"finding {judged['label']}", exact=True)
+        expect(row.locator("td").first).to_have_text(labels)
+    for label_facts in conflict["labels"]:
+        name = page.get_by_text(f"finding {label_facts['label']}", exact=True)
         summary = opened(page).locator("summary").filter(has=name)
-        expect(summary).to_contain_text("chosen" if judged["chosen"] else "not chosen")
-        expect(summary).to_contain_text(f"{judged['score']:.2f}")
+        expect(summary).to_contain_text("chosen" if label_facts["chosen"] else "not chosen")
+        expect(summary).to_contain_text(f"{label_facts['score']:.2f}")
 
 
 def test_stances_are_shown_with_their_effects(show: Open) -> None:
     page = show(FACTS)
-    judged = FIRST["labels"][0]
+    label_facts = FIRST["labels"][0]
     label = (
         opened(page)
         .locator("details")
-        .filter(has=page.locator("summary", has_text=f"finding {judged['label']}"))
+        .filter(has=page.locator("summary", has_text=f"finding {label_facts['label']}"))
     )
     words = {
         "direct": "gave the label", "below": "gave a descendant", "vague": "gave only an ancestor",
         "against": "contradicts it",
     }  # fmt: skip
-    for held in judged["stances"]:
-        sources = label.locator("dt", has_text=words[held["stance"]]).locator("+ dd")
-        effect = f"{held['effect']:+.2f}".replace("-", "\N{MINUS SIGN}")
-        expect(sources).to_contain_text(f"reader-{held['source']} {effect}")
+    for stance in label_facts["stances"]:
+        sources = label.locator("dt", has_text=words[stance["stance"]]).locator("+ dd")
+        effect = f"{stance['effect']:+.2f}".replace("-", "\N{MINUS SIGN}")
+        expect(sources).to_contain_text(f"reader-{stance['source']} {effect}")
 
 
 def test_a_disagreement_links_to_a_source_and_back(show: Open) -> None:
@@ -85,7 +85,10 @@ def test_a_disagreement_links_to_a_label_and_the_label_to_its_disagreements(show
     about = [
         each["instance"]
         for each in FACTS["conflicts"]
-        if any(judged["label"] == label and judged["disputed"] for judged in each["labels"])
+        if any(
+            label_facts["label"] == label and label_facts["disputed"]
+            for label_facts in each["labels"]
+        )
     ]
     expect(listed(page).locator(".id")).to_have_text(about)
 

@@ -1,15 +1,13 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-Run = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 
 @pytest.fixture
-def out(mhpc: Run, garden: Path) -> Path:
+def out(mhpc: Mhpc, garden: Path) -> Path:
     with (garden / "votes.csv").open("a") as file:
         file.write("1,cid,fuchsia\n3,bob,[bold]\n")
     with (garden / "taxonomy.csv").open("a") as file:
@@ -19,33 +17,33 @@ def out(mhpc: Run, garden: Path) -> Path:
     return garden / "out"
 
 
-def test_an_instance_is_explained_to_people(mhpc: Run, out: Path) -> None:
-    told = mhpc("explain", "out", "1").stdout
-    assert "1: all answers agree on flower" in told
-    assert "ann" in told
-    assert "1 gives it" in told
-    assert "1 gives only an ancestor" in told
-    assert "1 contradicts it" in told
+def test_an_explanation_is_shown_as_text(mhpc: Mhpc, out: Path) -> None:
+    text = mhpc("explain", "out", "1").stdout
+    assert "1: all answers agree on flower" in text
+    assert "ann" in text
+    assert "1 gives it" in text
+    assert "1 gives only an ancestor" in text
+    assert "1 contradicts it" in text
     assert "[bold]" in mhpc("explain", "out", "3").stdout
 
 
-def test_one_label_is_explained_to_programs(mhpc: Run, out: Path) -> None:
-    found = json.loads(mhpc("explain", "out", "1", "monarda", "--json").stdout)
-    (label,) = found["labels"]
+def test_an_explanation_of_one_label_is_printed_as_json(mhpc: Mhpc, out: Path) -> None:
+    explanation = json.loads(mhpc("explain", "out", "1", "monarda", "--json").stdout)
+    (label,) = explanation["labels"]
     assert {stance["source"]: stance["stance"] for stance in label["stances"]} == {
         "ann": "direct", "bob": "vague", "cid": "against",
     }  # fmt: skip
     assert all(stance["effect"] is not None for stance in label["stances"])
 
 
-def test_what_is_not_there_is_named_with_the_nearest(mhpc: Run, out: Path) -> None:
+def test_unknown_ids_are_refused_with_the_nearest_ones(mhpc: Mhpc, out: Path) -> None:
     run = mhpc("explain", "out", "11")
     assert (run.returncode, "instance '11' has no votes" in run.stderr) == (1, True)
     assert "nearest: 'monarda'" in mhpc("explain", "out", "1", "monardo").stderr
     assert "is not the output of a run" in mhpc("explain", "nowhere", "1").stderr
 
 
-def test_votes_that_are_gone_or_changed_are_told(mhpc: Run, out: Path, garden: Path) -> None:
+def test_missing_and_changed_votes_are_refused(mhpc: Mhpc, out: Path, garden: Path) -> None:
     (garden / "votes.csv").rename(garden / "moved.csv")
     run = mhpc("explain", "out", "1")
     assert run.returncode == 1
@@ -57,16 +55,16 @@ def test_votes_that_are_gone_or_changed_are_told(mhpc: Run, out: Path, garden: P
     assert "has changed since" in run.stderr
 
 
-def test_a_run_without_any_label_is_explained(mhpc: Run, garden: Path) -> None:
+def test_a_run_without_any_label_is_explained(mhpc: Mhpc, garden: Path) -> None:
     mhpc(
         "consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "out", "--method", "sa",
         "--threshold", "5",
     )  # fmt: skip
-    found = json.loads(mhpc("explain", "out", "1", "flower", "--json").stdout)
-    assert found["labels"][0]["chosen"] is False
+    explanation = json.loads(mhpc("explain", "out", "1", "flower", "--json").stdout)
+    assert explanation["labels"][0]["chosen"] is False
 
 
-def test_a_run_made_anew_is_explained_by_what_it_learnt_itself(mhpc: Run, garden: Path) -> None:
+def test_a_replaced_run_is_explained_by_its_own_model(mhpc: Mhpc, garden: Path) -> None:
     """In one process, as in a notebook."""
     words = ("votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--method", "dawid-skene")
     assert mhpc("consolidate", *words).returncode == 0

@@ -1,34 +1,31 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import mhpc as package
 from mhpc.report.summary import to_json
+from tests.fixtures.commands import Mhpc
 
-Run = Callable[..., CompletedProcess[str]]
 
-
-def test_conflicts_are_those_of_python(mhpc: Run, garden: Path) -> None:
+def test_conflicts_equal_those_of_python(mhpc: Mhpc, garden: Path) -> None:
     with (garden / "votes.csv").open("a") as file:
         file.write("1,cid,fuchsia\n2,cid,flower\n3,bob,bee\n")
     mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "out", "--method", "sa")
     (garden / "votes.csv").rename(garden / "kept.csv")
-    found = json.loads(mhpc("conflicts", "out", "--json").stdout)
+    conflicts = json.loads(mhpc("conflicts", "out", "--json").stdout)
     result = package.consolidate(
         package.read_votes(garden / "kept.csv"),
         package.read_taxonomy(garden / "taxonomy.csv"),
         method="sa",
     )
-    assert found == to_json(package.conflicts(result))
-    assert [each["instance"] for each in found["instances"]] == ["2", "1", "3"]
+    assert conflicts == to_json(package.conflicts(result))
+    assert [each["instance"] for each in conflicts["instances"]] == ["2", "1", "3"]
     shown = mhpc("conflicts", "out", "--top", "1")
     assert "disagree on 3 instances" in shown.stdout
     assert "animal (2:1)" in shown.stdout
     assert "monarda" not in shown.stdout.split("Most confused")[0]
 
 
-def test_a_run_of_an_earlier_version_is_told(mhpc: Run, garden: Path) -> None:
+def test_a_run_of_an_earlier_version_is_refused(mhpc: Mhpc, garden: Path) -> None:
     mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "out")
     path = garden / "out" / "run.json"
     document = json.loads(path.read_text())

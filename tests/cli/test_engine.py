@@ -2,20 +2,18 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import duckdb
 import pytest
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "wa")
 
 
 @pytest.mark.parametrize("engine", ["spark", "dask:8786", "dask=", "localhost"])
-def test_an_engine_that_there_is_not_is_refused(engine: str, garden: Path, mhpc: Mhpc) -> None:
+def test_an_unknown_engine_is_refused(engine: str, garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", engine)
     assert done.returncode == 2
     assert f"engine = {engine!r} is not allowed; give local | dask | dask=ADDRESS" in done.stderr
@@ -25,7 +23,7 @@ def test_the_local_engine_can_be_named(garden: Path, mhpc: Mhpc) -> None:
     assert mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", "local").returncode == 0
 
 
-def test_without_dask_it_is_said_what_to_install(
+def test_without_dask_the_message_says_what_to_install(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)

@@ -1,11 +1,9 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
 
@@ -17,26 +15,26 @@ def run(mhpc: Mhpc) -> Mhpc:
 
 
 @pytest.mark.parametrize("view", ["closed", "specific"])
-def test_a_run_read_back_scores_as_it_did_in_memory(garden: Path, run: Mhpc, view: str) -> None:
+def test_a_loaded_run_has_the_metrics_that_it_had_in_memory(
+    garden: Path, run: Mhpc, view: str
+) -> None:
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--view", view, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     cards = json.loads((garden / "OUT" / "run.json").read_text())["scorecards"]
     assert json.loads(done.stdout) == next(card for card in cards if card["view"] == view)
 
 
-def test_a_person_gets_a_table(run: Mhpc) -> None:
+def test_metrics_are_shown_in_tables(run: Mhpc) -> None:
     done = run("evaluate", "OUT", "--truth", "truth.csv")
     head, row, _, sets, *rest = done.stdout.splitlines()
     assert head.split("  ")[-1].strip() == "instances"
     assert row.split()[0] == "auto"
-    assert sets.strip() == "Label sets (labels with their ancestors)"
-    assert any(line.startswith("hierarchical f ↑") for line in rest)
+    assert sets.startswith("Label sets")
+    assert any(line.startswith("hierarchical F ↑") for line in rest)
     assert [line.split()[0] for line in rest[-3:]] == ["1", "2", "3"]
 
 
-def test_sets_that_were_gone_over_by_hand_are_measured_with_their_ancestors(
-    garden: Path, run: Mhpc
-) -> None:
+def test_labels_edited_by_hand_are_measured_with_their_ancestors(garden: Path, run: Mhpc) -> None:
     truth = (garden / "truth.csv").read_text()
     (garden / "OUT" / "labels.csv").write_text(truth)
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--json")
@@ -44,7 +42,7 @@ def test_sets_that_were_gone_over_by_hand_are_measured_with_their_ancestors(
     assert (sets["hierarchical_f"], sets["exact_match"], sets["tree_distance"]) == (1, 1, 0)
 
 
-def test_no_labels_at_all_can_be_measured(garden: Path, run: Mhpc) -> None:
+def test_a_run_without_labels_can_be_measured(garden: Path, run: Mhpc) -> None:
     (garden / "OUT" / "labels.csv").write_text("instance,label,score\n")
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--json")
     assert {score["value"] for score in json.loads(done.stdout)["sets"][:6]} == {0}
@@ -64,7 +62,7 @@ def test_labels_of_another_run_are_refused(garden: Path, run: Mhpc, row: str, me
     assert message in done.stderr
 
 
-def test_scores_that_were_left_out_are_warned_of(mhpc: Mhpc) -> None:
+def test_missing_scores_give_a_warning(mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "--top", "1")
     done = mhpc("evaluate", "OUT", "--truth", "truth.csv", "--json")
     assert done.returncode == 0
@@ -72,13 +70,13 @@ def test_scores_that_were_left_out_are_warned_of(mhpc: Mhpc) -> None:
     assert done.stderr.startswith("mhpc: warning: OUT holds only 1 score per instance")
 
 
-def test_a_truth_may_know_part_of_the_instances(garden: Path, run: Mhpc) -> None:
+def test_a_truth_may_have_some_of_the_instances(garden: Path, run: Mhpc) -> None:
     (garden / "truth.csv").write_text("instance,label\n1,monarda\n")
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--json")
     assert json.loads(done.stdout)["instances"] == 1
 
 
-def test_further_instances_of_a_truth_can_be_left_out(garden: Path, run: Mhpc) -> None:
+def test_instances_that_the_run_does_not_have_can_be_dropped(garden: Path, run: Mhpc) -> None:
     (garden / "truth.csv").write_text("instance,label\n1,monarda\n9,bee\n")
     assert run("evaluate", "OUT", "--truth", "truth.csv").returncode == 1
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop", "--json")

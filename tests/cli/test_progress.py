@@ -4,9 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -18,8 +16,7 @@ from mhpc.cli.progress import (
     format_line,
     format_pace,
 )
-
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 SLOW_PROGRAM = """
 import sys, time

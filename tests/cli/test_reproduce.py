@@ -6,15 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
+from tests.fixtures.commands import Mhpc
 from tests.fixtures.yeast import write_small_sets
-
-Mhpc = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -22,7 +19,9 @@ def data(tmp_path: Path) -> Path:
     return write_small_sets(tmp_path / "data", genes=12)
 
 
-def test_an_experiment_is_run_and_told(mhpc: Mhpc, data: Path, tmp_path: Path) -> None:
+def test_an_experiment_writes_its_files_and_shows_its_findings(
+    mhpc: Mhpc, data: Path, tmp_path: Path
+) -> None:
     done = mhpc("reproduce", "methods", "--data", data, "-o", tmp_path / "out", "--seeds", 1)
     assert done.returncode == 0
     assert "All methods on the yeast sets" in done.stdout
@@ -30,15 +29,15 @@ def test_an_experiment_is_run_and_told(mhpc: Mhpc, data: Path, tmp_path: Path) -
     assert (tmp_path / "out" / "methods.html").is_file()
 
 
-def test_what_came_of_it_can_be_had_as_json(mhpc: Mhpc, data: Path, tmp_path: Path) -> None:
+def test_findings_are_printed_as_json(mhpc: Mhpc, data: Path, tmp_path: Path) -> None:
     args = ("reproduce", "methods", "--data", data, "-o", tmp_path / "out", "--seeds", 1, "--json")
-    (found,) = json.loads(mhpc(*args).stdout)
-    assert found["name"] == "methods"
-    assert found["report"]["findings"]
+    (experiment,) = json.loads(mhpc(*args).stdout)
+    assert experiment["name"] == "methods"
+    assert experiment["report"]["findings"]
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (("mehtods", "-o", "out"), "no experiment 'mehtods' (nearest: 'methods')"),
         (("methods", "-o", "out", "--data", "nowhere"), "'nowhere' does not exist"),
@@ -47,24 +46,26 @@ def test_what_came_of_it_can_be_had_as_json(mhpc: Mhpc, data: Path, tmp_path: Pa
         (("methods", "-o", "."), "is not an output of reproduce"),
     ],
 )
-def test_a_wrong_call_is_told_and_leaves_nothing(
-    mhpc: Mhpc, garden: Path, args: tuple[str, ...], says: str
+def test_wrong_usage_is_refused_without_leftovers(
+    mhpc: Mhpc, garden: Path, args: tuple[str, ...], message: str
 ) -> None:
     before = sorted(garden.iterdir())
     done = mhpc("reproduce", *args)
     assert done.returncode == 2
-    assert says in done.stderr
+    assert message in done.stderr
     assert sorted(garden.iterdir()) == before
 
 
-def test_a_folder_without_the_data_is_told(mhpc: Mhpc, garden: Path) -> None:
+def test_missing_data_are_named(mhpc: Mhpc, garden: Path) -> None:
     done = mhpc("reproduce", "methods", "--data", garden, "-o", garden / "out")
     assert done.returncode == 1
     assert "church_FUN.train.arff: no such file" in done.stderr
     assert not (garden / "out").exists()
 
 
-def test_an_interrupt_ends_it_soon_and_the_same_call_goes_on(data: Path, tmp_path: Path) -> None:
+def test_an_interrupted_experiment_is_resumed_by_the_same_command(
+    data: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     call = [sys.executable, "-m", "mhpc", "reproduce", "sensitivity"]
     call += ["--data", str(data), "-o", str(out)]

@@ -1,14 +1,12 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 INSPECT = ("inspect", "votes.csv", "--taxonomy", "taxonomy.csv")
 
 
-def test_a_person_gets_a_few_lines(mhpc: Mhpc) -> None:
+def test_an_inspection_is_shown_as_text(mhpc: Mhpc) -> None:
     done = mhpc(*INSPECT)
     assert (done.returncode, done.stderr) == (0, "")
     for count in ("2 sources", "5 answers", "4 votes", "3 instances"):
@@ -19,9 +17,9 @@ def test_a_person_gets_a_few_lines(mhpc: Mhpc) -> None:
 def test_json_is_all_that_is_on_standard_output(garden: Path, mhpc: Mhpc) -> None:
     (garden / "votes.csv").write_text("instance,source,label\n1,ann,bea\n1,bob,bee\n2,cat,\n")
     done = mhpc(*INSPECT, "--json")
-    found = json.loads(done.stdout)
-    assert (found["instances"], found["sources"], found["answers"]) == (2, 3, 3)
-    assert [entry["label"] for entry in found["unknown_labels"]] == ["bea"]
+    inspection = json.loads(done.stdout)
+    assert (inspection["instances"], inspection["sources"], inspection["answers"]) == (2, 3, 3)
+    assert [entry["label"] for entry in inspection["unknown_labels"]] == ["bea"]
     assert done.stderr == ""
 
 

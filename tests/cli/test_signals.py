@@ -1,4 +1,4 @@
-"""Interrupts of real processes: soon, with the right code, and nothing left behind."""
+"""Signals to real processes, which end soon, with the right code and without leftovers."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 
 SOON = 4.0
-"""Seconds: two are promised, and machines that run tests are busy."""
+"""Seconds: two are documented, and machines that run tests are busy."""
 
 RUN = """
 import sys
@@ -22,7 +22,7 @@ import {module} as module
 from mhpc.cli import main
 
 def blocking(*args, **kwargs):
-    print("begun", file=sys.stderr, flush=True)
+    print("started", file=sys.stderr, flush=True)
     {block}
 
 module.{stage} = blocking
@@ -31,7 +31,7 @@ sys.argv[1:] = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", 
 if __name__ == "__main__":
     main()
 """
-"""A program that consolidates, but for a stage that keeps the main thread for ever."""
+"""A program that consolidates, with a stage that blocks the main thread forever."""
 
 IN_C = (
     "import numpy as np; A = np.random.default_rng(0).random((3000, 3000)); "
@@ -42,7 +42,7 @@ IN_LAPACK = (
     "X = np.ones((4000, 3000)); [lower_gram(X, scale=1.0) for _ in range(1000)]"
 )
 IN_DUCKDB = "import duckdb; duckdb.sql('SELECT sum(hash(range)) FROM range(1000000000000)').show()"
-DEAF = """
+IGNORING_SIGNALS = """
     import time
     while True:
         try:
@@ -58,8 +58,8 @@ WRITING = "(args[0].parent / 'half').write_text('a table'); " + IN_C
 
 
 @contextmanager
-def begun(folder: Path, stage: str, block: str, *args: str) -> Iterator[subprocess.Popen[str]]:
-    """Give a process that is in the middle of a stage."""
+def start(folder: Path, stage: str, block: str, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a process, and wait until it is in the middle of a stage."""
     (folder / "scratch").mkdir()
     module, _, stage = stage.rpartition(".")
     (folder / "work.py").write_text(RUN.format(module=module, stage=stage, block=block.strip()))
@@ -67,21 +67,21 @@ def begun(folder: Path, stage: str, block: str, *args: str) -> Iterator[subproce
         [sys.executable, "work.py", *args], cwd=folder, text=True, start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"TMPDIR": str(folder / "scratch"), "OPENBLAS_NUM_THREADS": "1"},
-    ) as running:  # fmt: skip
+    ) as process:  # fmt: skip
         try:
-            assert running.stderr is not None
-            assert running.stderr.readline() == "begun\n"
-            yield running
+            assert process.stderr is not None
+            assert process.stderr.readline() == "started\n"
+            yield process
         finally:
-            if running.poll() is None:
-                running.kill()
+            if process.poll() is None:
+                process.kill()
 
 
-def ended(running: subprocess.Popen[str]) -> tuple[float, str, str]:
-    """Return the seconds until nobody wrote any more, no worker either, and what was said."""
-    asked = time.monotonic()
-    out, err = running.communicate(timeout=60)
-    return time.monotonic() - asked, out, err
+def wait_for_end(process: subprocess.Popen[str]) -> tuple[float, str, str]:
+    """Return the seconds until the process and its workers have ended, and its output."""
+    start_time = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    return time.monotonic() - start_time, out, err
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,22 @@ def ended(running: subprocess.Popen[str]) -> tuple[float, str, str]:
         ("mhpc.engines.local.read_votes", IN_DUCKDB),
         ("mhpc.engines.local.read_votes", IN_C),
         ("mhpc.engines.local.encode_votes", IN_LAPACK),
-        ("mhpc.engines.local.encode_votes", DEAF),
+        ("mhpc.engines.local.encode_votes", IGNORING_SIGNALS),
         ("mhpc.engines.local.encode_votes", IN_WORKERS),
         ("mhpc.run.write_sources", WRITING),
     ],
     ids=["query", "numpy", "lapack", "swallowed", "workers", "writing"],
 )
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_in_any_stage_ends_it_soon_and_leaves_nothing(
+def test_a_signal_in_any_stage_ends_the_process_soon_without_leftovers(
     garden: Path, stage: str, block: str, number: signal.Signals, code: int
 ) -> None:
     before = {path.name for path in garden.iterdir()}
-    with begun(garden, stage, block) as running:
+    with start(garden, stage, block) as process:
         time.sleep(0.7)
-        os.killpg(running.pid, number)
-        seconds, out, err = ended(running)
-    assert running.returncode == code
+        os.killpg(process.pid, number)
+        seconds, out, err = wait_for_end(process)
+    assert process.returncode == code
     assert seconds < SOON
     assert out == ""
     assert err.strip() == ("mhpc: interrupted" if number == signal.SIGINT else "")
@@ -113,22 +113,22 @@ def test_a_signal_in_any_stage_ends_it_soon_and_leaves_nothing(
     assert {path.name for path in garden.iterdir()} - before <= {"scratch", "work.py"}
 
 
-def test_an_interrupt_while_the_pipe_is_read_ends_it_soon(garden: Path) -> None:
+def test_an_interrupt_while_reading_a_pipe_ends_the_process_soon(garden: Path) -> None:
     (garden / "scratch").mkdir()
     call = [sys.executable, "-m", "mhpc", "consolidate", "-", "--taxonomy", "taxonomy.csv"]
     with subprocess.Popen(
         [*call, "-o", "OUT"], cwd=garden, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"TMPDIR": str(garden / "scratch")},
-    ) as running:  # fmt: skip
+    ) as process:  # fmt: skip
         deadline = time.monotonic() + 30
         while not any((garden / "scratch").iterdir()):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        asked = time.monotonic()
-        assert running.wait(timeout=30) == 130
-        assert time.monotonic() - asked < SOON
+        process.send_signal(signal.SIGINT)
+        start_time = time.monotonic()
+        assert process.wait(timeout=30) == 130
+        assert time.monotonic() - start_time < SOON
     assert not any((garden / "scratch").iterdir())
     assert not (garden / "OUT").exists()
 
@@ -136,20 +136,20 @@ def test_an_interrupt_while_the_pipe_is_read_ends_it_soon(garden: Path) -> None:
 def test_an_earlier_output_survives_an_interrupt(garden: Path) -> None:
     (garden / "deep" / "OUT").mkdir(parents=True)
     (garden / "deep" / "OUT" / "run.json").write_text("of an earlier run")
-    with begun(garden, "mhpc.run.write_sources", WRITING, "--force") as running:
-        os.killpg(running.pid, signal.SIGINT)
-        seconds, *_ = ended(running)
-    assert (running.returncode, seconds < SOON) == (130, True)
+    with start(garden, "mhpc.run.write_sources", WRITING, "--force") as process:
+        os.killpg(process.pid, signal.SIGINT)
+        seconds, *_ = wait_for_end(process)
+    assert (process.returncode, seconds < SOON) == (130, True)
     assert [path.name for path in (garden / "deep").iterdir()] == ["OUT"]
     assert (garden / "deep" / "OUT" / "run.json").read_text() == "of an earlier run"
 
 
-def test_two_interrupts_are_as_good_as_one(garden: Path) -> None:
-    with begun(garden, "mhpc.run.write_sources", WRITING) as running:
+def test_a_second_interrupt_changes_nothing(garden: Path) -> None:
+    with start(garden, "mhpc.run.write_sources", WRITING) as process:
         for _ in range(2):
-            os.killpg(running.pid, signal.SIGINT)
+            os.killpg(process.pid, signal.SIGINT)
             time.sleep(0.1)
-        seconds, _, err = ended(running)
-    assert (running.returncode, seconds < SOON) == (130, True)
+        seconds, _, err = wait_for_end(process)
+    assert (process.returncode, seconds < SOON) == (130, True)
     assert "Traceback" not in err
     assert not (garden / "deep").exists()

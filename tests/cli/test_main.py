@@ -6,16 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from mhpc.cli import COMMANDS
-
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 HEAVY = ("numpy", "scipy", "duckdb", "narwhals", "rich")
 REPORT = f"""
@@ -26,7 +23,7 @@ try:
 finally:
     json.dump([name for name in {HEAVY} if name in sys.modules], sys.stderr)
 """
-"""A program that runs a command and then tells, on standard error, what it imported."""
+"""A program that runs a command and then prints, on standard error, what it imported."""
 
 
 def program(
@@ -40,7 +37,7 @@ def program(
 
 
 @pytest.mark.parametrize(
-    ("args", "environment", "says"),
+    ("args", "environment", "text"),
     [
         (("--help",), {}, "consolidate"),
         (("consolidate", "--help"), {}, "--taxonomy FILE"),
@@ -57,15 +54,15 @@ def program(
     ],
     ids=["help", "help of a command", "completion", "completion script"],
 )
-def test_help_and_completion_wait_for_no_heavy_import(
-    args: tuple[str, ...], environment: dict[str, str], says: str
+def test_help_and_completion_import_nothing_heavy(
+    args: tuple[str, ...], environment: dict[str, str], text: str
 ) -> None:
     done = program(*args, code=REPORT, **environment)
-    assert says in done.stdout
+    assert text in done.stdout
     assert json.loads(done.stderr) == []
 
 
-def test_completion_offers_what_begins_alike() -> None:
+def test_completion_offers_names_with_the_same_beginning() -> None:
     done = program(
         _MHPC_COMPLETE="bash_complete", COMP_WORDS="mhpc consolidate --method ml", COMP_CWORD="3"
     )
@@ -79,24 +76,24 @@ def test_completion_offers_formats() -> None:
     assert (done.stdout, done.stderr) == ("plain,label-studio\nplain,label-studio-config\n", "")
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_shown() -> None:
     done = program("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"mhpc, version {version('mhpc')}\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_helps(mhpc: Mhpc, command: str) -> None:
+def test_every_command_has_help(mhpc: Mhpc, command: str) -> None:
     done = mhpc(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: mhpc {command} ")
     assert f"  {command} " in mhpc("-h").stdout
 
 
-def test_the_help_tells_the_exit_codes(mhpc: Mhpc) -> None:
-    told = " ".join(mhpc("--help").stdout.split())
-    assert "Exit codes: 0 success; 1 the data are wrong" in told
-    assert "130 interrupted, 143 told to end." in told
+def test_the_help_lists_the_exit_codes(mhpc: Mhpc) -> None:
+    text = " ".join(mhpc("--help").stdout.split())
+    assert "Exit codes: 0 success; 1 the data are wrong" in text
+    assert "130 interrupted; 143 terminated." in text
 
 
 def test_an_unknown_command_names_the_nearest(mhpc: Mhpc) -> None:
@@ -105,7 +102,7 @@ def test_an_unknown_command_names_the_nearest(mhpc: Mhpc) -> None:
     assert "no command 'simulte' (nearest: 'simulate')" in done.stderr
 
 
-def test_an_interrupt_leaves_nothing_and_ends_with_130(
+def test_an_interrupt_exits_with_130_without_leftovers(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = sorted(garden.iterdir())
@@ -122,7 +119,7 @@ def test_an_interrupt_leaves_nothing_and_ends_with_130(
     assert sorted(garden.iterdir()) == before
 
 
-def test_an_error_of_the_system_is_one_line_too(
+def test_an_error_of_the_system_is_one_line(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -135,7 +132,7 @@ def test_an_error_of_the_system_is_one_line_too(
     assert not (garden / "OUT").exists()
 
 
-def test_a_reader_that_stops_is_no_error(garden: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(garden: Path) -> None:
     rows = "".join(f"{n},bee\n" for n in range(20_000))
     (garden / "truth.csv").write_text(f"instance,label\n{rows}")
     command = [sys.executable, "-m", "mhpc", "simulate", "truth.csv", "--taxonomy", "taxonomy.csv"]
@@ -148,7 +145,7 @@ def test_a_reader_that_stops_is_no_error(garden: Path) -> None:
     assert writer.returncode == 0
 
 
-def test_output_is_utf8_whatever_the_locale(garden: Path) -> None:
+def test_output_is_utf8_in_any_locale(garden: Path) -> None:
     (garden / "taxonomy.csv").write_text("label,parent\nplänt,\nbée,\n", encoding="utf-8")
     (garden / "truth.csv").write_text("instance,label\n1,bée\n", encoding="utf-8")
     done = program(
@@ -159,7 +156,7 @@ def test_output_is_utf8_whatever_the_locale(garden: Path) -> None:
     assert "1,s1,bée\n" in done.stdout
 
 
-def test_a_polite_kill_leaves_nothing_behind(garden: Path) -> None:
+def test_sigterm_leaves_nothing_behind(garden: Path) -> None:
     scratch = garden / "scratch"
     scratch.mkdir()
     line = [

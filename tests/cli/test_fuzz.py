@@ -1,8 +1,7 @@
-"""Odd tables through every command: an answer, or one line that says what is wrong."""
+"""Random tables through every command: a result, or one line that says what is wrong."""
 
 import random
 import tempfile
-from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -15,10 +14,9 @@ from mhpc.methods.registry import METHODS
 from mhpc.read.run_folder import read_labelled_scores
 from mhpc.read.votes import read_votes
 from mhpc.rules.registry import RULES
+from tests.fixtures.commands import Mhpc
 from tests.fixtures.damaged_files import mutated
 from tests.fixtures.oddities import IDS, Tables, odd_options, odd_tables
-
-Run = Callable[..., CompletedProcess[str]]
 
 BOTH = ("votes.csv", "--taxonomy", "taxonomy.csv")
 FAST = tuple(name for name in METHODS if name != "auto")
@@ -37,7 +35,7 @@ def check(done: CompletedProcess[str]) -> None:
         assert "rror: " in done.stderr, done.stderr
 
 
-def ask(mhpc: Run, tables: Tables, rng: random.Random) -> None:
+def ask(mhpc: Mhpc, tables: Tables, rng: random.Random) -> None:
     """Ask an output by every command that takes one."""
     instance, label = rng.choice(tables.instances), rng.choice(tables.labels)
     check(mhpc("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop"))
@@ -50,7 +48,7 @@ def ask(mhpc: Run, tables: Tables, rng: random.Random) -> None:
 
 @few
 @given(rng=st.randoms(use_true_random=False))
-def test_odd_tables_are_consolidated_or_refused(mhpc: Run, rng: random.Random) -> None:
+def test_random_tables_are_consolidated_or_refused(mhpc: Mhpc, rng: random.Random) -> None:
     with tempfile.TemporaryDirectory() as name, chdir(name):
         odd_tables(rng).write(Path(name))
         check(mhpc("inspect", *BOTH))
@@ -64,7 +62,7 @@ def test_odd_tables_are_consolidated_or_refused(mhpc: Run, rng: random.Random) -
 
 @settings(few, max_examples=4)
 @given(rng=st.randoms(use_true_random=False))
-def test_a_damaged_output_is_read_or_refused(mhpc: Run, rng: random.Random) -> None:
+def test_a_damaged_output_is_read_or_refused(mhpc: Mhpc, rng: random.Random) -> None:
     tables = Tables(
         [["instance", "source", "label"], ["1", "ann", "bee"], ["1", "bob", "plant"],
          ["2", "ann", "animal"]],
@@ -80,9 +78,7 @@ def test_a_damaged_output_is_read_or_refused(mhpc: Run, rng: random.Random) -> N
 
 
 @pytest.mark.parametrize("method", ["majority", "auto"])
-def test_ids_that_mean_something_elsewhere_come_through(
-    mhpc: Run, garden: Path, method: str
-) -> None:
+def test_ids_with_special_characters_are_unchanged(mhpc: Mhpc, garden: Path, method: str) -> None:
     ids = [id_ for id_ in IDS if id_.strip() == id_ and id_.isprintable()]
     sources = ["[red]ann", ":bee:", "=bob"]
     rows = [
@@ -97,25 +93,25 @@ def test_ids_that_mean_something_elsewhere_come_through(
     assert done.returncode == 0, done.stderr
     for source in sources:
         assert source in done.stdout
-    found = read_labelled_scores(garden / "OUT").consolidation
-    assert found.instances.ids == tuple(ids)
-    assert found.taxonomy.labels.ids == tuple(ids)
+    consolidation = read_labelled_scores(garden / "OUT").consolidation
+    assert consolidation.instances.ids == tuple(ids)
+    assert consolidation.taxonomy.labels.ids == tuple(ids)
     ask(mhpc, tables, random.Random(0))
 
 
-def test_commands_to_a_terminal_are_spelt_out(mhpc: Run, garden: Path) -> None:
-    odd = "\x1b[2J\u202ebee"
-    votes = f"instance,source,label\n{odd},{odd},{odd}\n{odd},bob,plant\n2,bob,{odd}\n"
+def test_control_characters_are_escaped(mhpc: Mhpc, garden: Path) -> None:
+    controls = "\x1b[2J\u202ebee"
+    votes = f"instance,source,label\n{controls},{controls},{controls}\n{controls},bob,plant\n2,bob,{controls}\n"
     (garden / "votes.csv").write_text(votes, encoding="utf-8")
-    (garden / "taxonomy.csv").write_text(f"label,parent\nplant,\n{odd},\n", encoding="utf-8")
+    (garden / "taxonomy.csv").write_text(f"label,parent\nplant,\n{controls},\n", encoding="utf-8")
     (garden / "other.csv").write_text("label,parent\nplant,\nbee,\n", encoding="utf-8")
     for words in (
         ("consolidate", *BOTH, "-o", "OUT", "--method", "sa"),
         ("inspect", "votes.csv", "--taxonomy", "other.csv"),
         ("conflicts", "OUT"),
-        ("explain", "OUT", odd),
-        ("explain", "OUT", odd, odd + "x"),
-        ("inspect", odd, "--taxonomy", "taxonomy.csv"),
+        ("explain", "OUT", controls),
+        ("explain", "OUT", controls, controls + "x"),
+        ("inspect", controls, "--taxonomy", "taxonomy.csv"),
     ):
         done = mhpc(*words)
         assert r"\x1b[2J\u202ebee" in done.stdout + done.stderr, done
@@ -123,7 +119,7 @@ def test_commands_to_a_terminal_are_spelt_out(mhpc: Run, garden: Path) -> None:
         assert "\u202e" not in done.stdout + done.stderr
 
 
-def test_an_output_that_is_a_link_is_written_to_where_it_points(mhpc: Run, garden: Path) -> None:
+def test_an_output_that_is_a_link_is_followed(mhpc: Mhpc, garden: Path) -> None:
     assert mhpc("consolidate", *BOTH, "-o", "REAL", "--method", "sa").returncode == 0
     (garden / "LINK").symlink_to("REAL")
     assert mhpc("consolidate", *BOTH, "-o", "LINK", "--method", "wa", "--force").returncode == 0
@@ -132,7 +128,7 @@ def test_an_output_that_is_a_link_is_written_to_where_it_points(mhpc: Run, garde
     assert not [path.name for path in garden.iterdir() if path.name.startswith(".")]
 
 
-def test_what_is_converted_is_read_back_as_it_was(mhpc: Run, garden: Path) -> None:
+def test_converted_files_are_read_back_unchanged(mhpc: Mhpc, garden: Path) -> None:
     ids = [id_ for id_ in IDS if id_.strip() == id_]
     rows = [[i, s, label] for i, s, label in zip(ids, ids[1:], ids[2:], strict=False)]
     Tables([["instance", "source", "label"], *rows], [], []).write(garden)

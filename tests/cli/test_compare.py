@@ -1,14 +1,12 @@
 """``mhpc compare``: methods side by side."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 
-def test_methods_are_judged_without_truth(mhpc: Mhpc) -> None:
+def test_methods_are_compared_without_truth(mhpc: Mhpc) -> None:
     done = mhpc(
         "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mlcm"
     )
@@ -21,7 +19,7 @@ def test_methods_are_judged_without_truth(mhpc: Mhpc) -> None:
         assert {row.split()[0] for row in rows} == {"sa", "mlcm"}
 
 
-def test_every_combination_of_values_is_tried(mhpc: Mhpc) -> None:
+def test_every_combination_of_values_is_compared(mhpc: Mhpc) -> None:
     done = mhpc(
         "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mhpc-local",
         "--set", "lam=1,5", "--set", "sigma=0.3,none", "--set", "n_neighbors=2", "--json",
@@ -53,13 +51,13 @@ def test_truth_adds_the_usual_metrics(mhpc: Mhpc) -> None:
         "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--json",
         "--truth", "truth.csv",
     )  # fmt: skip
-    (found,) = json.loads(done.stdout)
-    assert found["name"] == "sa"
-    assert [card["view"] for card in found["scorecards"]] == ["closed", "specific"]
-    assert found["candidate"]["closed"]
+    (comparison,) = json.loads(done.stdout)
+    assert comparison["name"] == "sa"
+    assert [card["view"] for card in comparison["scorecards"]] == ["closed", "specific"]
+    assert comparison["candidate"]["closed"]
 
 
-def test_one_source_cannot_be_judged(mhpc: Mhpc, garden: Path) -> None:
+def test_one_source_cannot_be_cross_validated(mhpc: Mhpc, garden: Path) -> None:
     (garden / "alone.csv").write_text("instance,source,label\n1,ann,monarda\n2,ann,bee\n")
     done = mhpc("compare", "alone.csv", "--taxonomy", "taxonomy.csv", "--method", "sa")
     assert done.returncode == 0
@@ -72,7 +70,7 @@ def test_an_unknown_method_is_named(mhpc: Mhpc) -> None:
     assert "no method 'mhcp' (nearest: 'mhpc'" in done.stderr
 
 
-def test_a_missing_taxonomy_is_told(mhpc: Mhpc) -> None:
+def test_a_missing_taxonomy_is_an_error(mhpc: Mhpc) -> None:
     done = mhpc("compare", "votes.csv")
     assert done.returncode == 2
     assert "--taxonomy FILE is missing" in done.stderr

@@ -38,7 +38,7 @@ GLUED = """
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 
 
-def test_names_are_shown_as_text_whatever_they_hold(show: Open) -> None:
+def test_names_are_always_shown_as_text(show: Open) -> None:
     tame, hostile = sample_facts(), sample_facts(hostile=True)
     counted = "() => document.querySelectorAll('script, img, b, iframe').length"
     expected = show(tame).evaluate(counted)
@@ -65,7 +65,7 @@ def test_no_two_texts_are_glued_together(show: Open, scored: bool) -> None:
     facts = sample_facts(sources=14)
     for conflict in facts["conflicts"] if scored else []:
         for answer in conflict["answers"]:
-            answer["said"] = [[label, 0.66] for label, _ in answer["said"]]
+            answer["labels"] = [[label, 0.66] for label, _ in answer["labels"]]
     page = show(facts, "#label=F3")
     for name in page.locator("#sources .name").all():
         name.click()
@@ -74,14 +74,14 @@ def test_no_two_texts_are_glued_together(show: Open, scored: bool) -> None:
 
 
 @pytest.mark.parametrize("hostile", [False, True])
-def test_a_phone_shows_all_without_scrolling_sideways(show: Open, hostile: bool) -> None:
+def test_a_phone_does_not_scroll_sideways(show: Open, hostile: bool) -> None:
     page = show(sample_facts(hostile=hostile, sources=14), "#label=F3", **PHONE)
     page.locator("#sources .name").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     expect(page.get_by_label("Sort by")).to_be_visible()
 
 
-def test_dark_and_light_differ_and_nothing_else(show: Open) -> None:
+def test_dark_and_light_mode_differ_only_in_colours(show: Open) -> None:
     colour = "() => getComputedStyle(document.body).backgroundColor"
     seen = {
         scheme: show(sample_facts(), color_scheme=scheme).evaluate(colour)
@@ -92,14 +92,14 @@ def test_dark_and_light_differ_and_nothing_else(show: Open) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("bare", [False, True])
-def test_no_barrier_is_found(show: Open, scheme: str, bare: bool) -> None:
+def test_no_accessibility_violation_is_found(show: Open, scheme: str, bare: bool) -> None:
     facts = sample_facts(labels=30, sources=5, instances=9, conflicts=2)
     page = show(bare_facts() if bare else facts, color_scheme=scheme)
     if not bare:
         page.locator("#sources .name").first.click()
         page.get_by_label("disagreement", exact=True).check()
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    violations = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
 
 
 def test_the_keyboard_reaches_the_report_first(show: Open) -> None:
@@ -111,7 +111,7 @@ def test_the_keyboard_reaches_the_report_first(show: Open) -> None:
     expect(page.get_by_role("link", name="Overview")).to_be_focused()
 
 
-def test_paper_gets_what_matters(show: Open, tmp_path: Path) -> None:
+def test_the_printed_page_has_the_main_sections(show: Open, tmp_path: Path) -> None:
     page = show(sample_facts(), color_scheme="dark")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -130,6 +130,6 @@ def test_the_command_can_be_copied(show: Open) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == sample_facts()["command"]
 
 
-def test_facts_of_another_format_are_not_misread(show: Open) -> None:
+def test_data_of_another_format_are_refused(show: Open) -> None:
     page = show(sample_facts() | {"format": 2})
     expect(page.get_by_text("format 2, but this page reads format 1")).to_be_visible()
