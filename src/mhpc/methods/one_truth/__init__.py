@@ -16,7 +16,7 @@ from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
 from mhpc.methods.one_truth.evidence import digest_votes, extract_specific_votes
-from mhpc.methods.source_dependence import panel_dependence
+from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.methods.source_weights import SourceWeighting
 from mhpc.numerics.arrays import Sparse, dense
 from mhpc.numerics.sparse import incidence
@@ -82,10 +82,10 @@ class OneTruth(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedOneTruth":
         """Run EM on all instances; labels known by gold are fixed."""
-        panel = partitions.sample(partitions.instances)
-        dependence = panel_dependence(panel).matrix if self.source_weights == "learned" else None
-        if dependence is not None and not dependence.nnz:
-            dependence = None
+        panel, dependence = partitions.sample(partitions.instances), None
+        if self.source_weights == "learned":
+            matrix = estimate_dependence(partitions).matrix
+            dependence = matrix if matrix.nnz else None
         result = run_em(
             panel,
             dependence=None if dependence is None else dense(dependence),
