@@ -24,7 +24,6 @@ from benchmarks.environment import interleave, met_or_missed, ratio, write_resul
 from mhpc.methods.mhpc.algorithm import closed_form_matrix, similarity
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.numerics.sparse import distinct_rows
 
 INSTANCES, LABELS, SOURCES = 1000, 500, 5
 ITERATIONS = 10
@@ -148,7 +147,7 @@ def labelled() -> tuple[FloatArray, np.ndarray[Any, Any], FloatArray, str]:
     """Return distinct label vectors, the first label of each, the same as a matrix, and origin."""
     data, origin = cellcycle(4, seed=0)
     X = dense(mhpc.encode(data.votes, data.taxonomy).mean("raw", "answers"))
-    X = X[distinct_rows(X)[0]]
+    X = np.unique(X, axis=0)
     label = X.argmax(axis=1)
     Y = (label[:, None] == np.unique(label)).astype(float)
     return X, label, Y, origin

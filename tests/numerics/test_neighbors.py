@@ -67,21 +67,21 @@ def test_nearest_landmarks_are_what_sorting_all_distances_gives(
 def test_of_landmarks_at_the_same_distance_the_earlier_are_nearer(
     X: FloatArray, landmarks: FloatArray, count: int
 ) -> None:
-    # On nine points hundreds of landmarks are as far as each other, many more than are asked for.
-    found = nearest_among(X, landmarks, count)[0]
-    assert found.tolist() == nearest_by_sorting(X, landmarks, count)
+    # On nine points hundreds of landmarks are tied, many more than are asked for.
+    near = nearest_among(X, landmarks, count)[0]
+    assert near.tolist() == nearest_by_sorting(X, landmarks, count)
 
 
 @pytest.mark.parametrize("answers", [1, 3, 5])
 def test_landmarks_and_exact_distances_have_the_same_nearest_rows(answers: int) -> None:
     # Means of few answers: thirds and fifths, whose distances are equal but for rounding.
     X = np.random.default_rng(0).integers(0, answers + 1, (700, 8)) / answers
-    found = Landmarks(sparse.csr_array(X)).nearest(
+    nearest_landmarks = Landmarks(sparse.csr_array(X)).nearest(
         sparse.csr_array(X), 15, exclude=np.arange(len(X))
     )
     expected = nearest(X, 15)
-    assert found[0].tolist() == expected[0].tolist()
-    np.testing.assert_allclose(found[1], expected[1], atol=1e-9)
+    assert nearest_landmarks[0].tolist() == expected[0].tolist()
+    np.testing.assert_allclose(nearest_landmarks[1], expected[1], atol=1e-9)
 
 
 def test_an_excluded_landmark_is_infinitely_far() -> None:
@@ -127,8 +127,8 @@ def test_a_search_of_all_leaves_is_exact(cells: int, count: int) -> None:
 def test_of_many_landmarks_at_the_same_distance_the_earlier_are_nearer() -> None:
     rng = np.random.default_rng(0)
     X, landmarks = rng.integers(0, 3, (40, 2)), rng.integers(0, 3, (300, 2))
-    found = nearest_among(X.astype(float), landmarks.astype(float), 25, ALL_LEAVES)[0]
-    assert found.tolist() == nearest_by_sorting(X.astype(float), landmarks.astype(float), 25)
+    near = nearest_among(X.astype(float), landmarks.astype(float), 25, ALL_LEAVES)[0]
+    assert near.tolist() == nearest_by_sorting(X.astype(float), landmarks.astype(float), 25)
 
 
 def test_most_of_the_nearest_are_in_an_eighth_of_the_leaves() -> None:
@@ -136,10 +136,10 @@ def test_most_of_the_nearest_are_in_an_eighth_of_the_leaves() -> None:
     centres = rng.random((60, 20)) * (rng.random((60, 20)) < 0.3)
     landmarks = centres[rng.integers(60, size=3000)] + 0.05 * rng.random((3000, 20))
     X = landmarks[::50] + 0.01
-    found = nearest_among(X, landmarks, 10, LEAVES)[0]
+    near = nearest_among(X, landmarks, 10, LEAVES)[0]
     same = [
         len(set(a) & set(b))
-        for a, b in zip(found.tolist(), nearest_by_sorting(X, landmarks, 10), strict=True)
+        for a, b in zip(near.tolist(), nearest_by_sorting(X, landmarks, 10), strict=True)
     ]
     assert np.mean(same) > 9
 

@@ -8,7 +8,6 @@ from scipy import sparse
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.sparse import (
     distinct_digests,
-    distinct_rows,
     incidence,
     max_of_each,
     row_blocks,
@@ -107,7 +106,7 @@ def test_a_matrix_with_32_bit_indices_holds_the_same_values() -> None:
 
 def test_equal_rows_form_one_group_with_their_count() -> None:
     rows = np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [-0.0, 0.0], [2.0, 1.0]])
-    first, group, size = distinct_rows(rows)
+    first, group, size = distinct_digests(row_digests(sparse.csr_array(rows)))
     assert first.tolist() == [0, 1, 4]
     assert group.tolist() == [0, 1, 0, 1, 2]
     assert size.tolist() == [2, 2, 1]

@@ -244,8 +244,8 @@ _GROUP_SHARE = 32
 
 
 @dataclass(frozen=True, eq=False)
-class ExactSearch:
-    """All landmarks, in groups; first only the nearest landmark of each group is looked at.
+class _Search:
+    """Landmarks that are to be searched.
 
     Attributes
     ----------
@@ -260,6 +260,10 @@ class ExactSearch:
     vectors: Sparse
     norms: FloatArray
     options: SearchOptions = DEFAULT_SEARCH
+
+
+class ExactSearch(_Search):
+    """A search of all landmarks: first only the nearest one of each group is looked at."""
 
     @property
     def columns(self) -> int:
@@ -333,26 +337,12 @@ class ExactSearch:
         return landmarks, np.take_along_axis(scores, columns, axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class LeafSearch:
-    """Landmarks in leaves; a row is compared with the leaves whose centres are nearest to it.
+class LeafSearch(_Search):
+    """A search of the leaves whose centres are nearest to a row.
 
     The landmarks are halved along the direction in which they differ most, and each half again,
     until there are some hundred leaves of about as many landmarks.
-
-    Attributes
-    ----------
-    vectors : csr_array, (L, K)
-        The landmarks.
-    norms : float array, (L,)
-        Their squared norms.
-    options : SearchOptions
-        How to search.
     """
-
-    vectors: Sparse
-    norms: FloatArray
-    options: SearchOptions = DEFAULT_SEARCH
 
     @property
     def columns(self) -> int:

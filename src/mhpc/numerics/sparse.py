@@ -6,7 +6,6 @@ by two keys costs.
 """
 
 from collections.abc import Iterator
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -215,33 +214,6 @@ def use_int32(matrix: Sparse) -> Sparse:
     return sparse.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
-def distinct_rows(matrix: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Group the equal rows of a dense matrix.
-
-    Rows are compared by a 128-bit digest of their bytes, which is linear in the matrix; sorting
-    rows would compare them column by column again and again.
-
-    Returns
-    -------
-    first : int array, (G,)
-        The first row of each group.
-    group : int array, (N,)
-        The group of each row.
-    size : float array, (G,)
-        The number of rows in each group.
-    """
-    groups: dict[bytes, int] = {}
-    first: list[int] = []
-    group = np.empty(len(matrix), dtype=np.int64)
-    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
-    for position, row in enumerate(np.ascontiguousarray(matrix + 0.0)):
-        number = groups.setdefault(blake2b(row, digest_size=16).digest(), len(first))
-        if number == len(first):
-            first.append(position)
-        group[position] = number
-    return np.array(first, dtype=np.int64), group, np.bincount(group).astype(float)
-
-
 def row_digests(matrix: Sparse) -> npt.NDArray[np.uint64]:
     """Return a 64-bit digest of every row, (N,), equal for equal rows to `DIGITS` decimals.
 
@@ -259,7 +231,17 @@ def row_digests(matrix: Sparse) -> npt.NDArray[np.uint64]:
 
 
 def distinct_digests(digests: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Group equal digests; returns the same three arrays as `distinct_rows`."""
+    """Group equal digests, and so the rows that have them.
+
+    Returns
+    -------
+    first : int array, (G,)
+        The first row of each group, in rising order.
+    group : int array, (N,)
+        The group of each row.
+    size : float array, (G,)
+        The number of rows in each group.
+    """
     _, first, group, size = np.unique(
         digests, return_index=True, return_inverse=True, return_counts=True
     )

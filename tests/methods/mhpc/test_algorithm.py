@@ -47,9 +47,9 @@ def small_panel(*, seed: int, instances: int = 25, sources: int = 3) -> Panel:
         for s in range(sources):
             if s and rng.random() < 0.3:
                 continue
-            said = [k for k in DAG if rng.random() < 0.3]
-            rows += [(f"x{i}", f"s{s}", k, rng.choice([0.5, 1.0])) for k in said]
-            rows += [(f"x{i}", f"s{s}", None, 1.0)] if not said else []
+            labels = [k for k in DAG if rng.random() < 0.3]
+            rows += [(f"x{i}", f"s{s}", k, rng.choice([0.5, 1.0])) for k in labels]
+            rows += [(f"x{i}", f"s{s}", None, 1.0)] if not labels else []
     return panel_of(rows, DAG)
 
 
@@ -66,8 +66,8 @@ def test_every_variant_equals_the_reference(
         tol=0, max_iter=3,
     )  # fmt: skip
     with pytest.warns(ConvergenceWarning):
-        found = method.consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), reference(panel, method)[-1], atol=1e-10)
+        consolidation = method.consolidate(panel)
+    np.testing.assert_allclose(dense(consolidation.score), reference(panel, method)[-1], atol=1e-10)
 
 
 @settings(max_examples=25, deadline=None)
@@ -80,8 +80,8 @@ def test_one_solve_equals_the_reference(
 ) -> None:
     panel = small_panel(seed=seed, instances=instances, sources=sources)
     method = mhpc.MHPC(lam=lam, sigma=sigma, max_iter=0)
-    found = method.consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), reference(panel, method)[-1], atol=1e-9)
+    consolidation = method.consolidate(panel)
+    np.testing.assert_allclose(dense(consolidation.score), reference(panel, method)[-1], atol=1e-9)
 
 
 def test_as_published_has_the_papers_choices() -> None:
@@ -97,15 +97,17 @@ def test_simulated_yeast_votes_equal_the_reference(data_folder: Path) -> None:
     votes = mhpc.simulate(truth, taxonomy, [mhpc.Profile()] * 4, seed=0)
     panel = mhpc.encode(votes, taxonomy)
     method = mhpc.MHPC(lam=10, sigma=0.3)
-    found = method.consolidate(panel)
-    solves = reference(panel, method, max_iter=len(found.trace) - 1)
-    np.testing.assert_allclose(dense(found.score), solves[-1], atol=1e-8)
+    consolidation = method.consolidate(panel)
+    solves = reference(panel, method, max_iter=len(consolidation.trace) - 1)
+    np.testing.assert_allclose(dense(consolidation.score), solves[-1], atol=1e-8)
 
 
 def test_lambda_zero_is_averaging() -> None:
     panel = small_panel(seed=2)
-    found = mhpc.MHPC(lam=0).consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), dense(panel.mean("raw", "answers")), atol=1e-14)
+    consolidation = mhpc.MHPC(lam=0).consolidate(panel)
+    np.testing.assert_allclose(
+        dense(consolidation.score), dense(panel.mean("raw", "answers")), atol=1e-14
+    )
 
 
 def test_a_large_lambda_makes_all_instances_one_popularity_vector() -> None:
@@ -116,32 +118,34 @@ def test_a_large_lambda_makes_all_instances_one_popularity_vector() -> None:
 
 def test_a_tiny_sigma_leaves_the_mean_answers() -> None:
     panel = small_panel(seed=4)
-    found = mhpc.MHPC(sigma=1e-9, max_iter=0).consolidate(panel)
+    consolidation = mhpc.MHPC(sigma=1e-9, max_iter=0).consolidate(panel)
     mean = dense(panel.mean("raw", "answers"))
-    np.testing.assert_allclose(dense(found.score), mean, atol=1e-12)
+    np.testing.assert_allclose(dense(consolidation.score), mean, atol=1e-12)
 
 
 def test_the_trace_has_change_and_spread_of_every_solve() -> None:
     panel = small_panel(seed=5)
     method = mhpc.MHPC(lam=3, sigma=0.5, tol=0, max_iter=2)
     with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
-        found = method.consolidate(panel)
+        consolidation = method.consolidate(panel)
     solves = reference(panel, method)
     mean = dense(panel.mean("raw", "answers"))
-    assert [step.iteration for step in found.trace] == [0, 1, 2]
+    assert [step.iteration for step in consolidation.trace] == [0, 1, 2]
     before = [mean, *solves[:-1]]
-    for step, Y, Y_before in zip(found.trace, solves, before, strict=True):
+    for step, Y, Y_before in zip(consolidation.trace, solves, before, strict=True):
         change = np.linalg.norm(Y - Y_before) / np.linalg.norm(Y_before)
         assert step.change == pytest.approx(change, rel=1e-8)
         spread = np.linalg.norm(Y - Y.mean(0)) / np.linalg.norm(mean - mean.mean(0))
         assert step.spread == pytest.approx(spread, rel=1e-8)
-    assert not found.converged
+    assert not consolidation.converged
 
 
 def test_the_iteration_stops_at_the_first_change_below_tol() -> None:
-    found = mhpc.MHPC(lam=1, sigma=1, tol=1e-3, max_iter=50).consolidate(small_panel(seed=5))
-    changes = [step.change for step in found.trace]
-    assert found.converged
+    consolidation = mhpc.MHPC(lam=1, sigma=1, tol=1e-3, max_iter=50).consolidate(
+        small_panel(seed=5)
+    )
+    changes = [step.change for step in consolidation.trace]
+    assert consolidation.converged
     assert len(changes) < 51
     assert changes[-1] < 1e-3 <= min(changes[:-1])
 
@@ -149,8 +153,8 @@ def test_the_iteration_stops_at_the_first_change_below_tol() -> None:
 def test_the_objective_of_the_first_solve_is_the_papers_cost() -> None:
     panel = small_panel(seed=6)
     method = mhpc.MHPC(lam=3, sigma=0.5, max_iter=0)
-    found = method.consolidate(panel)
-    Y = dense(found.score)
+    consolidation = method.consolidate(panel)
+    Y = dense(consolidation.score)
     votes, asked = dense(panel.raw), panel.answers_per_instance
     fit = sum(np.sum((Y[i] - votes[a]) ** 2) / asked[i] for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))
@@ -159,7 +163,9 @@ def test_the_objective_of_the_first_solve_is_the_papers_cost() -> None:
     W = np.exp(-cdist(mean, mean, "euclidean", w=S) / 0.5)
     d = W.sum(axis=1)
     L = np.eye(len(d)) - W / np.sqrt(np.outer(d, d))
-    assert found.trace[0].objective == pytest.approx(fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9)
+    assert consolidation.trace[0].objective == pytest.approx(
+        fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9
+    )
 
 
 def test_the_previous_solution_as_anchor_makes_instances_equal() -> None:

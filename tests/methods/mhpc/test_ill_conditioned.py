@@ -16,8 +16,8 @@ from mhpc.numerics.arrays import FloatArray
 from mhpc.numerics.cholesky import solve_positive_definite
 
 FACTOR = 1e-6
-"""The allowed error of a factor, relative to the largest value, at the largest lambda: the condition
-number 2e8 times the machine precision, and a little more."""
+"""The allowed error of a factor, relative to the largest value, at the largest lambda: the
+condition number 2e8 times the machine precision, and a little more."""
 
 STEPS = 1e-4
 """The allowed error of conjugate gradients, which stop at a residual of 1e-5."""
@@ -26,7 +26,7 @@ STEPS = 1e-4
 def solved_by_fractions(
     W: FloatArray, B: FloatArray, counts: FloatArray, evidence: FloatArray, lam: float
 ) -> FloatArray:
-    """Return Z of (n + lambda L) Z = n B, scaled as it is there, by elimination without rounding.
+    """Return Z of (n + lambda L) Z = n B, scaled by the root of counts, by elimination without rounding.
 
     With z = Z / sqrt(c d), row i of the system is n z_i + lambda / d_i sum_j c_j w_ij (z_i - z_j)
     times what both sides share, which needs no root.
@@ -80,7 +80,7 @@ VALUES = np.array([[1.0, 0], [0, 1], [1, 1], [0.5, 0], [0, 0], [1, 0], [0, 0.25]
 
 
 @pytest.mark.parametrize("lam", [0.0, 1e-300, 1.0, 1e4, 1e8])
-@pytest.mark.parametrize("counts", [ONES, COUNTS], ids=["alike", "weighted"])
+@pytest.mark.parametrize("counts", [ONES, COUNTS], ids=["equal", "weighted"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_all_solvers_give_what_elimination_without_rounding_gives(
     name: str, counts: FloatArray, lam: float
@@ -110,10 +110,10 @@ def test_too_few_conjugate_gradient_steps_give_a_warning() -> None:
 def test_lambda_beyond_the_maximum_counts_as_the_maximum(lam: float) -> None:
     W = GRAPHS["complete"]
     B = VALUES.copy()
-    found = solve_positive_definite(closed_form_matrix(np.tril(W), ONES, lam=lam), B)
+    solution = solve_positive_definite(closed_form_matrix(np.tril(W), ONES, lam=lam), B)
     # What is left is the null space of the Laplacian: the root of the degree.
     root = np.sqrt(W.sum(axis=1))[:, None]
-    np.testing.assert_allclose(found, root * (root.T @ B) / (root.T @ root), atol=10 / MAX_LAM)
+    np.testing.assert_allclose(solution, root * (root.T @ B) / (root.T @ root), atol=10 / MAX_LAM)
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 6])
@@ -121,31 +121,31 @@ def test_lambda_beyond_the_maximum_counts_as_the_maximum(lam: float) -> None:
 def test_with_a_vanishing_sigma_only_equal_rows_are_similar(
     sigma: float, n_neighbors: int | None
 ) -> None:
-    found = (
+    solution = (
         make_smoother(5.0, sigma, n_neighbors).solve(VALUES, np.ones(2), VALUES, ONES, ONES).values
     )
-    np.testing.assert_allclose(found, VALUES, atol=1e-12)
+    np.testing.assert_allclose(solution, VALUES, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 6])
 def test_with_an_infinite_sigma_all_rows_are_equally_similar(n_neighbors: int | None) -> None:
     lam = 5.0
-    found = (
+    solution = (
         make_smoother(lam, 1e300, n_neighbors).solve(VALUES, np.ones(2), VALUES, ONES, ONES).values
     )
     mean = VALUES.mean(axis=0)
-    np.testing.assert_allclose(found, (VALUES + lam * mean) / (1 + lam), atol=1e-12)
+    np.testing.assert_allclose(solution, (VALUES + lam * mean) / (1 + lam), atol=1e-12)
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 3])
 def test_without_rows_the_solution_is_empty(n_neighbors: int | None) -> None:
     nothing = np.zeros((0, 2))
-    found = (
+    solution = (
         make_smoother(1.0, None, n_neighbors)
         .solve(nothing, np.ones(2), nothing, np.zeros(0), np.zeros(0))
         .values
     )
-    assert found.shape == (0, 2)
+    assert solution.shape == (0, 2)
 
 
 @pytest.mark.parametrize("lam", [1.0, 1e8, 1e300])
@@ -158,10 +158,10 @@ def test_an_instance_far_from_all_landmarks_keeps_its_own_value(lam: float, sigm
         distinct_vertices(graph_rows(VALUES)), n_neighbors=3, sigma=sigma, lam=lam
     )
     far = np.array([[1e6, 0.0]])
-    found = extension.solve(graph_rows(far))
-    assert np.isfinite(found).all()
+    solution = extension.solve(graph_rows(far))
+    assert np.isfinite(solution).all()
     if sigma < 1:
-        np.testing.assert_allclose(found, far)
+        np.testing.assert_allclose(solution, far)
 
 
 def test_similarities_of_zero_join_nothing() -> None:

@@ -48,14 +48,14 @@ def test_a_vertex_without_others_is_joined_to_itself_only(rows: int) -> None:
 @pytest.mark.parametrize("n_neighbors", [1, 3, 29, 50])
 def test_vertices_are_joined_if_either_is_near_the_other(n_neighbors: int) -> None:
     X = vectors(30)
-    found = dense(local_graph(X, n_neighbors=n_neighbors, sigma=0.3)[0])
-    np.testing.assert_allclose(found, similarity_by_loops(X, n_neighbors, 0.3), atol=1e-9)
+    W = dense(local_graph(X, n_neighbors=n_neighbors, sigma=0.3)[0])
+    np.testing.assert_allclose(W, similarity_by_loops(X, n_neighbors, 0.3), atol=1e-9)
 
 
 def test_without_sigma_it_is_estimated() -> None:
     X = vectors(30)
-    found = dense(local_graph(X, n_neighbors=3, sigma=None)[0])
-    np.testing.assert_allclose(found, similarity_by_loops(X, 3, estimate_sigma(X)), atol=1e-9)
+    W = dense(local_graph(X, n_neighbors=3, sigma=None)[0])
+    np.testing.assert_allclose(W, similarity_by_loops(X, 3, estimate_sigma(X)), atol=1e-9)
 
 
 @pytest.mark.parametrize("lam", [0.0, 1.0, 30.0])
@@ -71,8 +71,7 @@ def test_the_factor_and_conjugate_gradients_find_the_dense_solution(
         W, B, counts=np.ones(60), evidence=n, lam=lam, max_factored=max_factored
     )
     assert solution.converged
-    found = solution.values
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(solution.values, expected, atol=1e-4)
 
 
 def test_a_vertex_with_a_count_stands_for_equal_instances() -> None:
@@ -80,12 +79,12 @@ def test_a_vertex_with_a_count_stands_for_equal_instances() -> None:
     repeats = np.arange(20) % 3 + 1
     counts, n = repeats.astype(float), np.linspace(1, 4, 20)
     W = local_graph(X, n_neighbors=4, sigma=0.4)[0]
-    every = np.repeat(np.arange(20), repeats)
-    A = np.diag(n[every]) + 5 * full_laplacian(dense(W)[np.ix_(every, every)])
-    expected = np.linalg.solve(A, (n[:, None] * B)[every])
+    member = np.repeat(np.arange(20), repeats)
+    A = np.diag(n[member]) + 5 * full_laplacian(dense(W)[np.ix_(member, member)])
+    expected = np.linalg.solve(A, (n[:, None] * B)[member])
     root = np.sqrt(counts)[:, None]
-    found = solve_on_graph(W, B * root, counts=counts, evidence=n, lam=5.0).values / root
-    np.testing.assert_allclose(found[every], expected, atol=1e-4)
+    solution = solve_on_graph(W, B * root, counts=counts, evidence=n, lam=5.0).values / root
+    np.testing.assert_allclose(solution[member], expected, atol=1e-4)
 
 
 def test_values_stay_nonnegative() -> None:
@@ -93,8 +92,8 @@ def test_values_stay_nonnegative() -> None:
     X = rng.random((200, 5))
     B = (rng.random((200, 40)) < 0.02).astype(float)
     W = local_graph(X, n_neighbors=3, sigma=None)[0]
-    found = solve_on_graph(W, B, counts=np.ones(200), evidence=np.ones(200), lam=10.0).values
-    assert found.min() >= 0.0
+    solution = solve_on_graph(W, B, counts=np.ones(200), evidence=np.ones(200), lam=10.0).values
+    assert solution.min() >= 0.0
 
 
 def test_the_right_hand_side_is_not_changed() -> None:
@@ -118,8 +117,8 @@ def test_a_smoother_solves_the_closed_form_with_evidence(
     W = similarity_by_loops(weighted, n_neighbors or 24, sigma or estimate_sigma(weighted))
     expected = np.linalg.solve(np.diag(n) + 3 * full_laplacian(W), n[:, None] * B)
     smoother = make_smoother(3.0, sigma, n_neighbors)
-    found = smoother.solve(X, S, B, np.ones(25), n).values
-    np.testing.assert_allclose(found, expected, atol=1e-9 if n_neighbors is None else 1e-4)
+    solution = smoother.solve(X, S, B, np.ones(25), n).values
+    np.testing.assert_allclose(solution, expected, atol=1e-9 if n_neighbors is None else 1e-4)
 
 
 def test_with_all_as_neighbors_the_local_graph_is_the_dense_one() -> None:
@@ -134,6 +133,6 @@ def test_much_evidence_leaves_an_instance_unchanged() -> None:
     n = np.ones(25)
     n[7] = 1e9
     for smoother in (make_smoother(10.0, 0.3), make_smoother(10.0, 0.3, 5)):
-        found = smoother.solve(X, S, B, np.ones(25), n).values
-        np.testing.assert_allclose(found[7], B[7], atol=1e-6)
-        assert np.abs(found[8] - B[8]).max() > 0.1
+        solution = smoother.solve(X, S, B, np.ones(25), n).values
+        np.testing.assert_allclose(solution[7], B[7], atol=1e-6)
+        assert np.abs(solution[8] - B[8]).max() > 0.1

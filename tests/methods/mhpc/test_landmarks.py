@@ -22,8 +22,8 @@ from tests.fixtures.build import DAG, GARDEN, Row, panel_of, small_panel
 from tests.fixtures.local_mhpc import local_mhpc, local_mpcu
 
 BEYOND: dict[str, Any] = {
-    "votes": "each", "n_neighbors": 4, "anchor_weight": "answers", "sigma": None, "fill_strength": 0.3, "lam": 3.0,
-    "max_iter": 0,
+    "votes": "each", "n_neighbors": 4, "anchor_weight": "answers", "sigma": None,
+    "fill_strength": 0.3, "lam": 3.0, "max_iter": 0,
 }  # fmt: skip
 
 SOLVERS: tuple[Solver, ...] = ("exact", "graph")
@@ -48,9 +48,11 @@ def test_with_all_instances_as_landmarks_the_solution_is_exact(
 ) -> None:
     panel = small_panel(instances=40)
     exact = make(**parameters, solver="exact").consolidate(panel)
-    found = make(**parameters, solver="graph").consolidate(panel)
+    on_landmarks = make(**parameters, solver="graph").consolidate(panel)
     for view in ("closed", "specific"):
-        np.testing.assert_allclose(dense(found.view(view)), dense(exact.view(view)), atol=1e-6)
+        np.testing.assert_allclose(
+            dense(on_landmarks.view(view)), dense(exact.view(view)), atol=1e-6
+        )
 
 
 def test_with_scopes_the_solution_is_exact_too() -> None:
@@ -65,26 +67,28 @@ def test_with_scopes_the_solution_is_exact_too() -> None:
         raw=panel.raw.multiply(spoken).tocsr(),
         augmented=panel.augmented.multiply(spoken).tocsr(),
     )
-    exact, found = (local_mpcu(**BEYOND, solver=solver).consolidate(panel) for solver in SOLVERS)
-    np.testing.assert_allclose(dense(found.score), dense(exact.score), atol=1e-6)
+    exact, on_landmarks = (
+        local_mpcu(**BEYOND, solver=solver).consolidate(panel) for solver in SOLVERS
+    )
+    np.testing.assert_allclose(dense(on_landmarks.score), dense(exact.score), atol=1e-6)
 
 
 def test_the_default_number_of_neighbors_is_fifteen() -> None:
     panel = small_panel(instances=40)
-    here, there = (
+    default, fifteen = (
         local_mhpc(solver="graph", n_neighbors=n_neighbors).consolidate(panel)
         for n_neighbors in (None, 15)
     )
-    assert dense(here.score).tobytes() == dense(there.score).tobytes()
+    assert dense(default.score).tobytes() == dense(fifteen.score).tobytes()
 
 
 def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
     panel = small_panel(instances=40)
-    one, many = (
+    single, many = (
         local_mhpc(solver="graph", max_iter=max_iter, tol=0).consolidate(panel)
         for max_iter in (0, 9)
     )
-    assert dense(one.score).tobytes() == dense(many.score).tobytes()
+    assert dense(single.score).tobytes() == dense(many.score).tobytes()
     assert len(many.trace) == 1
     assert many.converged
 
@@ -92,9 +96,9 @@ def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
 def test_the_trace_equals_that_of_the_exact_solver() -> None:
     panel = small_panel(instances=40)
     exact = local_mpcu(**BEYOND, solver="exact").consolidate(panel).trace[0]
-    found = local_mpcu(**BEYOND, solver="graph").consolidate(panel).trace[0]
-    assert found.change == pytest.approx(exact.change)
-    assert found.spread == pytest.approx(exact.spread)
+    on_landmarks = local_mpcu(**BEYOND, solver="graph").consolidate(panel).trace[0]
+    assert on_landmarks.change == pytest.approx(exact.change)
+    assert on_landmarks.spread == pytest.approx(exact.spread)
 
 
 def test_labels_that_no_path_reaches_are_ranked_by_popularity() -> None:
@@ -103,9 +107,9 @@ def test_labels_that_no_path_reaches_are_ranked_by_popularity() -> None:
     rows += [("r", "bob", "oak")]
     method = local_mpcu(solver="graph", sigma=1e-3, n_neighbors=1, lam=1.0)
     scores = dense(method.consolidate(panel_of(rows)).score)[0]
-    at = GARDEN.labels.positions
-    assert scores[at["finch"]] > scores[at["oak"]] > 0 == scores[at["fuchsia"]]
-    assert scores[at["finch"]] == pytest.approx(UNREACHED * 2 / 4)
+    column = GARDEN.labels.positions
+    assert scores[column["finch"]] > scores[column["oak"]] > 0 == scores[column["fuchsia"]]
+    assert scores[column["finch"]] == pytest.approx(UNREACHED * 2 / 4)
 
 
 def test_an_unanswered_instance_scores_zero() -> None:
@@ -113,9 +117,9 @@ def test_an_unanswered_instance_scores_zero() -> None:
         small_panel(instances=40),
         panel_of([("x", "s", None)], DAG, instances=["lonely"]),
     ):
-        found = local_mpcu(**BEYOND, solver="graph").consolidate(panel)
-        assert not dense(found.score)[-1].any()
-        assert not dense(found.specific)[-1].any()
+        on_landmarks = local_mpcu(**BEYOND, solver="graph").consolidate(panel)
+        assert not dense(on_landmarks.score)[-1].any()
+        assert not dense(on_landmarks.specific)[-1].any()
 
 
 def test_labels_that_nobody_gave_change_nothing() -> None:
@@ -123,10 +127,10 @@ def test_labels_that_nobody_gave_change_nothing() -> None:
     small = build_taxonomy(["a", "b", "e"], [("b", "a"), ("e", "a")])
     for solver in SOLVERS:
         method = local_mhpc(lam=2, n_neighbors=2, solver=solver, max_iter=0)
-        here = dense(method.consolidate(panel_of(rows, DAG)).score)
-        there = dense(method.consolidate(panel_of(rows, small)).score)
-        np.testing.assert_allclose(here[:, [0, 1, 4]], there, atol=1e-12)
-        assert not here[:, 2:4].any()
+        larger = dense(method.consolidate(panel_of(rows, DAG)).score)
+        smaller = dense(method.consolidate(panel_of(rows, small)).score)
+        np.testing.assert_allclose(larger[:, [0, 1, 4]], smaller, atol=1e-12)
+        assert not larger[:, 2:4].any()
 
 
 def test_few_instances_are_solved_exactly_and_many_on_a_graph() -> None:
@@ -184,15 +188,17 @@ def test_parameters_that_exclude_each_other_are_refused_when_fitted() -> None:
 
 def test_source_weights_apply_on_the_graph() -> None:
     panel = small_panel(instances=40)
-    here = local_mpcu(**{**BEYOND, "source_weights": "learned"}, solver="graph").consolidate(panel)
-    there = local_mpcu(**BEYOND, solver="graph").consolidate(weight_answers(panel))
-    np.testing.assert_allclose(dense(here.score), dense(there.score), atol=1e-12)
-    ones = replace(panel, weight=np.ones(len(panel.instance)))
-    plain, weighted = (
-        dense(local_mpcu(**BEYOND, solver="graph").consolidate(each).score)
-        for each in (panel, ones)
+    learned = local_mpcu(**{**BEYOND, "source_weights": "learned"}, solver="graph").consolidate(
+        panel
     )
-    np.testing.assert_allclose(plain, weighted, atol=1e-12)
+    weighted = local_mpcu(**BEYOND, solver="graph").consolidate(weight_answers(panel))
+    np.testing.assert_allclose(dense(learned.score), dense(weighted.score), atol=1e-12)
+    ones = replace(panel, weight=np.ones(len(panel.instance)))
+    unweighted, all_ones = (
+        dense(local_mpcu(**BEYOND, solver="graph").consolidate(votes).score)
+        for votes in (panel, ones)
+    )
+    np.testing.assert_allclose(unweighted, all_ones, atol=1e-12)
 
 
 def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None:
@@ -201,13 +207,13 @@ def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None
     panel = mhpc.encode(votes, garden.taxonomy, instances=garden.truth.instances)
     truth = encode_truth(garden.truth, panel.taxonomy, panel.instances)
     half = len(panel.instances) // 2
-    found = local_mpcu(**BEYOND, solver="graph", landmarks=half).consolidate(panel)
+    on_landmarks = local_mpcu(**BEYOND, solver="graph", landmarks=half).consolidate(panel)
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
 
     def loss(scores: Any) -> float:
         return ranking_loss(truth.closed, scores)
 
-    assert loss(found.score) < loss(averaged.score)
+    assert loss(on_landmarks.score) < loss(averaged.score)
 
 
 @pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])

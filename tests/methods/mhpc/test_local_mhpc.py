@@ -53,7 +53,7 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
         votes="each",
         max_iter=0,
     )
-    found = method.consolidate(panel)
+    consolidation = method.consolidate(panel)
     raw, closed = (dense(panel.mean(kind, "answers"))[:-1] for kind in ("raw", "augmented"))
     n = panel.evidence[:-1] if anchor_weight == "answers" else np.ones(len(raw))
     # Vertices are distinct in both votes and in what they hold on to.
@@ -62,38 +62,42 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
     )
     far = np.hstack([far, 1e-13 * n[:, None]])
     W = graph_by_loops(far, n_neighbors, sigma)
-    np.testing.assert_allclose(dense(found.score)[:-1], smoothed(W, n, closed, 3), atol=1e-4)
-    np.testing.assert_allclose(dense(found.specific)[:-1], smoothed(W, n, raw, 3), atol=1e-4)
-    assert not dense(found.score)[-1].any()
-    assert not dense(found.specific)[-1].any()
+    np.testing.assert_allclose(
+        dense(consolidation.score)[:-1], smoothed(W, n, closed, 3), atol=1e-4
+    )
+    np.testing.assert_allclose(
+        dense(consolidation.specific)[:-1], smoothed(W, n, raw, 3), atol=1e-4
+    )
+    assert not dense(consolidation.score)[-1].any()
+    assert not dense(consolidation.specific)[-1].any()
 
 
 def test_each_view_is_smoothed_on_the_graph_of_votes_with_ancestors() -> None:
     panel = small_panel()
-    each = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
+    both = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
     closed = local_mhpc(votes="augmented", lam=2, max_iter=0).consolidate(panel)
     raw = local_mhpc(votes="raw", graph="augmented", lam=2, max_iter=0).consolidate(panel)
-    np.testing.assert_allclose(dense(each.score), dense(closed.score), atol=1e-12)
-    np.testing.assert_allclose(dense(each.specific), dense(raw.score), atol=1e-12)
+    np.testing.assert_allclose(dense(both.score), dense(closed.score), atol=1e-12)
+    np.testing.assert_allclose(dense(both.specific), dense(raw.score), atol=1e-12)
 
 
 def test_with_all_as_neighbors_it_is_the_dense_graph() -> None:
     panel = small_panel()
     for votes in ("raw", "augmented", "each"):
-        here, there = (
+        dense_graph, local_graph = (
             local_mhpc(votes=votes, lam=2, n_neighbors=n_neighbors, max_iter=0).consolidate(panel)
             for n_neighbors in (None, 1000)
         )
-        np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-4)
+        np.testing.assert_allclose(dense(local_graph.score), dense(dense_graph.score), atol=1e-4)
 
 
 def test_the_anchor_weight_changes_nothing_if_all_have_one_answer() -> None:
     panel = panel_of([("x", "s", "d"), ("y", "t", "c"), ("z", "s", "e")], DAG)
-    here, there = (
+    equal, by_answers = (
         local_mhpc(lam=2, anchor_weight=anchor_weight).consolidate(panel)
         for anchor_weight in ("none", "answers")
     )
-    np.testing.assert_allclose(dense(there.score), dense(here.score), atol=1e-12)
+    np.testing.assert_allclose(dense(by_answers.score), dense(equal.score), atol=1e-12)
 
 
 def test_an_instance_with_more_answers_is_smoothed_less() -> None:
@@ -101,10 +105,12 @@ def test_an_instance_with_more_answers_is_smoothed_less() -> None:
     rows += [("many", f"s{s}", "c") for s in range(20)]
     panel = panel_of(rows, DAG)
     mean = dense(panel.mean("raw", "answers"))
-    found = local_mhpc(lam=2, sigma=1, anchor_weight="answers", max_iter=0).consolidate(panel)
-    moved = np.abs(dense(found.score) - mean).max(axis=1)
-    at = panel.instances.positions
-    assert moved[at["many"]] < 0.2 * moved[at["few"]]
+    consolidation = local_mhpc(lam=2, sigma=1, anchor_weight="answers", max_iter=0).consolidate(
+        panel
+    )
+    change = np.abs(dense(consolidation.score) - mean).max(axis=1)
+    row = panel.instances.positions
+    assert change[row["many"]] < 0.2 * change[row["few"]]
 
 
 def test_filling_goes_down_from_the_smoothed_answers() -> None:
@@ -120,7 +126,7 @@ def test_filling_goes_down_from_the_smoothed_answers() -> None:
 
 
 def test_filling_does_not_depend_on_the_divisor_of_the_mean() -> None:
-    # Below the root the same share goes to each label; only the root tells the divisor.
+    # Labels have the same share of their root, and only the score of the root has the divisor.
     panel = panel_of([("x", "s", "d"), ("x", "t", "c"), ("y", "t", "d")], DAG)
     averages: tuple[Average, ...] = ("answers", "all-sources")
     by_answers, by_sources = (
@@ -179,22 +185,24 @@ def test_weights_of_one_change_nothing() -> None:
 
 def test_learned_source_weights_are_those_of_weight_answers() -> None:
     panel = small_panel()
-    here = local_mhpc(lam=2, max_iter=0, source_weights="learned").consolidate(panel)
-    there = local_mhpc(lam=2, max_iter=0).consolidate(weight_answers(panel))
-    assert dense(here.score).tobytes() == dense(there.score).tobytes()
+    learned = local_mhpc(lam=2, max_iter=0, source_weights="learned").consolidate(panel)
+    weighted = local_mhpc(lam=2, max_iter=0).consolidate(weight_answers(panel))
+    assert dense(learned.score).tobytes() == dense(weighted.score).tobytes()
 
 
 def test_the_objective_weights_instances_by_their_answers() -> None:
     panel = small_panel()
     method = local_mhpc(lam=3, sigma=0.5, anchor_weight="answers", max_iter=0)
-    found = method.consolidate(panel)
-    Y, said = dense(found.score)[:-1], dense(panel.raw)
+    consolidation = method.consolidate(panel)
+    Y, votes = dense(consolidation.score)[:-1], dense(panel.raw)
     # Every answer counts once: an instance's share of eq. 1 times its answers.
-    fit = sum(np.sum((Y[i] - said[a]) ** 2) for a, i in enumerate(panel.instance))
+    fit = sum(np.sum((Y[i] - votes[a]) ** 2) for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))[:-1]
     W = np.exp(
         -cdist(mean, mean, "euclidean", w=label_support(SinglePartition(panel), alpha=0.05)) / 0.5
     )
     d = W.sum(axis=1)
     L = np.eye(len(d)) - W / np.sqrt(np.outer(d, d))
-    assert found.trace[0].objective == pytest.approx(fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9)
+    assert consolidation.trace[0].objective == pytest.approx(
+        fit + 3 * np.trace(Y.T @ L @ Y), rel=1e-9
+    )
