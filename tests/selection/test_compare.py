@@ -3,24 +3,28 @@
 import mhpc
 
 
-def test_methods_with_parameters_are_compared_by_the_names_they_are_given() -> None:
+def test_methods_with_parameters_are_compared_under_the_names_they_are_given() -> None:
     garden = mhpc.load_garden()
-    found = mhpc.compare(
+    comparisons = mhpc.compare(
         garden.votes,
         garden.taxonomy,
         {"little": mhpc.MHPC(lam=0.1), "much": mhpc.MHPC(lam=100)},
         truth=garden.truth,
     )
-    assert [each.name for each in found] == ["little", "much"]
-    little, much = (each.candidate for each in found)
+    assert [comparison.name for comparison in comparisons] == ["little", "much"]
+    little, much = (comparison.candidate for comparison in comparisons)
     assert little is not None
     assert much is not None
     assert little.loss("closed") != much.loss("closed")
-    assert all(len(each.scorecards) == 2 for each in found)
+    assert all(len(comparison.scorecards) == 2 for comparison in comparisons)
 
 
-def test_names_stand_for_methods_as_they_come() -> None:
+def test_a_name_stands_for_the_method_with_its_defaults() -> None:
     garden = mhpc.load_garden()
-    (found,) = mhpc.compare(garden.votes, garden.taxonomy, ["majority"])
-    assert found.name == "majority"
-    assert found.scorecards == ()
+    (by_name,) = mhpc.compare(garden.votes, garden.taxonomy, ["majority"])
+    (by_value,) = mhpc.compare(garden.votes, garden.taxonomy, {"majority": mhpc.Majority()})
+    assert by_name.name == "majority"
+    assert by_name.scorecards == ()
+    assert by_name.candidate is not None
+    assert by_value.candidate is not None
+    assert by_name.candidate.closed == by_value.candidate.closed
