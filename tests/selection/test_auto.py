@@ -148,3 +148,15 @@ def test_one_truth_is_a_candidate_for_partitions_too() -> None:
     assert "one-truth" in {candidate.name for candidate in fitted.selection.candidates}
     best = dense(fitted.predict(panel).specific).argmax(axis=1)
     assert set(best.tolist()) == {panel.taxonomy.labels.positions["oak"]}
+
+
+@pytest.mark.parametrize(("n_sources", "held_out"), [(3, "sources"), (13, "answers")])
+def test_whole_sources_are_held_out_unless_there_are_many(n_sources: int, held_out: str) -> None:
+    rows = [
+        (f"i{i}", f"s{m}", "oak" if (i + m) % 5 else "finch")
+        for i in range(8)
+        for m in range(n_sources)
+    ]
+    selection = Auto().consolidate(panel_of(rows)).selection
+    assert selection is not None
+    assert selection.held_out == held_out

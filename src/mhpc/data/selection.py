@@ -4,7 +4,7 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.parameters import registered
@@ -114,6 +114,8 @@ class Selection:
         How long the selection took.
     gold : GoldCalibration or None
         The effect of gold labels on the calibration, if there are enough of them.
+    held_out : "sources" or "answers"
+        Whether whole sources were held out or, of many sources, single answers.
     """
 
     candidates: tuple[CandidateScore, ...]
@@ -123,3 +125,4 @@ class Selection:
     reason: str
     seconds: float
     gold: GoldCalibration | None = None
+    held_out: Literal["sources", "answers"] = "sources"

@@ -30,8 +30,8 @@ def describe_method(method: str, selection: Selection | None) -> str:
     if not selection.candidates:
         return f"Method: {names}; {selection.reason}"
     return (
-        f"Method: {names}, the best of {len(selection.candidates)} at predicting held-out sources "
-        f"({selection.folds}-fold cross-validation)"
+        f"Method: {names}, the best of {len(selection.candidates)} at predicting held-out "
+        f"{selection.held_out} ({selection.folds}-fold cross-validation)"
     )
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -134,14 +134,17 @@ class Auto(BaseMethod):
         else:
             scores, calibration, gold = {}, None, None
             closed = specific = (default_candidate(candidates, one_truth=one_truth),)
+        by_source = all(fold.holds_out_sources for fold in folds)
+        held_out: Literal["sources", "answers"] = "sources" if by_source else "answers"
         selection = Selection(
             candidates=_rank_candidates(candidates, scores),
             specific=specific,
             closed=closed,
             folds=len(folds),
-            reason=_explain_selection(len(scores), folds),
+            reason=_explain_selection(len(scores), len(folds), held_out),
             seconds=time.perf_counter() - start,
             gold=gold,
+            held_out=held_out,
         )
         methods = {name: candidates[name] for name in dict.fromkeys((*specific, *closed))}
         return _Selected(methods, selection, calibration, scope, one_truth, notes)
@@ -260,11 +263,10 @@ def _rank_candidates(
     return tuple(sorted(ranked, key=lambda scored: (-len(scored.closed), scored.loss("closed"))))
 
 
-def _explain_selection(n_candidates: int, folds: Sequence[Fold]) -> str:
-    if not folds:
+def _explain_selection(n_candidates: int, n_folds: int, held_out: str) -> str:
+    if not n_folds:
         return "no answer could be predicted from other sources, so candidates were not compared"
-    by_source = all(fold.holds_out_sources for fold in folds)
     return (
-        f"the best of {n_candidates} at predicting held-out {'sources' if by_source else 'answers'}"
-        f" ({len(folds)}-fold cross-validation)"
+        f"the best of {n_candidates} at predicting held-out {held_out} "
+        f"({n_folds}-fold cross-validation)"
     )
