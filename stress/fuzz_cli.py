@@ -29,7 +29,7 @@ from mhpc.read.run_folder import read_labelled_scores
 from mhpc.rules.registry import RULES
 from mhpc.write.formats import WRITE_FORMATS
 from stress.findings import keep_copy
-from tests.fixtures.damaged_files import mutated
+from tests.fixtures.damaged_files import damage
 from tests.fixtures.oddities import Tables, odd_options, odd_tables
 
 CODES = {0, 1, 2}
@@ -106,7 +106,7 @@ def run_round(folder: Path, rng: random.Random, figures: Figures) -> Iterator[st
     read_labelled_scores(folder / OUTPUT)
     yield from _query_output(tables, rng, figures)
     damaged = rng.choice(sorted((folder / OUTPUT).iterdir()))
-    damaged.write_bytes(mutated(damaged.read_bytes(), rng))
+    damaged.write_bytes(damage(damaged.read_bytes(), rng))
     yield from _query_output(tables, rng, figures)
 
 

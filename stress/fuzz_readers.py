@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from stress.findings import keep_copy
-from stress.fuzz_target import Sample, search
+from stress.fuzz_target import ValidInput, search
 
 HANGING = 30.0
 """Seconds over its time after which a process counts as hanging."""
@@ -90,31 +90,31 @@ def fuzz(seconds: float, jobs: int, only: Sequence[str]) -> list[Figures]:
         return results
 
 
-def _samples(folder: Path) -> list[Sample]:
+def _samples(folder: Path) -> list[ValidInput]:
     """Write the samples in another process: this one must have no threads before it forks."""
     folder.mkdir()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         pool.submit(_write_samples, folder).result()
     # Trusted: written by the process that this one started.
-    made: list[Sample] = pickle.loads((folder / "samples").read_bytes())  # noqa: S301
+    made: list[ValidInput] = pickle.loads((folder / "samples").read_bytes())  # noqa: S301
     return made
 
 
 def _write_samples(folder: Path) -> None:
-    from tests.fixtures.sampling import all_samples
+    from tests.fixtures.valid_files import make_valid_inputs
 
     warnings.simplefilter("ignore")
-    (folder / "samples").write_bytes(pickle.dumps(all_samples(folder / "made")))
+    (folder / "samples").write_bytes(pickle.dumps(make_valid_inputs(folder / "made")))
 
 
-def _files_to_damage(sample: Sample) -> list[str]:
+def _files_to_damage(sample: ValidInput) -> list[str]:
     """Return the files of a sample that are worth damaging, one of each kind."""
     if sample.reader == "run":
-        return [name for name in sample.files if name.startswith(sample.given)]
+        return [name for name in sample.files if name.startswith(sample.path)]
     return list(sample.files)[:1]
 
 
-def _fork_search(sample: Sample, file_name: str, folder: Path, seconds: float) -> int:
+def _fork_search(sample: ValidInput, file_name: str, folder: Path, seconds: float) -> int:
     """Search in a fork, which has everything imported; return its process id."""
     for result in ("corpus", "work", "kept"):
         (folder / result).mkdir(parents=True)
@@ -145,7 +145,7 @@ def _finished_processes(
             yield process, number
 
 
-def _figures(sample: Sample, file_name: str, folder: Path) -> Figures:
+def _figures(sample: ValidInput, file_name: str, folder: Path) -> Figures:
     """Return the figures of a process; without figures, it hung or died."""
     name = f"{sample.name}/{file_name}" if sample.reader == "run" else sample.name
     figures = folder / "kept" / "figures.json"

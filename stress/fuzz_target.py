@@ -21,10 +21,10 @@ with (
     contextlib.redirect_stderr(io.StringIO()),
     atheris.instrument_imports(include=["mhpc.read"], enable_loader_override=False),
 ):
-    from tests.fixtures.valid_files import Sample, complaints, outcome_of
-from tests.fixtures.damaged_files import MAX_LENGTH, mutated
+    from tests.fixtures.valid_files import ValidInput, find_faults, read_or_refuse
+from tests.fixtures.damaged_files import MAX_LENGTH, damage
 
-__all__ = ["Sample", "search"]
+__all__ = ["ValidInput", "search"]
 
 SLOW = 5.0
 """Seconds of processor time after which reading a small file counts as hanging."""
@@ -33,7 +33,7 @@ SLOW = 5.0
 class Target:
     """Read one input after the other in a folder and count the results."""
 
-    def __init__(self, sample: Sample, file_name: str, folder: Path, end: float) -> None:
+    def __init__(self, sample: ValidInput, file_name: str, folder: Path, end: float) -> None:
         self.sample, self.file_name, self.folder, self.end = sample, file_name, folder, end
         self.counts = {"read": 0, "refused": 0}
         self.broken: dict[str, str] = {}
@@ -51,14 +51,14 @@ class Target:
         (self.folder / "work" / self.file_name).write_bytes(content)
         began = time.process_time()
         try:
-            message = outcome_of(self.sample, self.source, insist=len(content) % 2 == 0)
+            message = read_or_refuse(self.sample, self.source, name_format=len(content) % 2 == 0)
         except Exception as error:  # noqa: BLE001 - any error but ours is a finding
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(last.filename).name}:{last.lineno}"
             self._keep(f"{type(error).__name__} at {where}", content)
             return
         self.counts["refused" if message else "read"] += 1
-        for complaint in complaints(message, self.source) if message else ():
+        for complaint in find_faults(message, self.source) if message else ():
             self._keep(complaint, content, f"a message {complaint}: {message[:200]}")
         if time.process_time() - began > SLOW:
             self._keep("slow", content, f"{time.process_time() - began:.0f} seconds")
@@ -70,7 +70,7 @@ class Target:
             (self.folder / "kept" / f"{len(self.broken)}.input").write_bytes(content)
 
 
-def search(sample: Sample, file_name: str, folder: Path, end: float) -> None:
+def search(sample: ValidInput, file_name: str, folder: Path, end: float) -> None:
     """Search for inputs until the time is up, which ends the process."""
     warnings.simplefilter("ignore")
     # One shared database: creating a new one takes longer than everything else.
@@ -81,7 +81,7 @@ def search(sample: Sample, file_name: str, folder: Path, end: float) -> None:
     def vary(content: bytes, max_length: int, seed: int) -> bytes:
         rng = random.Random(seed)
         if rng.random() < 0.5:
-            return mutated(content, rng, others=pieces)[:max_length]
+            return damage(content, rng, donors=pieces)[:max_length]
         varied: bytes = atheris.Mutate(content, max_length)
         return varied
 

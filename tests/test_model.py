@@ -21,7 +21,7 @@ from mhpc.numerics.arrays import dense
 from mhpc.rules.base import FittedThreshold
 from mhpc.run import run
 from mhpc.settings import RunSettings
-from tests.fixtures.damaged_files import mutated, tree_changed
+from tests.fixtures.damaged_files import damage, change_document
 from tests.fixtures.saved_files import change_array, change_description
 
 GARDEN = Path(mhpc.__file__).parent / "datasets" / "garden"
@@ -103,11 +103,11 @@ def test_an_edited_model_is_applied_or_refused(
     path = folder / "model.npz"
     match rng.choice(("description", "array", "array", "bytes")):
         case "description":
-            change_description(path, lambda before: tree_changed(before, rng))
+            change_description(path, lambda before: change_document(before, rng))
         case "array":
             change_array(path, rng)
         case _:
-            path.write_bytes(mutated(path.read_bytes(), rng))
+            path.write_bytes(damage(path.read_bytes(), rng))
     options = RunSettings(
         votes=str(runs[method].parent / "votes.csv"), taxonomy=str(folder / "taxonomy.csv"),
         apply=str(folder),

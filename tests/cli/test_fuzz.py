@@ -15,7 +15,7 @@ from mhpc.read.run_folder import read_labelled_scores
 from mhpc.read.votes import read_votes
 from mhpc.rules.registry import RULES
 from tests.fixtures.commands import Mhpc
-from tests.fixtures.damaged_files import mutated
+from tests.fixtures.damaged_files import damage
 from tests.fixtures.oddities import IDS, Tables, odd_options, odd_tables
 
 BOTH = ("votes.csv", "--taxonomy", "taxonomy.csv")
@@ -73,7 +73,7 @@ def test_a_damaged_output_is_read_or_refused(mhpc: Mhpc, rng: random.Random) -> 
         tables.write(Path(name))
         assert mhpc("consolidate", *BOTH, "-o", "OUT", "--method", "majority").returncode == 0
         which = rng.choice(sorted(Path("OUT").iterdir()))
-        which.write_bytes(mutated(which.read_bytes(), rng))
+        which.write_bytes(damage(which.read_bytes(), rng))
         ask(mhpc, tables, rng)
 
 

@@ -1,4 +1,4 @@
-"""Damaged files of every format: read, or refused in words of our own; never anything else."""
+"""Damaged files of every format are read or refused with a good message, and nothing else."""
 
 import json
 import random
@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 
 from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.vote_formats import VOTE_FORMATS
-from tests.fixtures.damaged_files import ODD_VALUES, mutated
-from tests.fixtures.sampling import all_samples
-from tests.fixtures.valid_files import Sample, complaints, outcome_of
+from tests.fixtures.damaged_files import UNEXPECTED_VALUES, damage
+from tests.fixtures.valid_files import (
+    ValidInput,
+    find_faults,
+    make_valid_inputs,
+    read_or_refuse,
+)
 
 with tempfile.TemporaryDirectory() as _folder, warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    SAMPLES = {sample.name: sample for sample in all_samples(Path(_folder))}
-PIECES = [content for sample in SAMPLES.values() for content in sample.files.values()]
+    INPUTS = {valid.name: valid for valid in make_valid_inputs(Path(_folder))}
+CONTENTS = [content for valid in INPUTS.values() for content in valid.files.values()]
 
 few = settings(
     max_examples=12, deadline=None, derandomize=True, database=None,
@@ -30,29 +34,29 @@ few = settings(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_database() -> Iterator[None]:
-    """Let every reader have its own connection to one database: making one takes longer."""
+def _share_database() -> Iterator[None]:
+    """Give every reader a connection to one database, because creating one is slow."""
     with pytest.MonkeyPatch.context() as patch, duckdb.connect(config={"threads": 1}) as base:
         patch.setattr(duckdb, "connect", lambda *_, **__: base.cursor())
         yield
 
 
 @pytest.fixture(autouse=True)
-def _repeats_are_no_matter() -> Iterator[None]:
+def _ignore_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def check(sample: Sample, which: str, content: bytes, *, insist: bool) -> None:
+def check(valid: ValidInput, which: str, content: bytes, *, name_format: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = sample.write(Path(folder), which, content)
-        message = outcome_of(sample, path, insist=insist)
-    assert not message or not list(complaints(message, path)), message
+        path = valid.write(Path(folder), which, content)
+        message = read_or_refuse(valid, path, name_format=name_format)
+    assert not message or not list(find_faults(message, path)), message
 
 
-def test_every_format_has_a_sample() -> None:
-    read = {(sample.reader, sample.format) for sample in SAMPLES.values()}
+def test_every_format_has_a_valid_input() -> None:
+    read = {(valid.reader, valid.format) for valid in INPUTS.values()}
     in_memory = {"networkx", "icd-10-cm"}
     assert {format_ for reader, format_ in read if reader == "votes"} == set(VOTE_FORMATS)
     assert {format_ for reader, format_ in read if reader == "taxonomy"} == (
@@ -60,30 +64,34 @@ def test_every_format_has_a_sample() -> None:
     )
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_samples_are_read(name: str, tmp_path: Path) -> None:
-    sample = SAMPLES[name]
-    assert outcome_of(sample, sample.write(tmp_path), insist=True) == ""
+@pytest.mark.parametrize("name", INPUTS)
+def test_valid_inputs_are_read(name: str, tmp_path: Path) -> None:
+    valid = INPUTS[name]
+    assert read_or_refuse(valid, valid.write(tmp_path), name_format=True) == ""
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", INPUTS)
 @few
-@given(rng=st.randoms(use_true_random=False), insist=st.booleans())
-def test_damaged_files_are_read_or_refused(name: str, rng: random.Random, insist: bool) -> None:
-    sample = SAMPLES[name]
-    which = rng.choice([*sample.files])
-    check(sample, which, mutated(sample.files[which], rng, others=PIECES), insist=insist)
+@given(rng=st.randoms(use_true_random=False), name_format=st.booleans())
+def test_damaged_files_are_read_or_refused(
+    name: str, rng: random.Random, name_format: bool
+) -> None:
+    valid = INPUTS[name]
+    which = rng.choice([*valid.files])
+    check(valid, which, damage(valid.files[which], rng, donors=CONTENTS), name_format=name_format)
 
 
 contents = (
     st.binary(max_size=60)
     | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
-    | st.sampled_from(ODD_VALUES).map(lambda value: json.dumps(value).encode())
+    | st.sampled_from(UNEXPECTED_VALUES).map(lambda value: json.dumps(value).encode())
 )
 
 
 @settings(few, max_examples=150)
-@given(name=st.sampled_from(list(SAMPLES)), content=contents, insist=st.booleans())
-def test_files_of_anything_are_read_or_refused(name: str, content: bytes, insist: bool) -> None:
-    sample = SAMPLES[name]
-    check(sample, next(iter(sample.files)), content, insist=insist)
+@given(name=st.sampled_from(list(INPUTS)), content=contents, name_format=st.booleans())
+def test_files_with_any_content_are_read_or_refused(
+    name: str, content: bytes, name_format: bool
+) -> None:
+    valid = INPUTS[name]
+    check(valid, next(iter(valid.files)), content, name_format=name_format)

@@ -11,7 +11,7 @@ from mhpc.data.taxonomy import build_taxonomy
 from mhpc.errors import DataError
 from mhpc.write.formats import Content, make_format
 from tests.fixtures.build import DAG, GARDEN
-from tests.fixtures.labelled_scores import SURE, THREE, UNSURE, outcome_of_sets
+from tests.fixtures.labelled_scores import SURE, THREE, UNSURE, make_labelled_scores
 
 
 def written(format_: str, subject: Any = THREE, what: Content = "labels", **parameters: Any) -> Any:
@@ -89,35 +89,35 @@ def test_predictions_alone_name_the_task_that_they_are_for() -> None:
     found = written("label-studio", shape="predictions", order="given")
     assert [each["task"] for each in found] == [1, 2, 3]
     with pytest.raises(DataError, match="'photo-1' is not the number of a task; shape=tasks"):
-        written("label-studio", outcome_of_sets({"photo-1": SURE}), shape="predictions")
+        written("label-studio", make_labelled_scores({"photo-1": SURE}), shape="predictions")
 
 
 def test_an_id_that_is_no_number_is_kept_as_data() -> None:
-    (task,) = written("label-studio", outcome_of_sets({"007": SURE}))
+    (task,) = written("label-studio", make_labelled_scores({"007": SURE}))
     assert "id" not in task
     assert task["data"] == {"instance": "007", "text": "007"}
 
 
 def test_fields_of_the_tool_go_with_the_labels() -> None:
     fields = {"1": {"text": "a red flower"}, "2": {"text": "a small bird"}}
-    found = outcome_of_sets({"1": SURE, "2": UNSURE}, fields=fields)
+    found = make_labelled_scores({"1": SURE, "2": UNSURE}, fields=fields)
     assert [task["data"] for task in written("label-studio", found)] == [
         {"instance": "2", "text": "a small bird"},
         {"instance": "1", "text": "a red flower"},
     ]
     assert written("argilla", found)[0]["fields"] == {"text": "a small bird"}
-    found = outcome_of_sets({"11": SURE}, fields={"111": {}})
+    found = make_labelled_scores({"11": SURE}, fields={"111": {}})
     with pytest.raises(DataError, match="'11' is not among the tasks .nearest: '111'"):
         written("label-studio", found)
 
 
 def test_a_score_is_cut_to_what_label_studio_takes() -> None:
-    (task,) = written("label-studio", outcome_of_sets({"1": {"plant": 1.5}}))
+    (task,) = written("label-studio", make_labelled_scores({"1": {"plant": 1.5}}))
     assert task["predictions"][0]["score"] == 1.0
 
 
 def test_a_label_below_two_parents_is_written_by_the_first() -> None:
-    found = outcome_of_sets({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG)
+    found = make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG)
     (task,) = written("label-studio", found)
     (region,) = task["predictions"][0]["result"]
     assert region["value"]["taxonomy"] == [["a", "b", "d"]]
@@ -125,7 +125,7 @@ def test_a_label_below_two_parents_is_written_by_the_first() -> None:
 
 def test_labels_that_look_alike_there_are_refused() -> None:
     paris = build_taxonomy(["1", "2", "3"], [], names=["Paris", "Lyon", "Paris"])
-    found = outcome_of_sets({"x": {"3": 1.0}}, taxonomy=paris)
+    found = make_labelled_scores({"x": {"3": 1.0}}, taxonomy=paris)
     with pytest.raises(DataError, match="labels '1', '3' are both 'Paris' in Label Studio"):
         written("label-studio", found)
 
@@ -187,4 +187,4 @@ def test_argilla_records_may_be_flat_and_without_fields() -> None:
 
 
 def test_nothing_at_all_is_an_empty_array() -> None:
-    assert written("argilla", outcome_of_sets({}, taxonomy=GARDEN)) == []
+    assert written("argilla", make_labelled_scores({}, taxonomy=GARDEN)) == []

@@ -15,7 +15,7 @@ from mhpc.read.votes import read_votes
 from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_class, make_format
 from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG, GARDEN
-from tests.fixtures.labelled_scores import THREE, outcome_of_sets
+from tests.fixtures.labelled_scores import THREE, make_labelled_scores
 
 VOTES = read_votes({"instance": [1, 2], "source": ["ann", "bob"], "label": ["é", None]})
 
@@ -86,7 +86,7 @@ def test_a_label_called_instance_keeps_its_column() -> None:
     from mhpc.data.taxonomy import build_taxonomy
 
     taxonomy = build_taxonomy(["instance", "b"], [])
-    found = outcome_of_sets({"x": {"instance": 1.0}}, taxonomy=taxonomy)
+    found = make_labelled_scores({"x": {"instance": 1.0}}, taxonomy=taxonomy)
     assert rows(written("csv", "wide", found)) == [["instance_", "instance", "b"], ["x", "1", "0"]]
 
 
@@ -111,23 +111,23 @@ def test_columns_that_differ_in_case_alone_are_refused_by_parquet() -> None:
     from mhpc.data.taxonomy import build_taxonomy
 
     taxonomy = build_taxonomy(["Bee", "bee"], [])
-    found = outcome_of_sets({"x": {"bee": 1.0}}, taxonomy=taxonomy)
+    found = make_labelled_scores({"x": {"bee": 1.0}}, taxonomy=taxonomy)
     with pytest.raises(DataError, match="'Bee' and 'bee' differ only in case.*write jsonl"):
         written("parquet", "wide", found)
     assert json.loads(written("jsonl", "wide", found)) == {"instance": "x", "Bee": 0, "bee": 1}
 
 
 def test_cafa_has_every_score_above_0_with_three_digits() -> None:
-    found = outcome_of_sets({"P1": {"plant": 1.0, "flower": 1 / 3, "oak": 1e-9}, "P2": {}})
+    found = make_labelled_scores({"P1": {"plant": 1.0, "flower": 1 / 3, "oak": 1e-9}, "P2": {}})
     assert written("cafa", "scores", found) == b"P1\tplant\t1\nP1\tflower\t0.333\nP1\toak\t1e-09\n"
     assert b"0.33333" in written("cafa", "scores", found, digits=5)
 
 
 def test_cafa_refuses_what_its_readers_would_misread() -> None:
     with pytest.raises(DataError, match="instance 'a b' has a blank in it.*or write csv"):
-        written("cafa", "scores", outcome_of_sets({"a b": {"plant": 1.0}}))
+        written("cafa", "scores", make_labelled_scores({"a b": {"plant": 1.0}}))
     with pytest.raises(DataError, match="'plant' of instance 'a' has score 1.5.*none above 1"):
-        written("cafa", "scores", outcome_of_sets({"a": {"plant": 1.5}}))
+        written("cafa", "scores", make_labelled_scores({"a": {"plant": 1.5}}))
 
 
 def test_a_format_says_what_it_cannot_hold_and_which_can() -> None:

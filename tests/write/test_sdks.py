@@ -14,14 +14,14 @@ from mhpc.data.decision import LabelledScores
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG
-from tests.fixtures.labelled_scores import SURE, THREE, outcome_of_sets
+from tests.fixtures.labelled_scores import SURE, THREE, make_labelled_scores
 
 ODD = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
 
 OUTCOMES = {
     "garden": THREE,
-    "several parents": outcome_of_sets({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG),
-    "odd names": outcome_of_sets({"1": {"a&b": 1.5, '"c" <d>': 0.5}}, taxonomy=ODD),
+    "several parents": make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG),
+    "odd names": make_labelled_scores({"1": {"a&b": 1.5, '"c" <d>': 0.5}}, taxonomy=ODD),
 }
 
 
@@ -59,7 +59,7 @@ def test_label_studio_would_refuse_a_label_that_it_lacks(tmp_path: Path) -> None
 
     write_file(tmp_path / "config.xml", DAG, "taxonomy")
     interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
-    (task,) = written(tmp_path, outcome_of_sets({"1": SURE}))
+    (task,) = written(tmp_path, make_labelled_scores({"1": SURE}))
     assert not interface.validate_prediction(task["predictions"][0])
 
 

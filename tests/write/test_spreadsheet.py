@@ -12,7 +12,7 @@ from mhpc.data.taxonomy import build_taxonomy
 from mhpc.read.votes import read_votes
 from mhpc.write.formats import Content, make_format
 from mhpc.write.formats.tabular import escape_formula
-from tests.fixtures.labelled_scores import outcome_of_sets
+from tests.fixtures.labelled_scores import make_labelled_scores
 
 FORMULAS = ("=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1")  # noqa: RUF001
 
@@ -27,7 +27,7 @@ def cells(format_: str, subject: Any, what: Content) -> list[list[str]]:
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_no_cell_begins_like_a_formula(formula: str) -> None:
     taxonomy = build_taxonomy([formula, "b"], [])
-    found = outcome_of_sets({formula: {formula: 1.0}}, taxonomy=taxonomy)
+    found = make_labelled_scores({formula: {formula: 1.0}}, taxonomy=taxonomy)
     votes = read_votes({"instance": [formula], "source": [formula], "label": [formula]})
     whats: tuple[tuple[Any, Content], ...] = (
         (found, "labels"), (found, "scores"), (found, "wide"), (taxonomy, "taxonomy"),
@@ -42,13 +42,15 @@ def test_no_cell_begins_like_a_formula(formula: str) -> None:
 
 
 def test_numbers_stay_numbers() -> None:
-    assert cells("spreadsheet", outcome_of_sets({"x": {"plant": 0.5}}), "labels")[1][2] == "0.5"
+    assert (
+        cells("spreadsheet", make_labelled_scores({"x": {"plant": 0.5}}), "labels")[1][2] == "0.5"
+    )
 
 
 def test_it_opens_as_utf_8() -> None:
     file = io.BytesIO()
     make_format("spreadsheet", "labels").write(
-        file, outcome_of_sets({"é": {"plant": 1.0}}), "labels"
+        file, make_labelled_scores({"é": {"plant": 1.0}}), "labels"
     )
     assert file.getvalue().startswith("\ufeffinstance".encode())
 
