@@ -21,7 +21,7 @@ from mhpc.numerics.arrays import dense
 from mhpc.rules.base import FittedThreshold
 from mhpc.run import run
 from mhpc.settings import RunSettings
-from tests.fixtures.damaged_files import damage, change_document
+from tests.fixtures.damaged_files import change_document, damage
 from tests.fixtures.saved_files import change_array, change_description
 
 GARDEN = Path(mhpc.__file__).parent / "datasets" / "garden"
