@@ -41,10 +41,10 @@ def test_sources_with_scores_need_no_scope() -> None:
 
 def test_the_scope_does_not_depend_on_the_partitions() -> None:
     panel = panel_of(rows(40))
-    whole = infer_scope(SinglePartition(panel))
+    single = infer_scope(SinglePartition(panel))
     divided = infer_scope(SinglePartition(panel, max_instances=7))
-    assert whole is not None
-    np.testing.assert_array_equal(dense(divided), dense(whole))
+    assert single is not None
+    np.testing.assert_array_equal(dense(divided), dense(single))
 
 
 def test_no_scope_is_inferred_beyond_a_number_of_cells() -> None:
