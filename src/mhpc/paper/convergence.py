@@ -72,11 +72,11 @@ class Convergence:
         beside = {}
         for name in ("spread", "change"):
             means: dict[tuple[str, str, int], list[float]] = {}
-            for each in measured:
-                for record in each.records:
+            for result in measured:
+                for record in result.records:
                     if "variant" in record:
-                        method = each.cell.variants[record["variant"]].label
-                        key = (each.cell.votes.set, method, record["iteration"])
+                        method = result.cell.variants[record["variant"]].label
+                        key = (result.cell.votes.set, method, record["iteration"])
                         means.setdefault(key, []).append(record[name])
             beside[name] = {key: sum(group) / len(group) for key, group in means.items()}
         return [
@@ -85,8 +85,8 @@ class Convergence:
                 {
                     **row.axes,
                     **{
-                        name: found[row.set, row.method, row.axes["iteration"]]
-                        for name, found in beside.items()
+                        name: means[row.set, row.method, row.axes["iteration"]]
+                        for name, means in beside.items()
                     },
                 },
             )
@@ -102,12 +102,12 @@ class Convergence:
                 axes = figure.axes[line * len(updates) + column]
                 measured = "ranking_loss" if metric == "spread" else metric
                 for name in self.sets:
-                    found = select(rows, set=name, method=update, view="specific", metric=measured)
+                    points = select(rows, set=name, method=update, view="specific", metric=measured)
                     axes.plot(
-                        [row.axes["iteration"] for row in found],
+                        [row.axes["iteration"] for row in points],
                         [
                             row.axes["spread"] if metric == "spread" else row.value
-                            for row in found
+                            for row in points
                         ],
                         label=name, **_line(name, self.sets),
                     )  # fmt: skip
@@ -145,13 +145,13 @@ class Convergence:
 
     def _finding(self, rows: Sequence[Row], update: str) -> str:
         def mean(iteration: int, what: str) -> float:
-            found = select(
+            points = select(
                 rows, method=update, iteration=iteration, view="specific", metric="ranking_loss"
             )
-            values = [row.axes["spread"] if what == "spread" else row.value for row in found]
+            values = [row.axes["spread"] if what == "spread" else row.value for row in points]
             return sum(values) / len(values)
 
-        losses = [mean(at, "loss") for at in range(self.iterations + 1)]
+        losses = [mean(iteration_number, "loss") for iteration_number in range(self.iterations + 1)]
         best = min(range(len(losses)), key=losses.__getitem__)
         last = self.iterations
         direction = (
@@ -177,9 +177,9 @@ class Convergence:
                         *(
                             format_value(metric, only(
                                 rows, set=name, method=update, view=view, metric=metric,
-                                iteration=at,
+                                iteration=iteration_number,
                             ).value)
-                            for at in ends
+                            for iteration_number in ends
                         ),
                     ]
                     for name in self.sets

@@ -78,7 +78,7 @@ class Medical:
     @property
     def stand_ins(self) -> dict[str, str]:
         """Names of the departments that nobody takes for the originals."""
-        return {name: f"stand-in {at + 1}" for at, name in enumerate(self.departments)}
+        return {name: f"stand-in {number + 1}" for number, name in enumerate(self.departments)}
 
     def cells(self, seeds: Sequence[int]) -> list[Cell]:
         """Return a cell for every department and seed."""
@@ -122,7 +122,7 @@ class Medical:
     def report(self, rows: Sequence[Row], measured: Sequence[Measured]) -> ExperimentReport:
         """Report what the stand-in and the published figures have in common."""
         facts = {name: describe_votes(measured, name) for name in self.stand_ins.values()}
-        given = [fact["share_of_labels_given"] for fact in facts.values()]
+        shares = [fact["share_of_labels_given"] for fact in facts.values()]
         per_answer = [fact["labels_per_answer"] for fact in facts.values()]
         true = [fact["true_labels"] for fact in facts.values()]
         setting = (
@@ -131,7 +131,7 @@ class Medical:
             f"{self.patients} patients and a hierarchy of three levels, as "
             "many labels as the published figures of sa suggest (coverage error divided by "
             f"ranking loss); doctors answer few patients, with {_mean(per_answer):.2f} labels "
-            f"per answer, so that {100 * _mean(given):.4f} % of the cube of patients, doctors "
+            f"per answer, so that {100 * _mean(shares):.4f} % of the cube of patients, doctors "
             f"and labels is filled (published: about "
             f"{published()['medical']['labels_per_answer']:g} and "
             f"{100 * published()['medical']['share_of_labels_given']:.4f} %); patients have "

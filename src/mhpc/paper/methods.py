@@ -65,8 +65,8 @@ class Methods:
     def draw(self, rows: Sequence[Row]) -> "Figure":
         """Draw a mark for every method, side by side at each set."""
         figure = new_figure(len(VIEWS), len(METRIC_ORDER), width=10, height=6)
-        for at, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
-            axes = figure.axes[at]
+        for panel_number, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
+            axes = figure.axes[panel_number]
             series = {
                 method: [
                     (row.value, row.sd)

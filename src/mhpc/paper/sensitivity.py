@@ -145,11 +145,11 @@ class Sensitivity:
 
     def _map(self, rows: Sequence[Row], method: str, view: str, metric: str) -> "FloatArray":
         """Return values by alpha_vague (down) and alpha_noise (across)."""
-        found = {
+        values = {
             (row.axes["alpha_vague"], row.axes["alpha_noise"]): row.value
             for row in select(rows, method=method, view=view, metric=metric)
         }
-        return np.array([[found[v, n] for n in self.alphas] for v in self.alphas])
+        return np.array([[values[v, n] for n in self.alphas] for v in self.alphas])
 
     def _wins(
         self, rows: Sequence[Row], methods: Sequence[str], view: str, metric: str
@@ -157,10 +157,10 @@ class Sensitivity:
         """Count in how many cells each method is strictly the best."""
         maps = {method: self._map(rows, method, view, metric) for method in methods}
         counts = dict.fromkeys(methods, 0)
-        for at in np.ndindex(len(self.alphas), len(self.alphas)):
+        for cell in np.ndindex(len(self.alphas), len(self.alphas)):
             for method in methods:
                 counts[method] += all(
-                    better(metric, float(maps[method][at]), float(maps[other][at]))
+                    better(metric, float(maps[method][cell]), float(maps[other][cell]))
                     for other in methods
                     if other != method
                 )

@@ -68,10 +68,11 @@ class Sources:
         papers = tuple(variant for variant in every if variant.method in PAPER_METHODS)
         return [
             Cell(
-                YeastVotes(self.set, "train", count, seed), every if at < self.max_seeds else papers
+                YeastVotes(self.set, "train", count, seed),
+                every if position < self.max_seeds else papers,
             )
             for count in sorted(self.counts, reverse=True)
-            for at, seed in enumerate(seeds)
+            for position, seed in enumerate(seeds)
         ]
 
     def rows(self, measured: Sequence[Measured]) -> list[Row]:
@@ -81,8 +82,8 @@ class Sources:
     def draw(self, rows: Sequence[Row]) -> "Figure":
         """Draw every metric against the number of sources."""
         figure = new_figure(len(VIEWS), len(METRIC_ORDER), height=5.6)
-        for at, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
-            axes = figure.axes[at]
+        for panel_number, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
+            axes = figure.axes[panel_number]
             for method in COMPARED:
                 line = select(rows, method=method, view=view, metric=metric)
                 axes.plot(

@@ -91,8 +91,8 @@ class Strength:
     def draw(self, rows: Sequence[Row]) -> "Figure":
         """Draw every metric against lambda, at each set's best sigma."""
         figure = new_figure(len(VIEWS), len(METRIC_ORDER), height=5.8)
-        for at, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
-            axes = figure.axes[at]
+        for panel_number, (view, metric) in enumerate((v, m) for v in VIEWS for m in METRIC_ORDER):
+            axes = figure.axes[panel_number]
             for name in self.sets:
                 of = select(rows, set=name, view=view, metric=metric)
                 best = only(of, chosen=1)
@@ -171,7 +171,7 @@ class Strength:
             lines.append(cells)
         header = ["set", "the paper's lambda"]
         for metric in METRIC_ORDER:
-            header += [f"{metric}: lambda, sigma", "there", "at the paper's lambda, sigma 0.3"]
+            header += [f"{metric}: lambda, sigma", "value", "at the paper's lambda, sigma 0.3"]
         return Table(f"Chosen pairs, {view} truth", header, lines)
 
     def _grid(self, rows: Sequence[Row], view: str) -> Table:
