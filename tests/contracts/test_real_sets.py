@@ -36,6 +36,6 @@ def test_every_label_comes_with_its_ancestors(data_folder: Path, name: str, meth
     assert without_an_ancestor(result.decision) == 0
     size = result.panel.labels_per_answer
     for rule in RULES:
-        found = make_rule(rule).decide(result.consolidation, labels_per_answer=size)
-        assert found.reason.nnz
-        assert without_an_ancestor(found) == 0, rule
+        decision = make_rule(rule).decide(result.consolidation, labels_per_answer=size)
+        assert decision.reason.nnz
+        assert without_an_ancestor(decision) == 0, rule
