@@ -26,7 +26,7 @@ STEPS = 1e-4
 def solved_by_fractions(
     W: FloatArray, B: FloatArray, counts: FloatArray, evidence: FloatArray, lam: float
 ) -> FloatArray:
-    """Return Z of (n + lambda L) Z = n B, scaled by the root of counts, by elimination without rounding.
+    """Solve (n + lambda L) Z = n B by elimination without rounding; B is scaled by sqrt(counts).
 
     With z = Z / sqrt(c d), row i of the system is n z_i + lambda / d_i sum_j c_j w_ij (z_i - z_j)
     times what both sides share, which needs no root.

@@ -17,7 +17,7 @@ from mhpc.data.scores import Consolidation
 from mhpc.errors import ConvergenceWarning, ParameterError
 from mhpc.methods.base import PAPER, BaseMethod, predict_scores
 from mhpc.methods.mhpc.algorithm import Anchor, label_support
-from mhpc.methods.mhpc.exact import iterate_exact
+from mhpc.methods.mhpc.exact import fit_exact, iterate_exact
 from mhpc.methods.mhpc.fitted import AnchorWeight, FittedMHPC, GraphSettings, Solver
 from mhpc.methods.mhpc.knn import MAX_FACTORED
 from mhpc.methods.mhpc.landmarks import count_distinct, fit_landmarks
@@ -108,7 +108,7 @@ class Smoothing(BaseMethod):
             panel = partitions.sample(partitions.instances)
             solver, notes = self._choose_solver(panel, max_exact)
             if solver == "exact":
-                *_, fitted = iterate_exact(
+                fitted = fit_exact(
                     panel, self.support(partitions), settings, progress=partitions.progress
                 )
                 return replace(fitted, notes=notes)

@@ -24,6 +24,17 @@ from mhpc.numerics.neighbors import Landmarks
 from mhpc.system.display import Progress, silent
 
 
+def fit_exact(
+    panel: Panel, support: FloatArray, settings: GraphSettings, *, progress: Progress = silent
+) -> FittedMHPC:
+    """Solve until the iteration ends; the parameters are those of `iterate_exact`."""
+    graph = _read_graph(panel, support, settings)
+    trace: tuple[Step, ...] = ()
+    for iterate in graph.iterate(progress):
+        trace = (*trace, iterate.step)
+    return graph.fitted(iterate, trace)
+
+
 def iterate_exact(
     panel: Panel, support: FloatArray, settings: GraphSettings, *, progress: Progress = silent
 ) -> Iterator[FittedMHPC]:
