@@ -30,11 +30,16 @@ def make_profile(
     )
 
 
-def make_selection(*, candidates: int, specific: tuple[str, ...] = ("channel",)) -> Selection:
+def make_selection(
+    *, candidates: int, specific: tuple[str, ...] = ("m0",), closed: tuple[str, ...] = ("m0",)
+) -> Selection:
+    """Candidates m0, m1, … with increasing loss; the last one was dropped after one fold."""
+    losses = [(0.1 + n / 10,) * 2 for n in range(candidates)]
+    losses[-1:] = [(0.0,)] if candidates > 1 else []
     scores = tuple(
-        CandidateScore(f"m{n}", "sa", {}, (0.1, 0.2), (0.1, 0.2), 1.0) for n in range(candidates)
+        CandidateScore(f"m{n}", "sa", {}, loss, loss, 1.0) for n, loss in enumerate(losses)
     )
-    return Selection(scores, specific, ("channel",), 4, "nothing could be held out", 1.0)
+    return Selection(scores, specific, closed, 4, "nothing could be held out", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +64,16 @@ def test_counts_are_plural_unless_they_are_one() -> None:
 
 def test_a_selected_method_is_named_with_the_number_of_candidates() -> None:
     sentence = describe_method("auto", make_selection(candidates=7))
-    for fact in ("channel", "best of 7", "4-fold"):
+    for fact in ("m0, the best of 7", "4-fold"):
         assert fact in sentence
-    both = describe_method("auto", make_selection(candidates=7, specific=("sa", "wa")))
-    assert "channel" in both
-    assert "sa + wa" in both
+    both = describe_method("auto", make_selection(candidates=7, specific=("sa", "wa, alpha=1")))
+    assert "m0" in both
+    assert "sa + wa (alpha=1)" in both
+
+
+def test_a_method_that_ties_with_the_best_is_not_called_the_best() -> None:
+    sentence = describe_method("auto", make_selection(candidates=7, closed=("m1",)))
+    assert "standard error of the best of 7" in sentence
 
 
 def test_without_cross_validation_the_reason_is_given() -> None:

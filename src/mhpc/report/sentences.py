@@ -29,8 +29,9 @@ def describe_method(method: str, selection: Selection | None) -> str:
     names = _name_selected(selection)
     if not selection.candidates:
         return f"Method: {names}; {selection.reason}"
+    rank = "the best" if _has_lowest_loss(selection) else "within one standard error of the best"
     return (
-        f"Method: {names}, the best of {len(selection.candidates)} at predicting held-out "
+        f"Method: {names}, {rank} of {len(selection.candidates)} at predicting held-out "
         f"{selection.held_out} ({selection.folds}-fold cross-validation)"
     )
 
@@ -131,6 +132,17 @@ def _name_selected(selection: Selection) -> str:
     if closed == specific:
         return closed
     return f"{closed} (for the most specific labels: {specific})"
+
+
+def _has_lowest_loss(selection: Selection) -> bool:
+    """Return whether the candidate with the lowest loss in all folds was selected.
+
+    Of candidates within one standard error of it, the simplest is selected.
+    """
+    n_folds = max(len(candidate.closed) for candidate in selection.candidates)
+    finalists = [each for each in selection.candidates if len(each.closed) == n_folds]
+    best = min(finalists, key=lambda candidate: candidate.loss("closed"))
+    return best.name in selection.closed
 
 
 def _format_candidate(name: str) -> str:
