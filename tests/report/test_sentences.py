@@ -34,7 +34,7 @@ def make_selection(
     *, candidates: int, specific: tuple[str, ...] = ("m0",), closed: tuple[str, ...] = ("m0",)
 ) -> Selection:
     """Candidates m0, m1, … with increasing loss; the last one was dropped after one fold."""
-    losses = [(0.1 + n / 10,) * 2 for n in range(candidates)]
+    losses: list[tuple[float, ...]] = [(0.1 + n / 10,) * 2 for n in range(candidates)]
     losses[-1:] = [(0.0,)] if candidates > 1 else []
     scores = tuple(
         CandidateScore(f"m{n}", "sa", {}, loss, loss, 1.0) for n, loss in enumerate(losses)
