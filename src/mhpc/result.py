@@ -1,4 +1,4 @@
-"""Result: everything that `mhpc.consolidate` found, and the ways it is given back."""
+"""Result: what `mhpc.consolidate` returns, and how it becomes a dataframe or a file."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,19 @@ from mhpc.write.tables import Library, make_frame, make_table, write_file
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Everything that `consolidate` found."""
+    """What `mhpc.consolidate` found.
+
+    Attributes
+    ----------
+    panel : Panel
+        The encoded votes.
+    consolidation : Consolidation
+        The scores, and how the method computed them.
+    decision : Decision
+        The label sets, and the rule that decided on them.
+    sources : tuple of SourceProfile
+        How much each source answers, how reliable it is, and whom it resembles.
+    """
 
     panel: Panel
     consolidation: Consolidation
@@ -31,12 +43,12 @@ class Result:
     @property
     def scores(self) -> dict[str, list[str] | FloatArray]:
         """Columns instance, label, score, specific, as in scores.parquet, for any dataframe."""
-        found, cells = self.consolidation, list(scored_cells(self.consolidation))
+        scores, blocks = self.consolidation, list(scored_cells(self.consolidation))
         return {
-            "instance": [found.instances[i] for part in cells for i in part.row],
-            "label": [found.taxonomy.labels[k] for part in cells for k in part.label],
-            "score": np.concatenate([part.score for part in cells]),
-            "specific": np.concatenate([part.specific for part in cells]),
+            "instance": [scores.instances[i] for block in blocks for i in block.row],
+            "label": [scores.taxonomy.labels[k] for block in blocks for k in block.label],
+            "score": np.concatenate([block.score for block in blocks]),
+            "specific": np.concatenate([block.specific for block in blocks]),
         }
 
     @property
@@ -62,8 +74,8 @@ class Result:
         library : "pandas", "polars" or "pyarrow"
             Must be installed.
         what : "labels", "scores" or "wide"
-            A row a label that an instance has; a row a score; or a row an instance with a column
-            a label, which takes a byte for each of both.
+            One row per label of an instance; one row per score; or one row per instance and one
+            column per label.
         """
         return make_frame(make_table(self.outcome, what), library)
 
@@ -75,18 +87,18 @@ class Result:
         what: Content = "labels",
         **parameters: Any,
     ) -> None:
-        """Write the result for another tool, whole or not at all.
+        """Write the result to a file for another tool, completely or not at all.
 
         Parameters
         ----------
         target : path or "-"
-            A file that is there is replaced; ``-`` is standard output.
+            An existing file is replaced; ``-`` is standard output.
         format : str, optional
-            As in ``mhpc convert --to``; unless given, what the name of the file tells.
+            As in ``mhpc convert --to``; by default, according to the name of the file.
         what : "labels", "scores" or "wide"
-            What of it; ``cafa`` holds scores.
+            What to write; ``cafa`` holds scores.
         **parameters
-            Of the format: ``model_version="mhpc"``.
+            Parameters of the format, such as ``model_version="mhpc"``.
         """
         conflicts = find_conflicts(self.panel, self.consolidation, self.decision, limit=MAX_RANKED)
         review_order = tuple(disagreement.instance for disagreement in conflicts.instances)
@@ -95,10 +107,16 @@ class Result:
 
     def _repr_html_(self) -> str:
         rows = (
-            (each.source, each.answers, each.accurate.value, each.vague.value, each.wrong.value)
-            for each in self.sources
+            (
+                profile.source,
+                profile.answers,
+                profile.accurate.value,
+                profile.vague.value,
+                profile.wrong.value,
+            )
+            for profile in self.sources
         )
         header = ("source", "answers", "accurate", "vague", "wrong")
-        told = f"{self.consolidation!r} of {len(self.sources)} sources"
-        sources = short_table(told, header, rows, total=len(self.sources))
+        caption = f"{self.consolidation!r} of {len(self.sources)} sources"
+        sources = short_table(caption, header, rows, total=len(self.sources))
         return sources + self.decision._repr_html_()

@@ -9,7 +9,14 @@ import mhpc
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.votes import Truth, Unknown
 from mhpc.encoding.gold import append_gold_source, encode_truth
-from mhpc.engines.partitions import PartitionPlan, drawn, joined, load, plan_partitions, sampled
+from mhpc.engines.partitions import (
+    PartitionPlan,
+    draw_lots,
+    join_partitions,
+    load_partition,
+    plan_partitions,
+    select_up_to,
+)
 from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.partitioned import survey_votes
@@ -65,18 +72,18 @@ def assert_equal(one: Sparse | None, other: Sparse | None) -> None:
 @pytest.mark.parametrize("scope", ["all", "used"])
 def test_partitions_together_are_the_panel(count: int, scope: str, votes: Path) -> None:
     whole = partitions(votes, count=count, scope=scope)
-    found = joined([load(whole, part) for part in range(count)])
+    found = join_partitions([load_partition(whole, part) for part in range(count)])
     assert_same(found, whole_panel(votes, scope=scope))
 
 
 def test_what_is_known_is_a_source_of_every_partition(votes: Path) -> None:
     gold = mhpc.read_truth({"instance": ["i3", "i5", "i8"], "label": ["a/x/1", "b/y/2", None]})
     whole = partitions(votes, gold=gold, count=9)
-    found = [load(whole, part) for part in range(9)]
+    found = [load_partition(whole, part) for part in range(9)]
     assert {part.panel.sources.ids[-1] for part in found} == {"gold"}
     panel = whole_panel(votes)
     expected = append_gold_source(panel, encode_truth(gold, panel.taxonomy, panel.instances))
-    assert_same(joined(found), expected)
+    assert_same(join_partitions(found), expected)
 
 
 def test_a_known_instance_without_votes_is_refused_as_ever(votes: Path) -> None:
@@ -104,7 +111,7 @@ def test_strange_labels_are_told_of_once(unknown: Unknown, votes: Path) -> None:
     with pytest.warns(MhpcWarning, match="2 labels not in the taxonomy") as told:
         whole = partitions(votes, unknown=unknown)
     assert len(told) == 1
-    found = joined([load(whole, part) for part in range(5)])
+    found = join_partitions([load_partition(whole, part) for part in range(5)])
     with pytest.warns(MhpcWarning):
         expected = whole_panel(votes, unknown=unknown)
     assert_same(found, expected)
@@ -117,14 +124,15 @@ def test_a_sample_does_not_depend_on_how_votes_are_divided(
 ) -> None:
     gold = mhpc.read_truth({"instance": ["i3", "i5"], "label": ["a/x/1", "b/y/2"]})
     whole = partitions(votes, gold=gold, count=count)
-    parts = [load(whole, part) for part in range(count)]
+    parts = [load_partition(whole, part) for part in range(count)]
     lot, first = (
-        np.concatenate(each) for each in zip(*(drawn(p, most) for p in parts), strict=True)
+        np.concatenate(each) for each in zip(*(draw_lots(p, most) for p in parts), strict=True)
     )
     at = np.lexsort((first, lot))[most - 1]
-    some = [sampled(part, (int(lot[at]), int(first[at]))) for part in parts]
+    some = [select_up_to(part, (int(lot[at]), int(first[at]))) for part in parts]
     panel = whole_panel(votes)
     panel = append_gold_source(panel, encode_truth(gold, panel.taxonomy, panel.instances))
     assert_same(
-        joined([part for part in some if part is not None]), SinglePartition(panel).sample(most)
+        join_partitions([part for part in some if part is not None]),
+        SinglePartition(panel).sample(most),
     )

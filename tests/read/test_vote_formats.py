@@ -259,7 +259,7 @@ WRONG: dict[str, tuple[str, Any, str | None, str]] = {
     "wide cell": ("w.csv", "task,worker,a,b\n1,ann,1,0\n2,ann,0,1\n3,ann,0,2\n", None,
         "w.csv, row 3: column 'b' has something other than"),
     "matrix cell": ("m.csv", "Study,a,b\n1,1,0\n2,0,1\n3,x,0\n", None,
-        "m.csv, line 4: column 'a' has 'x', which is no number"),
+        "m.csv, line 4: column 'a' has 'x', which is not a number"),
     "matrix score": ("m.csv", "Study,a,b\n1,1,0\n2,0,1\n3,7,0\n", None,
         "m.csv, row 3: column 'a' has something other than"),
     "cafa more cells": ("t.tsv", "T1\tGO:1\t0.5\nT1\tGO:2\t0.5\tmore\n", None, "t.tsv, line 2: "),

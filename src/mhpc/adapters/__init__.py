@@ -1,1 +1,1 @@
-"""Thin layers that give consolidation the manners of other libraries."""
+"""Consolidation behind the interfaces of other libraries."""

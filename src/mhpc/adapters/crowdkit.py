@@ -1,6 +1,6 @@
-"""The manners of crowd-kit: ``fit_predict`` of a frame ``task, worker, label``.
+"""An aggregator with the interface of crowd-kit: ``fit_predict`` of ``task, worker, label``.
 
-Needs pandas, not crowd-kit.
+It needs pandas, not crowd-kit.
 """
 
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -23,7 +23,7 @@ class Consolidator:
     Parameters
     ----------
     taxonomy : Taxonomy, or whatever `mhpc.read_taxonomy` takes, optional
-        The hierarchy; unless given, labels have none.
+        The hierarchy; by default, labels have none.
     method, rule
         As `mhpc.consolidate` takes them.
     answers : "sets" or "single"
@@ -38,7 +38,7 @@ class Consolidator:
     probas_ : DataFrame
         What `fit_predict_proba` returns.
     result_ : Result
-        All that was found.
+        All that `mhpc.consolidate` returns.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Consolidator:
     def fit(self, data: "pd.DataFrame") -> Self:
         """Consolidate a frame with the columns task, worker and label; lists are several labels."""
         rows = data[["task", "worker", "label"]].explode("label")
-        # Tasks are counted, so that they come back as whatever the caller calls them.
+        # Tasks are numbered, so that their ids come back with their own types.
         number, self._tasks = rows["task"].factorize()
         votes = read_votes({"task": number, "worker": rows["worker"], "label": rows["label"]})
         self.result_ = consolidate(
@@ -94,15 +94,15 @@ class Consolidator:
     def _index(self) -> Any:
         import pandas as pd
 
-        tasks = [self._tasks[int(at)] for at in self.result_.consolidation.instances]
+        tasks = [self._tasks[int(number)] for number in self.result_.consolidation.instances]
         return pd.Index(tasks, name="task")
 
 
 def _single(result: Result) -> list[str | None]:
-    """Return the likeliest label of every instance among those with no other below them."""
+    """Return the most likely of the deepest labels of every instance, None where it has none."""
     deepest, labels = result.outcome.deepest(), result.consolidation.taxonomy.labels
-    found: list[str | None] = []
+    single: list[str | None] = []
     for row in range(len(deepest.instances)):
         chosen, score = deepest.labels_of(row)
-        found.append(labels[chosen[score.argmax()]] if len(chosen) else None)
-    return found
+        single.append(labels[chosen[score.argmax()]] if len(chosen) else None)
+    return single

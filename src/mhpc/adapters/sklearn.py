@@ -1,7 +1,7 @@
-"""Scikit-learn estimator.
+"""An estimator for scikit-learn.
 
-A row of X is an instance, a column a source, a cell what the source says of the instance: a label,
-a list of labels (an empty one: none of these), or None or nan where it was not asked.
+A row of X is an instance, a column is a source, and a cell is the answer of the source: a label, a
+list of labels (empty for "none of these"), or None or nan where the source was not asked.
 """
 
 from collections.abc import Iterator
@@ -24,21 +24,23 @@ from mhpc.rules.base import Rule, apply_rule
 from mhpc.steps import encode_votes, fit_rule, score
 
 
-def taxonomy_from(given: Any, votes: Votes) -> Taxonomy:
-    """Return a taxonomy, read if need be; without one, the labels said, each a root."""
-    if given is None:
+def taxonomy_from(source: Any, votes: Votes) -> Taxonomy:
+    """Return a taxonomy, read if need be; without one, every label of the votes is a root."""
+    if source is None:
         return build_taxonomy(votes.labels.ids, [])
-    return given if isinstance(given, Taxonomy) else read_taxonomy(given)
+    return source if isinstance(source, Taxonomy) else read_taxonomy(source)
 
 
-def sparse_scores(found: Consolidation) -> Sparse:
-    """Return the scores above 0, (N, K), without ever holding the others."""
-    cells = list(scored_cells(found))
+def sparse_scores(consolidation: Consolidation) -> Sparse:
+    """Return the scores above 0, (N, K), without ever storing the others."""
+    blocks = list(scored_cells(consolidation))
     row, label, score = (
-        np.concatenate([getattr(part, name) for part in cells])
+        np.concatenate([getattr(block, name) for block in blocks])
         for name in ("row", "label", "score")
     )
-    scores = csr_from_sorted(row, label, score, shape=(len(found.instances), len(found.taxonomy)))
+    scores = csr_from_sorted(
+        row, label, score, shape=(len(consolidation.instances), len(consolidation.taxonomy))
+    )
     scores.eliminate_zeros()
     return scores
 
@@ -55,12 +57,12 @@ except ImportError:
 
 
 class Consolidator(BaseEstimator):  # type: ignore[misc]
-    """Consolidate the answers of sources, given as columns.
+    """Consolidate the answers of sources, which are the columns of X.
 
     Parameters
     ----------
     taxonomy : Taxonomy, or whatever `mhpc.read_taxonomy` takes, optional
-        The hierarchy; unless given, labels have none.
+        The hierarchy; by default, labels have none.
     method, rule
         As `mhpc.consolidate` takes them.
     unknown : "error" or "drop"
@@ -71,7 +73,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
     classes_ : array of str, (K,)
         The labels: the columns of what is predicted.
     result_ : Result
-        All that was found of the instances that were fitted.
+        The result for the instances of the fit.
     n_features_in_, feature_names_in_
         The sources.
     """
@@ -90,7 +92,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
         self.unknown = unknown
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how sources err, and consolidate; `y` is there for pipelines and not looked at."""
+        """Fit the method to X and consolidate X; `y` is there for pipelines and not used."""
         votes, rows = self._votes(X, reset=True)
         self.result_ = consolidate(
             votes, taxonomy_from(self.taxonomy, votes), method=self.method, rule=self.rule,
@@ -101,17 +103,17 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
 
     def fit_predict(self, X: Any, y: Any = None) -> Sparse:
         """Return the label sets of these instances, (n, K), ones in a csr_array."""
-        found = self.fit(X).result_
-        return _in_order(_ones(found.decision.reason), found.consolidation)
+        result = self.fit(X).result_
+        return _in_order(_ones(result.decision.reason), result.consolidation)
 
     def predict(self, X: Any) -> Sparse:
-        """Return the label sets of any instances by what was learnt, as `fit_predict` does."""
+        """Return the label sets of any instances, by what was fitted, as `fit_predict` does."""
         scores = self._score(X)
         rule = fit_rule(self.rule, self.result_.consolidation, self.result_.panel)
         return _in_order(_ones(apply_rule(rule, scores).reason), scores)
 
     def predict_proba(self, X: Any) -> Sparse:
-        """Return the scores of any instances by what was learnt, (n, K); several may be true."""
+        """Return the scores of any instances, (n, K), by what was fitted; several may be true."""
         scores = self._score(X)
         return _in_order(sparse_scores(scores), scores)
 
@@ -134,12 +136,12 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         sources = [str(name) for name in getattr(self, "feature_names_in_", range(cells.shape[1]))]
-        said = [
+        rows = [
             (str(row), sources[column], label)
             for (row, column), cell in np.ndenumerate(cells)
             for label in _labels(cell)
         ]
-        instance, source, label = zip(*said, strict=True) if said else ((), (), ())
+        instance, source, label = zip(*rows, strict=True) if rows else ((), (), ())
         votes = read_votes({"instance": instance, "source": source, "label": label})
         return votes, [str(row) for row in range(len(cells))]
 
@@ -152,7 +154,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
 
 
 def _labels(cell: Any) -> Iterator[Any]:
-    """Give what a cell says; one None for none of these, nothing where nobody was asked."""
+    """Yield the labels of a cell: None for "none of these", nothing if the source was not asked."""
     if isinstance(cell, list | tuple | set | frozenset):
         yield from cell or [None]
     elif cell is not None and cell == cell:
@@ -165,6 +167,6 @@ def _ones(reason: Sparse) -> Sparse:
     return ones
 
 
-def _in_order(matrix: Sparse, found: Consolidation) -> Sparse:
-    """Return the rows in the order of X; instances that nobody answered came last."""
-    return matrix[np.argsort([int(row) for row in found.instances])]
+def _in_order(matrix: Sparse, scores: Consolidation) -> Sparse:
+    """Return the rows in the order of X; instances without answers came last."""
+    return matrix[np.argsort([int(row) for row in scores.instances])]

@@ -22,7 +22,7 @@ from mhpc.numerics.arrays import (
 )
 from mhpc.numerics.sparse import canonical, cell_numbers, lookup_cells, row_blocks, run_starts
 from mhpc.parameters import registered
-from mhpc.system.display import MOST_ROWS, short_table
+from mhpc.system.display import MAX_ROWS, short_table
 
 Top: TypeAlias = int | Literal["all"]
 """How many labels of each instance to keep."""
@@ -152,7 +152,7 @@ class Consolidation:
         )
 
     def _repr_html_(self) -> str:
-        score = dense(self.score[:MOST_ROWS])
+        score = dense(self.score[:MAX_ROWS])
         rows = (
             (self.instances[i], self.taxonomy.labels[k], float(score[i, k]))
             for i, k in enumerate(score.argmax(axis=1))

@@ -1,1 +1,1 @@
-"""Where votes are held and worked on."""
+"""Where the votes of a run are held and worked on."""

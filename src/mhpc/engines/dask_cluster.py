@@ -1,7 +1,7 @@
-"""Crew: the workers of a Dask cluster, and what is asked of them.
+"""DaskCluster: connect to workers or start them, submit tasks, and wait for results.
 
-Nothing is ever only in a worker's memory: what tasks need is read by tasks, or is an argument that
-the scheduler keeps, so that all a lost worker held can be made again.
+What tasks need is read by tasks, or is an argument that the scheduler keeps. So everything that a
+worker holds can be computed again when the worker is lost.
 """
 
 import logging
@@ -18,19 +18,19 @@ from mhpc.system.files import temporary_folder
 from mhpc.system.parallel import core_count, defer_interrupts
 
 _RETRIES = 3
-"""How often a task is tried again when it fails."""
+"""How often a task that fails is tried again."""
 
 _FAN_IN = 8
-"""Sums that one task adds up."""
+"""How many results one task of a reduction combines."""
 
-_GLANCE = 0.5
-"""Seconds between two looks at how far the work is."""
+_POLL_INTERVAL = 0.5
+"""Seconds between two reports of progress."""
 
 PATIENCE = 20.0
 """Seconds without any worker after which none is expected to come back."""
 
 CONNECT_TIMEOUT = 10.0
-"""Seconds in which a scheduler answers if there is one."""
+"""Seconds in which a scheduler must answer."""
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def connect(
     timeout : float
         Seconds in which the scheduler must answer.
     """
-    distributed = _distributed()
+    distributed = _import_distributed()
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         started = None if address else stack.enter_context(_local_cluster())
@@ -60,10 +60,10 @@ def connect(
             )
         except (OSError, ValueError) as error:
             raise WorkerError(
-                f"no Dask scheduler answers at {address} ({_brief(error)}); start one with "
+                f"no Dask scheduler answers at {address} ({_shorten(error)}); start one with "
                 "'dask scheduler', or use --engine dask, which needs none"
             ) from None
-        stack.callback(_closed, client, timeout=2)
+        stack.callback(_close, client, timeout=2)
         cluster = DaskCluster(
             client, address or "this machine", started=started is not None, patience=patience
         )
@@ -73,7 +73,7 @@ def connect(
 
 @dataclass(frozen=True, eq=False)
 class DaskCluster:
-    """Whom work is given to.
+    """The workers of a cluster.
 
     Attributes
     ----------
@@ -98,61 +98,63 @@ class DaskCluster:
         return sum(self.client.nthreads().values())
 
     def submit(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Give a task; futures among the arguments stand for what they will be."""
+        """Submit a task; futures among its arguments are replaced by their results."""
         return self.client.submit(work, *args, pure=False, retries=_RETRIES)
 
     def broadcast(self, value: Any) -> Any:
-        """Return a future for something large: sent once, and made again where it is lost."""
-        return self.submit(_same, value)
+        """Return a future for a large value: it is sent once, and again if it is lost."""
+        return self.submit(_identity, value)
 
-    def each(self, work: Callable[..., Any], items: Iterable[Any], *args: Any) -> list[Any]:
-        """Give a task for every item."""
+    def map(self, work: Callable[..., Any], items: Iterable[Any], *args: Any) -> list[Any]:
+        """Submit a task for every item."""
         return [self.submit(work, item, *args) for item in items]
 
-    def reduced(self, join: Callable[..., Any], futures: Sequence[Any]) -> Any:
-        """Join some at a time, always the same ones, until one is left."""
+    def reduce(self, combine: Callable[..., Any], futures: Sequence[Any]) -> Any:
+        """Combine results a few at a time, always the same ones, until one is left."""
         level = list(futures)
         while len(level) > 1:
             level = [
-                self.submit(join, *level[start : start + _FAN_IN])
+                self.submit(combine, *level[start : start + _FAN_IN])
                 for start in range(0, len(level), _FAN_IN)
             ]
         return level[0]
 
-    def outcome(
-        self, future: Any, *, of: Sequence[Any] = (), tell: Callable[[int], None] = lambda _: None
+    def result(
+        self, future: Any, *, of: Sequence[Any] = (), report: Callable[[int], None] = lambda _: None
     ) -> Any:
-        """Wait for a result, telling how many of the tasks behind it are done.
+        """Wait for a result, and report how many of the tasks behind it are done.
 
         Raises
         ------
         WorkerError
             When workers keep dying, when none is left or when the scheduler is gone. An error of
-            the work itself arrives as it is.
+            the work itself is raised as it is.
         """
-        seen = time.monotonic()
-        with self._spelt_out():
+        last_seen = time.monotonic()
+        with self._explain_errors():
             while True:
                 try:
-                    return future.result(timeout=_GLANCE)
+                    return future.result(timeout=_POLL_INTERVAL)
                 except TimeoutError:
-                    # It may have come in the meantime, or be an error of the work's own.
+                    # The result may have arrived just now, or be an error of the work itself.
                     if future.done():
                         return future.result()
-                tell(sum(each.done() for each in of))
+                report(sum(task.done() for task in of))
                 if self.client.nthreads():
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > self.patience:
-                    raise WorkerError(f"no worker is left at {self.where}; start some, and again")
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen > self.patience:
+                    raise WorkerError(
+                        f"no worker is left at {self.where}; start some, and run again"
+                    )
 
-    def outcomes(
-        self, futures: Sequence[Any], *, tell: Callable[[int], None] = lambda _: None
+    def results(
+        self, futures: Sequence[Any], *, report: Callable[[int], None] = lambda _: None
     ) -> list[Any]:
         """Wait for several results."""
-        return [self.outcome(future, of=futures, tell=tell) for future in futures]
+        return [self.result(future, of=futures, report=report) for future in futures]
 
     def check_workers(self) -> None:
-        """Refuse a cluster without workers; those that are starting are waited for."""
+        """Refuse a cluster without workers, after waiting for those that are starting."""
         try:
             self.client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError:
@@ -161,7 +163,7 @@ class DaskCluster:
             ) from None
 
     @contextmanager
-    def _spelt_out(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         from distributed import KilledWorker
         from distributed.comm import CommClosedError
 
@@ -174,12 +176,12 @@ class DaskCluster:
             ) from None
         except (CancelledError, CommClosedError):
             raise WorkerError(
-                f"the Dask scheduler at {self.where} is gone, and with it what was under way; "
+                f"the Dask scheduler at {self.where} is gone, and all unfinished work with it; "
                 "start the cluster and the command again"
             ) from None
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError:
@@ -193,36 +195,36 @@ def _distributed() -> Any:
 def _local_cluster() -> Iterator[Any]:
     import dask
 
-    kind, cluster = _distributed().LocalCluster, None
+    start_cluster, cluster = _import_distributed().LocalCluster, None
     others = set(multiprocessing.active_children())
-    # What workers spill is theirs, and a worker that is killed cannot remove it.
+    # A worker that is killed cannot remove the files it spilled to disk.
     with (
         temporary_folder("mhpc-dask-", for_others=True) as folder,
         dask.config.set({"temporary-directory": str(folder)}),
     ):
         try:
             with defer_interrupts():
-                cluster = kind(
+                cluster = start_cluster(
                     n_workers=core_count(), threads_per_worker=1, processes=True,
                     dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
                 )  # fmt: skip
             yield cluster
         finally:
             if cluster is not None:
-                _closed(cluster, timeout=5)
+                _close(cluster, timeout=5)
             for worker in set(multiprocessing.active_children()) - others:
                 worker.kill()
 
 
-def _closed(opened: Any, *, timeout: float) -> None:
-    """Close a client or a cluster; one that is slow to end must not hide what ended the run."""
+def _close(connection: Any, *, timeout: float) -> None:
+    """Close a client or a cluster; if that is slow, the error that ended the run is kept."""
     with suppress(TimeoutError):
-        opened.close(timeout=timeout)
+        connection.close(timeout=timeout)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's own talk off the terminal, and its advice on how large work should be."""
+    """Keep the messages of Dask off the terminal, and its advice on the size of tasks."""
     import dask
 
     names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
@@ -237,9 +239,9 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def _brief(error: BaseException) -> str:
+def _shorten(error: BaseException) -> str:
     return (" ".join(str(error).split()) or type(error).__name__)[:120]

@@ -1,4 +1,4 @@
-"""Panels of some instances each; a sample of them."""
+"""Partitions: panels of some instances each, planned once and loaded anywhere, and joined again."""
 
 import warnings
 from collections.abc import Sequence
@@ -23,22 +23,22 @@ from mhpc.steps import add_known, encode_votes
 
 @dataclass(frozen=True, eq=False)
 class PartitionPlan:
-    """All that is needed to make the panel of any part, anywhere the votes can be read.
+    """All that is needed to load any partition, wherever the votes can be read.
 
     Attributes
     ----------
-    survey : Survey
+    survey : VotesSurvey
         The votes.
     count : int
-        Into how many parts.
+        How many partitions.
     taxonomy : Taxonomy
-        The labels, those that were grafted included.
+        The labels, including those that were grafted.
     scope : csr_array, (M, K), or None
-        As in `Panel`, before gold is a source.
+        As in `Panel`, without the source of gold labels.
     gold : pair of Index and EncodedTruth, or None
-        What is known, its rows counting the ids of the index.
+        The gold labels; their rows are positions in the index.
     earlier : pair of Index and csr_array, or None
-        Sources and scope of the run that is applied.
+        The sources and the scope of the run that is applied.
     """
 
     survey: VotesSurvey
@@ -51,20 +51,34 @@ class PartitionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The panel of some instances, in the order of the votes, and where each appears first."""
+    """A panel of some instances, in the order of the votes.
+
+    Attributes
+    ----------
+    panel : Panel
+        The instances.
+    first_rows : int array, (N,)
+        The row of the votes in which each appears first.
+    rows : int
+        How many rows of the votes they have.
+    dropped : tuple of DroppedVotes
+        Rows that do not count.
+    """
 
     panel: Panel
-    first: IntArray
+    first_rows: IntArray
     rows: int
     dropped: tuple[DroppedVotes, ...] = ()
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the answers, for whoever has to decide what stays in memory."""
+        """Return the bytes of the answers; Dask decides by it what stays in memory."""
         matrices = (self.panel.raw, self.panel.augmented)
-        parts = (part for m in matrices for part in (m.data, m.indices, m.indptr))
+        stored = [
+            array for matrix in matrices for array in (matrix.data, matrix.indices, matrix.indptr)
+        ]
         ids = 80 * len(self.panel.instances)
-        arrays = (*parts, self.panel.instance, self.panel.source)
-        return ids + sum(int(part.nbytes) for part in arrays)
+        arrays = (*stored, self.panel.instance, self.panel.source)
+        return ids + sum(int(array.nbytes) for array in arrays)
 
 
 def plan_partitions(
@@ -76,96 +90,154 @@ def plan_partitions(
     gold: Truth | None,
     earlier: Model | None,
 ) -> PartitionPlan:
-    """Settle what concerns all parts; what `encode` refuses of the whole is refused here.
+    """Find out what concerns all partitions, and refuse what `encode` would refuse.
 
     Parameters
     ----------
     survey, taxonomy, unknown
         The votes, and what `encode` takes.
     count : int
-        How many parts.
+        How many partitions.
     gold : Truth or None
-        What is known of some instances.
+        The known labels of some instances.
     earlier : Model or None
         The run that is applied.
     """
     located = locate_labels(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
-        describe=lambda label: _who(survey, label),
+        describe=lambda label: _describe_first_vote(survey, label),
     )  # fmt: skip
-    whole = PartitionPlan(survey, count, located.taxonomy, _scope(survey, located, unknown))
+    plan = PartitionPlan(survey, count, located.taxonomy, _encode_scope(survey, located, unknown))
     if gold is not None:
-        whole = replace(whole, gold=_known(whole, gold, unknown))
+        plan = replace(plan, gold=_encode_gold(plan, gold, unknown))
     if earlier is not None:
-        whole = replace(whole, earlier=(earlier.sources, earlier.scope))
-    # A panel without answers meets what is refused of sources.
-    _add_known(whole, nobody(whole))
-    return whole
+        plan = replace(plan, earlier=(earlier.sources, earlier.scope))
+    # The checks of sources apply to a panel without answers too.
+    make_template(plan)
+    return plan
 
 
-def load(whole: PartitionPlan, part: int) -> Partition:
-    """Read and encode one part."""
-    found = read_part(whole.survey, part, parts=whole.count)
+def load_partition(plan: PartitionPlan, number: int) -> Partition:
+    """Read and encode one partition."""
+    part = read_part(plan.survey, number, parts=plan.count)
     with warnings.catch_warnings():
-        # What the taxonomy lacks was told of, once, when the votes were divided.
+        # The plan has warned about labels that the taxonomy lacks.
         warnings.simplefilter("ignore", MhpcWarning)
-        panel = encode_votes(found.votes, whole.taxonomy, unknown="drop")
-    panel = _add_known(whole, replace(panel, scope=whole.scope))
-    return Partition(panel, found.first_rows, found.rows, found.dropped)
+        panel = encode_votes(part.votes, plan.taxonomy, unknown="drop")
+    panel = _add_known(plan, replace(panel, scope=plan.scope))
+    return Partition(panel, part.first_rows, part.rows, part.dropped)
 
 
-def nobody(whole: PartitionPlan) -> Panel:
-    """Return the panel of no instances: labels, sources and scope as the votes have them."""
-    nothing, empty = np.zeros(0, dtype=np.int64), sparse.csr_array((0, len(whole.taxonomy)))
-    return Panel(
-        taxonomy=whole.taxonomy,
+def make_template(plan: PartitionPlan) -> Panel:
+    """Return a panel without instances, with the taxonomy, sources and scope of all partitions."""
+    no_answers = np.zeros(0, dtype=np.int64)
+    no_labels = sparse.csr_array((0, len(plan.taxonomy)))
+    panel = Panel(
+        taxonomy=plan.taxonomy,
         instances=Index(()),
-        sources=whole.survey.sources,
-        instance=nothing,
-        source=nothing,
-        raw=empty,
-        augmented=empty,
-        scope=whole.scope,
+        sources=plan.survey.sources,
+        instance=no_answers,
+        source=no_answers,
+        raw=no_labels,
+        augmented=no_labels,
+        scope=plan.scope,
+    )
+    return _add_known(plan, panel)
+
+
+def draw_lots(part: Partition, n: int) -> tuple[IntArray, IntArray]:
+    """Return the lots and the first rows of the instances that could be in a sample of `n`.
+
+    The instances with the lowest lots are the sample; among equal lots, those that come first.
+    """
+    lots = sampling_order(part.panel)
+    if len(lots) <= n:
+        return lots, part.first_rows
+    lowest = np.lexsort((part.first_rows, lots))[:n]
+    return lots[lowest], part.first_rows[lowest]
+
+
+def select_up_to(part: Partition, last: tuple[int, int]) -> Partition | None:
+    """Return the instances of a partition up to the last lot and first row of a sample."""
+    lots, (last_lot, last_row) = sampling_order(part.panel), last
+    is_tied = (lots == last_lot) & (part.first_rows <= last_row)
+    rows = np.flatnonzero((lots < last_lot) | is_tied)
+    if not len(rows):
+        return None
+    return Partition(part.panel.select_instances(rows), part.first_rows[rows], part.rows)
+
+
+def join_partitions(parts: Sequence[Partition]) -> Panel:
+    """Return one panel of the instances of all partitions, in the order of the votes."""
+    panels = [part.panel for part in parts]
+    offsets = np.cumsum([0, *(len(panel.instances) for panel in panels)])[:-1]
+    order = np.argsort(np.concatenate([part.first_rows for part in parts]))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    ids = [id_ for panel in panels for id_ in panel.instances]
+    instance = np.concatenate(
+        [place[panel.instance + offset] for panel, offset in zip(panels, offsets, strict=True)]
+    )
+    source = np.concatenate([panel.source for panel in panels])
+    rows = np.lexsort((source, instance))
+    return replace(
+        panels[0],
+        instances=Index(tuple(ids[position] for position in order)),
+        instance=instance[rows],
+        source=source[rows],
+        raw=sparse.vstack([panel.raw for panel in panels], format="csr")[rows],
+        augmented=sparse.vstack([panel.augmented for panel in panels], format="csr")[rows],
+        gold=_join_gold(panels, offsets, place),
     )
 
 
-def shape_of(whole: PartitionPlan) -> Panel:
-    """Return a panel without instances, otherwise as all parts are."""
-    return _add_known(whole, nobody(whole))
+def _join_gold(panels: list[Panel], offsets: IntArray, place: IntArray) -> EncodedTruth | None:
+    golds = [panel.gold for panel in panels if panel.gold is not None]
+    if len(golds) < len(panels):
+        return None
+    rows = np.concatenate(
+        [place[gold.rows + offset] for gold, offset in zip(golds, offsets, strict=True)]
+    )
+    order = np.argsort(rows)
+    return EncodedTruth(
+        rows[order],
+        sparse.vstack([gold.specific for gold in golds], format="csr")[order],
+        sparse.vstack([gold.closed for gold in golds], format="csr")[order],
+    )
 
 
-def _who(survey: VotesSurvey, label: int) -> str:
+def _describe_first_vote(survey: VotesSurvey, label: int) -> str:
     source, instance = survey.first_votes[label]
     return f", given by source {source!r} to instance {instance!r}"
 
 
-def _scope(survey: VotesSurvey, located: LocatedLabels, unknown: Unknown) -> Sparse | None:
+def _encode_scope(survey: VotesSurvey, located: LocatedLabels, unknown: Unknown) -> Sparse | None:
     if survey.used_labels is None:
         return None
     source, label = survey.used_labels[0], located.position[survey.used_labels[1]]
-    known = label != UNKNOWN
+    is_known = label != UNKNOWN
     raw = sparse.csr_array(
-        (np.ones(known.sum()), (source[known], label[known])),
+        (np.ones(is_known.sum()), (source[is_known], label[is_known])),
         shape=(len(survey.sources), len(located.taxonomy)),
     )
-    everyone = np.arange(len(survey.sources))
+    sources = np.arange(len(survey.sources))
     return encode_scope(
-        survey.scope, located.taxonomy, survey.sources, everyone, raw, unknown=unknown
+        survey.scope, located.taxonomy, survey.sources, sources, raw, unknown=unknown
     )
 
 
-def _known(whole: PartitionPlan, gold: Truth, unknown: Unknown) -> tuple[Index, EncodedTruth]:
-    here = instances_among(whole.survey, gold.instances)
-    if len(here) < len(gold.instances) and unknown == "error":
-        # The message names the nearest of all.
-        here = all_instances(whole.survey)
-    elif not len(here):
-        here = Index((whole.survey.instance,))
-    return here, encode_truth(gold, whole.taxonomy, here, unknown=unknown)
+def _encode_gold(plan: PartitionPlan, gold: Truth, unknown: Unknown) -> tuple[Index, EncodedTruth]:
+    instances = instances_among(plan.survey, gold.instances)
+    if len(instances) < len(gold.instances) and unknown == "error":
+        # The message suggests the most similar of all.
+        instances = all_instances(plan.survey)
+    elif not len(instances):
+        instances = Index((plan.survey.instance,))
+    return instances, encode_truth(gold, plan.taxonomy, instances, unknown=unknown)
 
 
 def _add_known(plan: PartitionPlan, panel: Panel) -> Panel:
-    """Return the panel with its gold labels, and with the sources of the run that is applied."""
+    """Return a panel with its gold labels, and with the sources of the run that is applied."""
     gold = None
     if plan.gold is not None:
         ids, encoded = plan.gold
@@ -173,66 +245,11 @@ def _add_known(plan: PartitionPlan, panel: Panel) -> Panel:
     return add_known(panel, gold=gold, known_sources=plan.earlier)
 
 
-def _select_gold(gold: EncodedTruth, at: IntArray) -> EncodedTruth:
-    """Return what is known of instances, given by where each is in the index of the gold."""
-    row = np.full(max(int(gold.rows.max(initial=-1)), int(at.max(initial=-1))) + 2, UNKNOWN)
-    row[gold.rows] = np.arange(len(gold.rows))
-    found = row[at]
-    here = np.flatnonzero(found != UNKNOWN)
-    return EncodedTruth(here, gold.specific[found[here]], gold.closed[found[here]])
-
-
-def drawn(part: Partition, most: int) -> tuple[IntArray, IntArray]:
-    """Return the lots and first rows of those instances that could be in a sample."""
-    drawn = sampling_order(part.panel)
-    if len(drawn) > most:
-        kept = np.lexsort((part.first, drawn))[:most]
-        return drawn[kept], part.first[kept]
-    return drawn, part.first
-
-
-def sampled(part: Partition, last: tuple[int, int]) -> Partition | None:
-    """Return the instances up to the last lot and, among equal lots, the last first row."""
-    drawn = sampling_order(part.panel)
-    at = np.flatnonzero((drawn < last[0]) | ((drawn == last[0]) & (part.first <= last[1])))
-    if not len(at):
-        return None
-    return Partition(part.panel.select_instances(at), part.first[at], part.rows)
-
-
-def joined(parts: Sequence[Partition]) -> Panel:
-    """Return one panel of the instances of all, in the order of first appearance."""
-    panels = [part.panel for part in parts]
-    begins = np.cumsum([0, *(len(panel.instances) for panel in panels)])
-    order = np.argsort(np.concatenate([part.first for part in parts]))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    ids = [id_ for panel in panels for id_ in panel.instances]
-    instance = np.concatenate(
-        [place[panel.instance + begin] for panel, begin in zip(panels, begins, strict=False)]
-    )
-    source = np.concatenate([panel.source for panel in panels])
-    rows = np.lexsort((source, instance))
-    return replace(
-        panels[0],
-        instances=Index(tuple(ids[at] for at in order)),
-        instance=instance[rows],
-        source=source[rows],
-        raw=sparse.vstack([panel.raw for panel in panels], format="csr")[rows],
-        augmented=sparse.vstack([panel.augmented for panel in panels], format="csr")[rows],
-        gold=_joined_gold(panels, begins, place),
-    )
-
-
-def _joined_gold(panels: list[Panel], begins: IntArray, place: IntArray) -> EncodedTruth | None:
-    known = [(panel.gold, begin) for panel, begin in zip(panels, begins, strict=False)]
-    if any(gold is None for gold, _ in known):
-        return None
-    found = [(gold, begin) for gold, begin in known if gold is not None]
-    rows = np.concatenate([place[gold.rows + begin] for gold, begin in found])
-    order = np.argsort(rows)
-    return EncodedTruth(
-        rows[order],
-        sparse.vstack([gold.specific for gold, _ in found], format="csr")[order],
-        sparse.vstack([gold.closed for gold, _ in found], format="csr")[order],
-    )
+def _select_gold(gold: EncodedTruth, positions: IntArray) -> EncodedTruth:
+    """Return the gold labels of instances, given by their positions in the index of the gold."""
+    size = max(int(gold.rows.max(initial=-1)), int(positions.max(initial=-1))) + 2
+    row_of = np.full(size, UNKNOWN)
+    row_of[gold.rows] = np.arange(len(gold.rows))
+    gold_rows = row_of[positions]
+    known = np.flatnonzero(gold_rows != UNKNOWN)
+    return EncodedTruth(known, gold.specific[gold_rows[known]], gold.closed[gold_rows[known]])

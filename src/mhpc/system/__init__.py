@@ -1,1 +1,1 @@
-"""The machine: memory, threads, processes, disk."""
+"""What the machine offers: files, processes, memory, a database, checkpoints."""

@@ -1,4 +1,4 @@
-"""DuckDB connections; SQL quoting; errors in plain words."""
+"""DuckDB: connections that load no extensions, quoting, and errors in plain words."""
 
 import errno
 import os
@@ -17,11 +17,11 @@ _CLOSED = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
 }
-"""A file whose name or content calls for an extension must not have one fetched and loaded."""
+"""The name or content of a file must not make DuckDB fetch and load an extension."""
 
 
 def database(*, threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    """Return a new database in memory, to be closed; it uses all cores unless told otherwise."""
+    """Return a new database in memory, to be closed; by default it uses all cores."""
     config: dict[str, Any] = dict(_CLOSED) if threads is None else {**_CLOSED, "threads": threads}
     connection = duckdb.connect(config=config)
     connection.execute("SET enable_progress_bar = false")
@@ -30,22 +30,22 @@ def database(*, threads: int | None = None) -> duckdb.DuckDBPyConnection:
 
 _REASONS = (
     (
-        r"Expected Number of Columns: (?P<header>\d+) Found: (?P<found>\d+)",
-        "{row} has {found} cells where the header has {header}",
+        r"Expected Number of Columns: (?P<header>\d+) Found: (?P<cells>\d+)",
+        "{row} has {cells} cells where the header has {header}",
     ),
     (
         r"converting column \"(?P<column>.*)\"\. Could not convert string \"(?P<cell>.*)\" to",
-        "column {column!r} has {cell!r}, which is no number",
+        "column {column!r} has {cell!r}, which is not a number",
     ),
     (r"unterminated quote", "{row} opens a quote that does not end with its cell"),
     (r"Maximum line size", "a line is longer than can be read; is a quote left open?"),
     (r"(?i)invalid unicode|invalid utf-?8", "not UTF-8 text; save the file as UTF-8"),
     (r"state machine", "not CSV; are its line ends mixed, or is a quote out of place?"),
 )
-"""What DuckDB says, and how a person would."""
+"""Messages of DuckDB, and how a person would say it."""
 
-_SHORT = 60
-"""Characters of a cell or of a column's name that a message shows."""
+_MAX_CELL = 60
+"""How many characters of a cell or of the name of a column a message shows."""
 
 
 def identifier(name: str) -> str:
@@ -84,55 +84,55 @@ def rows_of_parquet(path: Path) -> int:
         if file.read(4) != b"PAR1":
             return 0
     try:
-        found = duckdb.execute(f"SELECT num_rows FROM parquet_file_metadata([{one_file(path)}])")
-        return sum(rows for (rows,) in found.fetchall())
+        metadata = duckdb.execute(f"SELECT num_rows FROM parquet_file_metadata([{one_file(path)}])")
+        return sum(rows for (rows,) in metadata.fetchall())
     except duckdb.Error:
-        # Whoever reads it says what is wrong with it.
+        # Reading the file will say what is wrong with it.
         return 0
 
 
 def reason(error: duckdb.Error) -> str:
-    """Boil an error down to where and what, to follow a file's name in a message."""
+    """Return where and what an error is, to follow the name of a file in a message."""
     text = str(error)
     place = re.search(r"on Line: (\d+)\nOriginal Line: (.*)", text)
     where = f", line {int(place[1]):,}" if place else ""
     row = quote_list([place[2].strip()]) if place else "a row"
-    for pattern, said in _REASONS:
-        if found := re.search(pattern, text):
-            words = {name: _short(each) for name, each in found.groupdict().items()}
-            return f"{where}: {said.format(row=row, **words)}"
+    for pattern, message in _REASONS:
+        if match := re.search(pattern, text):
+            words = {name: _shorten(value) for name, value in match.groupdict().items()}
+            return f"{where}: {message.format(row=row, **words)}"
     lines = [line for line in text.splitlines() if not re.search(r"(on|Original) Line: ", line)]
-    # Of what kind DuckDB calls it is of no use to who gave the file.
-    said = re.sub(r"^([A-Za-z][\w ]* )?Error: ", "", " ".join(lines[:1]))
-    return f"{where}: {said[:200]}"
+    # What kind of error it is to DuckDB does not help the user.
+    message = re.sub(r"^([A-Za-z][\w ]* )?Error: ", "", " ".join(lines[:1]))
+    return f"{where}: {message[:200]}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 1]}…"
 
 
-_FULL = {
+_DISK_FULL = {
     r"No space left|max_temp_directory_size": errno.ENOSPC,
     r"quota": errno.EDQUOT,
     r"File too large": errno.EFBIG,
 }
-"""What it says of a disk that takes no more; what waits there for memory counts too."""
+"""What DuckDB says when the disk is full, temporary files included."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Let DuckDB write to a path; a full disk is an OSError as it is everywhere else.
+    """Turn errors of DuckDB that writes to a path into errors of Python.
 
     Raises
     ------
     OSError, UnwritableError
-        When the disk is full; when it cannot be written for another reason.
+        When the disk is full; when the path cannot be written for another reason.
     """
     try:
         yield
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         text = str(error)
-        for said, number in _FULL.items():
-            if re.search(said, text, re.IGNORECASE):
+        for pattern, number in _DISK_FULL.items():
+            if re.search(pattern, text, re.IGNORECASE):
                 raise OSError(number, os.strerror(number), str(path)) from None
         raise UnwritableError(f"{path} cannot be written: {' '.join(text.split())}") from None

@@ -1,4 +1,4 @@
-"""Escape control characters; notebook tables; progress callable."""
+"""What is shown to people: text without control characters, tables in notebooks, progress."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -7,34 +7,34 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Controls, marks that turn the direction of writing, halves of characters, odd line ends."""
+"""Controls, marks that turn the direction of writing, halves of characters, rare line ends."""
 
 _PLAIN = {"\n", "\u200c", "\u200d"}
-"""Line ends, and what joins or parts letters in some scripts."""
+"""Line ends, and characters that join or separate letters in some scripts."""
 
 
 def escape_control(text: str) -> str:
-    r"""Return text with what a terminal would obey, or would not show, as Python spells it.
+    r"""Return text with the characters that a terminal would obey, or not show, as escapes.
 
-    >>> print(visible("\x1b[2Jbee"))
+    >>> print(escape_control("\x1b[2Jbee"))
     \x1b[2Jbee
     """
     if text.isprintable():
         return text
-    return "".join(map(_spelt, text))
+    return "".join(map(_escape, text))
 
 
-def _spelt(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _PLAIN or unicodedata.category(character) not in _HIDDEN:
         return character
     return character.encode("unicode_escape").decode()
 
 
-MOST_ROWS = 10
-"""Rows that a table shows."""
+MAX_ROWS = 10
+"""How many rows a table shows."""
 
-MOST_CHARACTERS = 200
-"""Characters that a cell shows."""
+MAX_CHARACTERS = 200
+"""How many characters a cell shows."""
 
 
 def short_table(
@@ -44,9 +44,9 @@ def short_table(
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(_text(cell))}</td>' for cell in row)}</tr>"
-        for row in islice(rows, MOST_ROWS)
+        for row in islice(rows, MAX_ROWS)
     )
-    more = f"<p>… and {total - MOST_ROWS:,} more</p>" if total > MOST_ROWS else ""
+    more = f"<p>… and {total - MAX_ROWS:,} more</p>" if total > MAX_ROWS else ""
     return (
         f"<div><p>{escape(caption)}</p><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>{more}</div>"
@@ -55,12 +55,12 @@ def short_table(
 
 def _text(cell: Any) -> str:
     text = f"{cell:.4g}" if isinstance(cell, float) else str(cell)
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with a stage's name, the steps done and the steps at most."""
+"""Called with the name of a stage, how many of its steps are done, and how many there are."""
 
 
-def silent(stage: str, done: int, most: int) -> None:
-    """Tell nobody."""
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""

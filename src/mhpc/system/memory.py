@@ -1,4 +1,4 @@
-"""Budget, what is available, sizes as text."""
+"""How much memory work may use, how much is free, and sizes as text."""
 
 import os
 import re
@@ -12,25 +12,25 @@ from mhpc.errors import ParameterError
 _MEMINFO = Path("/proc/meminfo")
 _STATM = Path("/proc/self/statm")
 _CONTAINER = Path("/sys/fs/cgroup")
-_UNTOLD = 4 << 30
-"""What is taken to be free where nothing tells."""
+_ASSUMED = 4 << 30
+"""Bytes that are assumed to be free where the system does not say."""
 
 _BUDGET: ContextVar[int | None] = ContextVar("memory budget", default=None)
 
 
 def memory_budget() -> int:
-    """Return the bytes that work may take: what was set, or half of what is free."""
-    return _BUDGET.get() or (available_memory() or _UNTOLD) // 2
+    """Return the bytes that work may use: what was set, or half of what is free."""
+    return _BUDGET.get() or (available_memory() or _ASSUMED) // 2
 
 
 def memory_limit() -> int:
-    """Return the bytes that work cannot go beyond: what was set, or all that is free."""
-    return _BUDGET.get() or available_memory() or _UNTOLD
+    """Return the bytes that work can use at most: what was set, or all that is free."""
+    return _BUDGET.get() or available_memory() or _ASSUMED
 
 
 @contextmanager
 def use_memory_budget(budget: int | None) -> Iterator[None]:
-    """Set how much memory work may take meanwhile; None: half of what is free."""
+    """Set how much memory work may use within the block; None: half of what is free."""
     before = _BUDGET.set(budget)
     try:
         yield
@@ -41,23 +41,23 @@ def use_memory_budget(budget: int | None) -> Iterator[None]:
 def parse_size(size: str | int | None) -> int | None:
     """Return a size in bytes: ``"6GB"``, ``"500 MB"``, ``"4GiB"`` or a number; None stays.
 
-    >>> as_bytes("6GB")
+    >>> parse_size("6GB")
     6000000000
     """
     if size is None or isinstance(size, int):
         return size
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
-    number = float(found[1]) if found else 0.0
-    if found is None or number <= 0:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
+    number = float(match[1]) if match else 0.0
+    if match is None or number <= 0:
         raise ParameterError(f"memory = {size!r} is not allowed; give a size such as 6GB or 500MB")
-    power = " kmgt".index(found[2].lower() or " ")
-    return int(number * (1024 if found[3] else 1000) ** power)
+    power = " kmgt".index(match[2].lower() or " ")
+    return int(number * (1024 if match[3] else 1000) ** power)
 
 
 def format_size(size: float) -> str:
     """Return a size as people write it.
 
-    >>> as_text(2_340_000_000), as_text(51_000), as_text(12)
+    >>> format_size(2_340_000_000), format_size(51_000), format_size(12)
     ('2.3 GB', '51 kB', '12 bytes')
     """
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
@@ -67,14 +67,14 @@ def format_size(size: float) -> str:
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can be had without swapping, or None where nothing tells.
+    """Return the bytes that can be used without swapping, or None if that is unknown.
 
-    Linux counts what it can take back from its caches, and a container may have less than the
-    machine; elsewhere all memory has to do.
+    Linux counts memory that it can take back from its caches, and a container may have less than
+    the machine. Elsewhere, all memory counts as free.
     """
-    found = [size for size in (_of_machine(), _of_container()) if size is not None]
-    if found:
-        return min(found)
+    sizes = [size for size in (_machine_memory(), _container_memory()) if size is not None]
+    if sizes:
+        return min(sizes)
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -82,7 +82,7 @@ def available_memory() -> int | None:
 
 
 def held_memory() -> int:
-    """Return the bytes that this process holds now, 0 where nothing tells."""
+    """Return the bytes that this process uses now, 0 if that is unknown."""
     try:
         pages = int(_STATM.read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
@@ -90,7 +90,7 @@ def held_memory() -> int:
         return 0
 
 
-def _of_machine() -> int | None:
+def _machine_memory() -> int | None:
     try:
         lines = _MEMINFO.read_text(encoding="ascii").splitlines()
         (kilobytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
@@ -99,13 +99,13 @@ def _of_machine() -> int | None:
         return None
 
 
-def _of_container() -> int | None:
-    """Return what is left of the limit of a control group, where there is one."""
+def _container_memory() -> int | None:
+    """Return what is left of the limit of a control group, None without a limit."""
     try:
         most = int((_CONTAINER / "memory.max").read_text(encoding="ascii"))
         taken = int((_CONTAINER / "memory.current").read_text(encoding="ascii"))
         rows = (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines()
-        # Pages of files that nobody uses are given back before anyone is killed.
+        # Cached pages of files are given back before any process is killed.
         (idle,) = (int(row.split()[1]) for row in rows if row.startswith("inactive_file "))
     except (OSError, ValueError):
         # Without a limit the first file says max.
@@ -114,4 +114,4 @@ def _of_container() -> int | None:
 
 
 MIN_DATABASE_MEMORY = 10**9
-"""Bytes that DuckDB may at least hold of the cells that wait to be written; more goes to disk."""
+"""Bytes that DuckDB may always use; beyond that it writes to disk."""
