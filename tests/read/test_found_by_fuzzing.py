@@ -127,7 +127,9 @@ def test_a_zip_whose_names_are_not_utf8_is_told(tmp_path: Path) -> None:
 
 def test_a_column_with_an_endless_name_is_told_in_short(tmp_path: Path) -> None:
     path = written(tmp_path / "m.csv", f"id,user,{'x' * 9000}\n1,ann,1\n2,ann,1\n3,ann,yes\n")
-    with pytest.raises(UnreadableError, match="column 'x+…' has 'yes', which is not a number") as told:
+    with pytest.raises(
+        UnreadableError, match="column 'x+…' has 'yes', which is not a number"
+    ) as told:
         read_votes(path, format="wide")
     assert len(str(told.value)) < 400
 
