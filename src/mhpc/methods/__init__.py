@@ -1,1 +1,1 @@
-"""One method a file, a registry by name."""
+"""The methods, one file or folder each, and what they share."""

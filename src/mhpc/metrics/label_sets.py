@@ -13,7 +13,7 @@ from mhpc.data.hierarchy import deepest
 from mhpc.data.scorecard import LevelScore
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +78,13 @@ def f(sets: LabelSets) -> float:
 def micro_precision(sets: LabelSets) -> float:
     """Return the share of all given labels that are true."""
     correct, given, _ = sets.sizes
-    return _ratio(correct.sum(), given.sum())
+    return ratio(correct.sum(), given.sum())
 
 
 def micro_recall(sets: LabelSets) -> float:
     """Return the share of all true labels that were given."""
     correct, _, true = sets.sizes
-    return _ratio(correct.sum(), true.sum())
+    return ratio(correct.sum(), true.sum())
 
 
 def micro_f(sets: LabelSets) -> float:
@@ -137,7 +137,7 @@ def levels(sets: LabelSets) -> tuple[LevelScore, ...]:
 
 
 def _level_score(level: int, correct: int, given: int, true: int) -> LevelScore:
-    precision, recall = _ratio(correct, given), _ratio(correct, true)
+    precision, recall = ratio(correct, given), ratio(correct, true)
     return LevelScore(level, true, given, precision, recall, _harmonic_mean(precision, recall))
 
 
@@ -159,10 +159,6 @@ def _ones(labels: Sparse) -> Sparse:
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else 0.0
-
-
-def _ratio(part: float, total: float) -> float:
-    return float(part / total) if total else 0.0
 
 
 def _ratios_or_one(part: FloatArray, total: FloatArray) -> FloatArray:

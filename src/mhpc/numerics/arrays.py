@@ -86,4 +86,4 @@ def dense(matrix: Any) -> FloatArray:
 
 def ratio(part: float, whole: float) -> float:
     """Return part / whole; 0 if the whole is not positive."""
-    return part / whole if whole > 0 else 0.0
+    return float(part / whole) if whole > 0 else 0.0

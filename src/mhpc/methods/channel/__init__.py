@@ -109,9 +109,8 @@ class Channel(BaseMethod):
         return dict(zip(panel.sources, models, strict=True))
 
 
-@registered("channel.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedChannel(FittedMethod):
+class FittedChannel(FittedMethod, saved_as="channel.fitted"):
     """The learned noise model, and the inverted votes of landmarks.
 
     Attributes

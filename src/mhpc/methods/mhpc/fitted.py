@@ -290,9 +290,8 @@ class Extension:
         return sparse.csr_array(entries, shape=(len(near), len(self.counts)))
 
 
-@registered("mhpc.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedMHPC(FittedMethod):
+class FittedMHPC(FittedMethod, saved_as="mhpc.fitted"):
     """A solution that any instance can be added to.
 
     Attributes

@@ -20,7 +20,6 @@ from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.methods.source_weights import SourceWeighting
 from mhpc.numerics.arrays import Sparse, dense
 from mhpc.numerics.sparse import incidence
-from mhpc.parameters import registered
 
 BYTES_PER_PAIR = 200
 """Memory that a pair of a vote and a possible true label takes during EM."""
@@ -116,9 +115,8 @@ class OneTruth(BaseMethod):
         )
 
 
-@registered("one-truth.fitted")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedOneTruth(FittedMethod):
+class FittedOneTruth(FittedMethod, saved_as="one-truth.fitted"):
     """Popularity, profiles and confusions, and the posterior of the instances they come from.
 
     A new instance is scored by one E-step. That would not reproduce the scores of an instance
