@@ -47,11 +47,11 @@ def parents(taxonomy: Taxonomy) -> dict[str, set[str]]:
 
 
 def labels(truth: Truth) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {instance: set() for instance in truth.instances}
+    label_sets: dict[str, set[str]] = {instance: set() for instance in truth.instances}
     for i, k in zip(truth.instance, truth.label, strict=True):
         if k >= 0:
-            found[truth.instances[i]].add(truth.labels[k])
-    return found
+            label_sets[truth.instances[i]].add(truth.labels[k])
+    return label_sets
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -71,27 +71,27 @@ def test_edges_from_the_root_make_a_dag(arff: Path) -> None:
     assert labels(read_truth(arff)) == {"1": {"GO4"}, "2": {"GO2", "GO3"}}
 
 
-def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(arff: Path) -> None:
+def test_windows_line_ends_and_a_byte_order_mark_are_accepted(arff: Path) -> None:
     arff.write_text(TREE.replace("\n", "\r\n"), encoding="utf-8-sig", newline="")
     assert labels(read_truth(arff))["2"] == {"20"}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "message"),
     [
         ("b,20", "b,20/02", "line 10: label '20/02' is not declared in the header .*'20/01'"),
         ("hierarchical", "string", "no attribute is declared 'hierarchical' before @DATA"),
         (TREE.partition("@DATA\n")[2], "", "has no rows after @DATA"),
     ],
 )
-def test_a_wrong_file_is_refused_by_place(arff: Path, old: str, new: str, says: str) -> None:
+def test_errors_in_a_file_name_the_place(arff: Path, old: str, new: str, message: str) -> None:
     arff.write_text(TREE.replace(old, new))
-    with pytest.raises(DataError, match=says) as error:
+    with pytest.raises(DataError, match=message) as error:
         read_truth(arff)
     assert str(arff) in str(error.value)
 
 
-def test_an_edge_needs_two_ends(arff: Path) -> None:
+def test_an_edge_needs_two_labels(arff: Path) -> None:
     arff.write_text(DAG.replace("GO1/GO3", "GO3"))
     with pytest.raises(DataError, match="yeast.arff: 'GO3' is not a parent/child edge"):
         read_taxonomy(arff)
@@ -110,14 +110,14 @@ def test_other_encodings_are_refused(arff: Path) -> None:
         read_truth(arff)
 
 
-def test_a_file_cut_short_is_refused(arff: Path) -> None:
+def test_a_truncated_file_is_refused(arff: Path) -> None:
     rows = "".join(f"{n * 7919 % 100_003},a,20\n" for n in range(50_000))
     arff.write_bytes(gzip.compress((TREE + rows).encode())[:-1000])
     with pytest.raises(UnreadableError, match="yeast.arff does not decompress to its end"):
         read_truth(arff)
 
 
-def test_zstd_is_refused_with_what_would_do(arff: Path) -> None:
+def test_zstd_is_refused_with_what_would_work(arff: Path) -> None:
     arff.write_bytes(pyarrow.Codec("zstd").compress(TREE.encode(), asbytes=True))
     with pytest.raises(UnreadableError, match="can be plain or gzip, not zstd"):
         read_truth(arff)

@@ -44,7 +44,7 @@ def test_the_first_name_takes_precedence_over_its_aliases() -> None:
     assert find(["answer", "task", "instance", "worker", "label"])["label"] == "label"
 
 
-def test_a_score_is_found_where_there_is_one() -> None:
+def test_a_score_column_is_optional() -> None:
     assert find([*VOTES, "Confidence"])["score"] == "Confidence"
     assert "score" not in find(list(VOTES))
 
@@ -62,7 +62,7 @@ def test_a_missing_column_is_reported_with_those_present_and_what_would_help() -
     )
 
 
-def test_a_chosen_column_that_is_not_there_names_the_nearest() -> None:
+def test_a_missing_chosen_column_names_the_nearest() -> None:
     with pytest.raises(MissingColumnError, match=r"no column 'fhoto' \(nearest: 'photo'\)"):
         find([*VOTES, "photo"], {"instance": "fhoto"})
 

@@ -1,4 +1,4 @@
-"""One battery over every way in: the same table must be read from each of them."""
+"""The same table is read from every kind of file, dataframe and object."""
 
 import csv
 import gzip
@@ -188,7 +188,7 @@ def votes_rows(votes: Votes) -> set[tuple[str, str, str, float]]:
     }
 
 
-def test_votes_are_the_same_from_everywhere(put: Callable[[Columns], Any]) -> None:
+def test_votes_are_the_same_from_every_input(put: Callable[[Columns], Any]) -> None:
     votes = read_votes(put(VOTES))
     scores = [float(score) for score in VOTES["score"]]
     expected = zip(VOTES["instance"], VOTES["source"], VOTES["label"], scores, strict=True)
@@ -197,7 +197,7 @@ def test_votes_are_the_same_from_everywhere(put: Callable[[Columns], Any]) -> No
     assert votes.instances.ids == tuple(dict.fromkeys(VOTES["instance"]))
 
 
-def test_a_taxonomy_is_the_same_from_everywhere(put: Callable[[Columns], Any]) -> None:
+def test_a_taxonomy_is_the_same_from_every_input(put: Callable[[Columns], Any]) -> None:
     taxonomy = read_taxonomy(put(TAXONOMY))
     assert taxonomy.labels.ids == ("01", "01.5", "#2", "é, è")
     assert taxonomy.names == ("plants", "flowers", "plants", "a\nname")
@@ -208,10 +208,10 @@ def test_a_taxonomy_is_the_same_from_everywhere(put: Callable[[Columns], Any]) -
     assert parents == {"01": set(), "01.5": {"01", "#2"}, "#2": {"01"}, "é, è": {"#2"}}
 
 
-def test_a_truth_is_the_same_from_everywhere(put: Callable[[Columns], Any]) -> None:
+def test_a_truth_is_the_same_from_every_input(put: Callable[[Columns], Any]) -> None:
     truth = read_truth(put(TRUTH))
-    found = {
+    pairs = {
         (truth.instances[i], truth.labels[k] if k >= 0 else "")
         for i, k in zip(truth.instance, truth.label, strict=True)
     }
-    assert found == set(zip(TRUTH["instance"], TRUTH["label"], strict=True))
+    assert pairs == set(zip(TRUTH["instance"], TRUTH["label"], strict=True))

@@ -16,8 +16,8 @@ from mhpc.read.tables import open_table, text_sql
 
 def texts(source: Any, column: str = "id") -> list[str | None]:
     with open_table(source) as table:
-        found = table.connection.execute(f"SELECT {text_sql(table, column)} FROM cells").fetchall()
-    return [text for (text,) in found]
+        rows = table.connection.execute(f"SELECT {text_sql(table, column)} FROM cells").fetchall()
+    return [text for (text,) in rows]
 
 
 def columns(source: Any) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def test_other_values_in_memory_become_their_text() -> None:
     ]  # fmt: skip
 
 
-def test_large_integers_lose_no_digit() -> None:
+def test_large_integers_keep_all_digits() -> None:
     # As float64 both would be changed: the first has 54 bits, the second 64.
     assert texts({"id": [2**53 + 1, 0.5]}) == ["9007199254740993", "0.5"]
     assert texts({"id": [2**63, 1]}) == ["9223372036854775808", "1"]
@@ -75,7 +75,7 @@ def test_columns_of_different_lengths_are_refused() -> None:
 
 
 @pytest.mark.parametrize("source", [None, 5, b"id", {"id": 5}, {"id": "text"}, pandas.Series([1])])
-def test_what_is_no_table_is_refused_by_type(source: Any) -> None:
+def test_an_object_that_is_not_a_table_is_refused_by_type(source: Any) -> None:
     with pytest.raises(DataError, match=f"the table: cannot be read from {type(source).__name__};"):
         columns(source)
 
@@ -85,6 +85,6 @@ def test_rows_must_be_mappings() -> None:
         columns([["a", "b"]])
 
 
-def test_no_rows_and_no_columns_is_no_table() -> None:
+def test_a_table_without_rows_and_columns_is_refused() -> None:
     with pytest.raises(DataError, match="the table: no columns"):
         columns([])

@@ -1,4 +1,4 @@
-"""Votes that are looked through, part by part: what is found and refused is as if read whole."""
+"""Votes that are read in parts give the same votes and errors as votes that are read at once."""
 
 import json
 import warnings
@@ -54,17 +54,17 @@ def in_parquet(folder: Path, *texts: str) -> Path:
 
 
 @pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
-def test_wrong_votes_are_refused_as_when_they_are_read_whole(text: str, tmp_path: Path) -> None:
+def test_errors_are_the_same_as_those_of_read_votes(text: str, tmp_path: Path) -> None:
     path = write(tmp_path, text)
     with pytest.raises(MhpcError) as expected:
         read_votes(path)
-    with pytest.raises(MhpcError) as found:
+    with pytest.raises(MhpcError) as actual:
         surveyed(path)
-    assert str(found.value) == str(expected.value)
-    assert type(found.value) is type(expected.value)
+    assert str(actual.value) == str(expected.value)
+    assert type(actual.value) is type(expected.value)
 
 
-def test_who_and_what_occurs_is_found_in_order_of_first_appearance(tmp_path: Path) -> None:
+def test_sources_and_labels_are_in_order_of_first_appearance(tmp_path: Path) -> None:
     survey = surveyed(write(tmp_path, HEADER + "2,bob,wasp,1\n1,ann,,\n2,ann,bee,0.5\n"))
     assert (survey.rows, survey.instance) == (3, "2")
     assert survey.sources.ids == ("bob", "ann")
@@ -74,15 +74,15 @@ def test_who_and_what_occurs_is_found_in_order_of_first_appearance(tmp_path: Pat
     assert instances_among(survey, ["1", "3"]).ids == ("1",)
 
 
-def test_what_was_said_is_looked_at_where_scopes_depend_on_it(tmp_path: Path) -> None:
+def test_used_labels_are_found_if_scopes_depend_on_them(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "1,ann,bee,1\n2,ann,bee,1\n2,ann,wasp,0\n")
-    said = surveyed(path, scope="used").used_labels
-    assert said is not None
-    assert [pair.tolist() for pair in said] == [[0], [0]]
+    pairs = surveyed(path, scope="used").used_labels
+    assert pairs is not None
+    assert [pair.tolist() for pair in pairs] == [[0], [0]]
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
-def test_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
+def test_all_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [
         f"i{rng.integers(40)},s{rng.integers(5)},{rng.choice(['', 'a', 'b', 'c'])},{rng.random()}\n"
@@ -90,21 +90,21 @@ def test_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
     ]
     path = in_parquet(tmp_path, *(HEADER + "".join(rows[at : at + 100]) for at in (0, 100, 200)))
     with pytest.warns(MhpcWarning) as expected:
-        whole = read_votes(path)
+        votes = read_votes(path)
     survey = surveyed(path)
-    found = [read_part(survey, part, parts=parts) for part in range(parts)]
-    assert sorted(row for part in found for row in listed(part.votes)) == sorted(listed(whole))
-    assert sum(part.rows for part in found) == 300
+    read = [read_part(survey, part, parts=parts) for part in range(parts)]
+    assert sorted(row for part in read for row in listed(part.votes)) == sorted(listed(votes))
+    assert sum(part.rows for part in read) == 300
     first = sorted(
-        (f, id_) for p in found for f, id_ in zip(p.first_rows, p.votes.instances, strict=True)
+        (f, id_) for p in read for f, id_ in zip(p.first_rows, p.votes.instances, strict=True)
     )
-    assert [id_ for _, id_ in first] == list(whole.instances)
-    assert all(part.votes.sources.ids == whole.sources.ids for part in found)
-    assert all(part.votes.labels.ids == whole.labels.ids for part in found)
-    with warnings.catch_warnings(record=True) as told:
+    assert [id_ for _, id_ in first] == list(votes.instances)
+    assert all(part.votes.sources.ids == votes.sources.ids for part in read)
+    assert all(part.votes.labels.ids == votes.labels.ids for part in read)
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        warn_dropped((each for part in found for each in part.dropped), str(path))
-    assert {str(each.message) for each in told} == {str(each.message) for each in expected}
+        warn_dropped((rows for part in read for rows in part.dropped), str(path))
+    assert {str(w.message) for w in warned} == {str(w.message) for w in expected}
 
 
 def listed(votes: Votes) -> list[tuple[str, str, str, float]]:
@@ -132,12 +132,12 @@ def test_a_damaged_file_in_a_folder_is_refused(tmp_path: Path) -> None:
         surveyed(folder)
 
 
-def test_votes_in_another_format_are_kept_as_a_table(tmp_path: Path) -> None:
-    said = {"id": "r", "type": "choices", "from_name": "t", "value": {"choices": ["a", "b"]}}
+def test_votes_in_another_format_are_written_to_parquet(tmp_path: Path) -> None:
+    choice = {"id": "r", "type": "choices", "from_name": "t", "value": {"choices": ["a", "b"]}}
     tasks = [
         {"id": 1, "data": {}, "annotations": [
-            {"completed_by": 7, "result": [said]},
-            {"completed_by": 8, "result": [said], "ground_truth": True},
+            {"completed_by": 7, "result": [choice]},
+            {"completed_by": 8, "result": [choice], "ground_truth": True},
         ]}
     ]  # fmt: skip
     path = write(tmp_path, json.dumps(tasks), "export.json")

@@ -13,7 +13,7 @@ def parents(taxonomy: Taxonomy) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("separator", [" > ", "/", "|", ";", "::", ">", "."])
-def test_the_separator_is_found_and_missing_prefixes_are_added(separator: str) -> None:
+def test_the_separator_is_detected_and_prefixes_are_added(separator: str) -> None:
     taxonomy = taxonomy_from_paths([separator.join("abc"), separator.join("ad")])
     ab, ad, abc = separator.join("ab"), separator.join("ad"), separator.join("abc")
     assert parents(taxonomy) == {"a": [], ab: ["a"], abc: [ab], ad: ["a"]}
@@ -26,7 +26,7 @@ def test_the_separator_of_most_labels_wins() -> None:
     }  # fmt: skip
 
 
-def test_a_given_separator_is_taken() -> None:
+def test_a_separator_can_be_given() -> None:
     assert parents(taxonomy_from_paths(["a/b.c", "a/b.d"], separator=".")) == {
         "a/b": [], "a/b.c": ["a/b"], "a/b.d": ["a/b"],
     }  # fmt: skip
@@ -36,7 +36,7 @@ def test_labels_without_a_separator_are_roots() -> None:
     assert parents(taxonomy_from_paths(["bee", "wasp"])) == {"bee": [], "wasp": []}
 
 
-def test_names_are_last_steps_codes_or_what_is_given() -> None:
+def test_names_are_given_or_last_steps_or_codes() -> None:
     taxonomy = taxonomy_from_paths(["plant > flower"])
     assert taxonomy.names == ("plant", "flower")
     taxonomy = taxonomy_from_paths(["20/01"], names={"20/01": "metabolism"})

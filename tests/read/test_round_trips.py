@@ -22,7 +22,7 @@ VOTES = st.dictionaries(st.tuples(IDS, IDS, IDS), SCORES, min_size=1, max_size=8
 
 
 @given(VOTES)
-def test_votes_are_read_back_as_they_were_written(said: dict[tuple[str, str, str], float]) -> None:
+def test_votes_survive_a_round_trip(said: dict[tuple[str, str, str], float]) -> None:
     columns = zip(*said, strict=True)
     table = dict(zip(("instance", "source", "label"), columns, strict=True))
     votes = read_votes({**table, "score": list(said.values())})
@@ -33,7 +33,7 @@ def test_votes_are_read_back_as_they_were_written(said: dict[tuple[str, str, str
 
 
 @given(st.lists(IDS, min_size=2, max_size=8, unique=True), st.data())
-def test_taxonomies_are_read_back_as_they_were_written(ids: list[str], data: st.DataObject) -> None:
+def test_taxonomies_survive_a_round_trip(ids: list[str], data: st.DataObject) -> None:
     edges = [
         (ids[at], ids[data.draw(st.integers(0, at - 1))])
         for at in range(1, len(ids))

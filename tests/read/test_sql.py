@@ -8,25 +8,25 @@ from mhpc.system.database import identifier, literal, one_file, reason, text_lin
 
 def test_quotes_in_names_and_texts_are_doubled() -> None:
     text, name = "it's", 'a "b"'
-    found = duckdb.execute(f"SELECT {literal(text)} AS {identifier(name)}").fetchnumpy()
-    assert {column: cells.tolist() for column, cells in found.items()} == {name: [text]}
+    rows = duckdb.execute(f"SELECT {literal(text)} AS {identifier(name)}").fetchnumpy()
+    assert {column: cells.tolist() for column, cells in rows.items()} == {name: [text]}
 
 
 @pytest.mark.parametrize("name", ["v[1].txt", "v*.txt", "v?.txt", "it's.txt", "v].txt", "[*]"])
-def test_a_name_means_one_file_whatever_is_in_it(tmp_path: Path, name: str) -> None:
+def test_a_name_with_wildcards_means_one_file(tmp_path: Path, name: str) -> None:
     for other in ("v1.txt", "vx.txt", "*"):
         (tmp_path / other).write_text("the wrong file\n")
     (tmp_path / name).write_text("this one\n")
-    found = duckdb.execute(f"SELECT line FROM {text_lines(tmp_path / name, 'none')}").fetchall()
-    assert found == [("this one",)]
+    rows = duckdb.execute(f"SELECT line FROM {text_lines(tmp_path / name, 'none')}").fetchall()
+    assert rows == [("this one",)]
 
 
-def test_wildcards_in_folders_are_names_too(tmp_path: Path) -> None:
+def test_wildcards_in_folders_are_literal(tmp_path: Path) -> None:
     folder = tmp_path / "run[1]"
     folder.mkdir()
     duckdb.execute(f"COPY (SELECT 1 AS a) TO '{folder}/a.parquet'")
-    found = duckdb.execute(f"FROM read_parquet({one_file(folder / 'a.parquet')})").fetchall()
-    assert found == [(1,)]
+    rows = duckdb.execute(f"FROM read_parquet({one_file(folder / 'a.parquet')})").fetchall()
+    assert rows == [(1,)]
 
 
 WRONG = {
@@ -42,8 +42,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("content", "says"), WRONG.values(), ids=WRONG)
-def test_reasons_are_those_of_the_file(tmp_path: Path, content: str, says: str) -> None:
+@pytest.mark.parametrize(("content", "expected"), WRONG.values(), ids=WRONG)
+def test_reasons_describe_the_error_in_the_file(
+    tmp_path: Path, content: str, expected: str
+) -> None:
     path = tmp_path / "table.csv"
     path.write_text(content, newline="")
     with pytest.raises(duckdb.Error) as error:
@@ -51,12 +53,12 @@ def test_reasons_are_those_of_the_file(tmp_path: Path, content: str, says: str) 
             f"SELECT * FROM read_csv({one_file(path)}, auto_detect=false, header=true, delim=',', "
             "quote='\"', escape='\"', columns={'a': 'VARCHAR', 'b': 'VARCHAR'})"
         ).fetchall()
-    said = reason(error.value)
-    assert says in said
-    assert len(said) < 200
-    assert "\n" not in said
+    message = reason(error.value)
+    assert expected in message
+    assert len(message) < 200
+    assert "\n" not in message
 
 
-def test_other_reasons_are_duckdbs_first_line() -> None:
+def test_other_reasons_are_the_first_line_of_duckdb() -> None:
     error = duckdb.IOException("IO Error: the disk is on fire\nPossible solution: water")
     assert reason(error) == ": the disk is on fire"

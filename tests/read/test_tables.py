@@ -14,8 +14,8 @@ from mhpc.read.tables import open_table, text_sql
 
 def texts(source: Any, column: str = "id") -> list[str | None]:
     with open_table(source) as table:
-        found = table.connection.execute(f"SELECT {text_sql(table, column)} FROM cells").fetchall()
-    return [text for (text,) in found]
+        rows = table.connection.execute(f"SELECT {text_sql(table, column)} FROM cells").fetchall()
+    return [text for (text,) in rows]
 
 
 def columns(source: Any) -> tuple[str, ...]:
@@ -53,12 +53,12 @@ def test_the_last_line_needs_no_end(csv: Path) -> None:
     assert texts(csv) == ["1", "2"]
 
 
-def test_quoted_cells_may_hold_what_separates_cells_and_lines(csv: Path) -> None:
+def test_quoted_cells_may_contain_delimiters_and_line_ends(csv: Path) -> None:
     csv.write_text('id,other\n"a,b",1\n"two\nlines",2\n"say ""hi""",3\n')
     assert texts(csv) == ["a,b", "two\nlines", 'say "hi"']
 
 
-def test_blank_lines_are_no_rows(csv: Path) -> None:
+def test_blank_lines_are_skipped(csv: Path) -> None:
     csv.write_text("\n\nid,other\n1,x\n\n2,y\n\n")
     assert texts(csv) == ["1", "2"]
     csv.write_text("\nid\n1\n\n2\n\n")
@@ -66,12 +66,12 @@ def test_blank_lines_are_no_rows(csv: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
-def test_the_header_tells_the_separator(csv: Path, separator: str) -> None:
+def test_the_header_determines_the_delimiter(csv: Path, separator: str) -> None:
     csv.write_text(f'id{separator}other\n"a,b;c|d\te"{separator}x\n')
     assert texts(csv) == ["a,b;c|d\te"]
 
 
-def test_a_column_without_a_name_is_called_by_its_place(csv: Path) -> None:
+def test_a_column_without_a_name_is_named_by_its_number(csv: Path) -> None:
     csv.write_text(",id,\n0,a,\n1,b,\n")
     assert columns(csv) == ("column 1", "id", "column 3")
     assert texts(csv) == ["a", "b"]
@@ -103,7 +103,7 @@ def test_folders_named_like_partitions_add_no_column(tmp_path: Path) -> None:
         assert texts(folder / name) == ["right"]
 
 
-def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
+def test_a_file_name_is_not_a_pattern(tmp_path: Path) -> None:
     for name, id_ in (("v1.csv", "wrong"), ("v[1].csv", "right")):
         (tmp_path / name).write_text(f"id,other\n{id_},1\n")
         duckdb.execute(f"COPY (SELECT '{id_}' AS id) TO '{tmp_path}/{name}.parquet'")
@@ -111,7 +111,7 @@ def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
     assert texts(tmp_path / "v[1].csv.parquet") == ["right"]
 
 
-def test_json_rows_may_lack_keys_and_mix_kinds(tmp_path: Path) -> None:
+def test_json_rows_may_lack_keys_and_mix_types(tmp_path: Path) -> None:
     path = tmp_path / "table.jsonl"
     path.write_text('{"id": 7}\n\n{"id": "007", "a/b~c": 1}\n{"a/b~c": null, "id": null}\n')
     assert columns(path) == ("id", "a/b~c")
@@ -120,7 +120,7 @@ def test_json_rows_may_lack_keys_and_mix_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "hello", "[1]", "5", "null", '{"id": 1} {"id": 2}'])
-def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_not_a_json_object_is_refused_by_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "table.jsonl"
     path.write_text(f'{{"id": 1}}\n\n{line}\n{{"id": 2}}\n')
     with pytest.raises(UnreadableError) as error:
@@ -128,14 +128,14 @@ def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, line: str) -> No
     assert str(error.value) == f"{path}, line 3: '{line}' is not a JSON object; give one per line"
 
 
-def test_json_objects_without_keys_are_no_table(tmp_path: Path) -> None:
+def test_json_objects_without_keys_are_not_a_table(tmp_path: Path) -> None:
     path = tmp_path / "table.jsonl"
     path.write_text("{}\n{}\n")
     with pytest.raises(DataError, match="no columns"):
         columns(path)
 
 
-def test_numbers_in_parquet_become_the_text_a_person_would_write(tmp_path: Path) -> None:
+def test_numbers_in_parquet_become_plain_text(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     duckdb.execute(
         "COPY (SELECT * FROM (VALUES (7, 7.0::DOUBLE, true, date '2020-01-01', 1.5::FLOAT), "
@@ -172,17 +172,17 @@ def test_a_damaged_arrow_file_is_refused(tmp_path: Path, keep: int) -> None:
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     duckdb.execute(f"COPY (SELECT range AS id FROM range(9)) TO '{path}'")
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-10])
+    content = path.read_bytes()
+    path.write_bytes(content[:-10])
     with pytest.raises(UnreadableError, match=r"table.parquet"):
         columns(path)
-    # Here the footer is whole: the damage shows only once cells are read.
-    path.write_bytes(whole[:4] + b"\xff" * 20 + whole[24:])
+    # The footer is intact, so the damage shows only when cells are read.
+    path.write_bytes(content[:4] + b"\xff" * 20 + content[24:])
     with pytest.raises(UnreadableError, match=r"table.parquet"):
         texts(path)
 
 
-def test_an_arff_file_is_no_table_of_votes(tmp_path: Path) -> None:
+def test_an_arff_file_is_not_a_table_of_votes(tmp_path: Path) -> None:
     path = tmp_path / "a.arff"
     path.write_text("@relation a\n")
     with pytest.raises(UnreadableError, match="is an ARFF file"):

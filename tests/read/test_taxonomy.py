@@ -16,7 +16,7 @@ def parents(taxonomy: Taxonomy) -> dict[str, set[str]]:
     }
 
 
-def test_a_row_is_an_edge_and_an_empty_parent_a_root() -> None:
+def test_one_row_per_edge_and_an_empty_parent_for_a_root() -> None:
     taxonomy = read_taxonomy({"label": ["plant", "flower"], "parent": [None, "plant"]})
     assert parents(taxonomy) == {"plant": set(), "flower": {"plant"}}
 
@@ -38,7 +38,7 @@ def test_with_a_row_for_one_root_all_parents_need_rows() -> None:
         read_taxonomy({"label": ["plant", "flower"], "parent": ["", "plnt"]})
 
 
-def test_names_may_repeat_and_a_child_may_carry_its_parents() -> None:
+def test_names_may_repeat() -> None:
     taxonomy = read_taxonomy(
         {
             "id": ["fr", "fr-75", "us", "us-tx"],
@@ -77,21 +77,21 @@ def test_paths_may_have_a_separator_of_their_own() -> None:
     assert parents(taxonomy) == {"a": set(), "a-b": {"a"}, "a-c": {"a"}}
 
 
-def test_columns_can_be_named() -> None:
+def test_columns_can_be_chosen() -> None:
     taxonomy = read_taxonomy(
         {"what": ["a", "b"], "of": ["", "a"]}, columns={"label": "what", "parent": "of"}
     )
     assert parents(taxonomy) == {"a": set(), "b": {"a"}}
 
 
-def test_standard_input_is_called_so_in_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_name_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"parent\na\n")))
     with pytest.raises(MissingColumnError, match="^standard input: no column 'label'"):
         read_taxonomy("-")
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         ("label,parent\na,b\nb,c\nc,a\n", "the parents form a cycle: 'a' > 'b' > 'c' > 'a'"),
         ("label,parent\na,\nb,b\n", "label 'b' is its own parent"),
@@ -102,14 +102,16 @@ def test_standard_input_is_called_so_in_messages(monkeypatch: pytest.MonkeyPatch
         ("name,parent\na,\n", r"no column 'label' \(nor 'id', .*; it has 'name', 'parent'; rename"),
     ],
 )
-def test_what_is_no_hierarchy_is_refused_by_name(tmp_path: Path, content: str, says: str) -> None:
+def test_a_file_that_is_not_a_taxonomy_is_refused_by_name(
+    tmp_path: Path, content: str, message: str
+) -> None:
     path = tmp_path / "taxonomy.csv"
     path.write_text(content)
-    with pytest.raises(DataError, match=says) as error:
+    with pytest.raises(DataError, match=message) as error:
         read_taxonomy(path)
     assert str(path) in str(error.value)
 
 
-def test_a_taxonomy_in_memory_is_called_so() -> None:
+def test_messages_name_a_taxonomy_in_memory() -> None:
     with pytest.raises(DataError, match="^the taxonomy: row 1 has an empty label"):
         read_taxonomy({"label": [None]})

@@ -1,4 +1,4 @@
-"""What each format of taxonomies says beyond the battery, and what is wrong with a file."""
+"""The details of each taxonomy format, and errors in files."""
 
 import json
 import sys
@@ -57,29 +57,29 @@ is_transitive: true
 """
 
 
-def test_obo_leaves_out_the_obsolete_and_knows_alternative_ids(tmp_path: Path) -> None:
-    found = read_taxonomy(put(tmp_path / "x.obo", OBO))
-    assert parents(found) == {"X:1": set(), "X:2": {"X:1"}, "X:3": set()}
-    assert found.names == ("plant ! a name may have one", "flower", "garden")
-    assert found.locate(["X:01", "X:4", "flower", "X:9"]).tolist() == [0, 1, 1, -1]
+def test_obo_drops_obsolete_terms_and_knows_alternative_ids(tmp_path: Path) -> None:
+    taxonomy = read_taxonomy(put(tmp_path / "x.obo", OBO))
+    assert parents(taxonomy) == {"X:1": set(), "X:2": {"X:1"}, "X:3": set()}
+    assert taxonomy.names == ("plant ! a name may have one", "flower", "garden")
+    assert taxonomy.locate(["X:01", "X:4", "flower", "X:9"]).tolist() == [0, 1, 1, -1]
 
 
-def test_obo_takes_part_of_if_asked(tmp_path: Path) -> None:
+def test_obo_includes_part_of_on_request(tmp_path: Path) -> None:
     path = put(tmp_path / "x.obo", OBO.replace("\n", "\r\n"))
     assert parents(read_taxonomy(path, format="obo=part_of"))["X:2"] == {"X:1", "X:3"}
     with pytest.raises(ParameterError, match="obo=develops_from: no such relation"):
         read_taxonomy(path, format="obo=develops_from")
 
 
-def test_a_group_may_carry_the_name_of_a_child(tmp_path: Path) -> None:
+def test_a_group_may_have_the_name_of_a_child(tmp_path: Path) -> None:
     groups = {"anger": ["anger", "annoyance"], "joy": ["joy", "love"]}
-    found = read_taxonomy(put(tmp_path / "ekman.json", groups))
-    assert parents(found) == {
+    taxonomy = read_taxonomy(put(tmp_path / "ekman.json", groups))
+    assert parents(taxonomy) == {
         "anger (group)": set(), "joy (group)": set(), "anger": {"anger (group)"},
         "annoyance": {"anger (group)"}, "joy": {"joy (group)"}, "love": {"joy (group)"},
     }  # fmt: skip
-    assert found.names[found.labels.positions["anger (group)"]] == "anger"
-    assert found.labels[found.locate(["anger"])[0]] == "anger"
+    assert taxonomy.names[taxonomy.labels.positions["anger (group)"]] == "anger"
+    assert taxonomy.labels[taxonomy.locate(["anger"])[0]] == "anger"
 
 
 @pytest.mark.parametrize(
@@ -94,29 +94,29 @@ def test_a_group_may_carry_the_name_of_a_child(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_trees_of_json_are_read_in_every_shape(tmp_path: Path, content: Any) -> None:
-    found = read_taxonomy(put(tmp_path / "t.json", content))
-    assert parents(found) == {
+    taxonomy = read_taxonomy(put(tmp_path / "t.json", content))
+    assert parents(taxonomy) == {
         "plant": set(), "flower": {"plant"}, "tree": {"plant"}, "rose": {"flower"},
     }  # fmt: skip
 
 
-def test_names_that_several_nodes_have_become_paths(tmp_path: Path) -> None:
+def test_nodes_with_the_same_name_are_labelled_by_paths(tmp_path: Path) -> None:
     tree = {"France": ["Paris", "Lyon"], "Texas": ["Paris"]}
-    found = read_taxonomy(put(tmp_path / "t.json", tree))
-    assert set(found) == {"France", "Texas", "France > Paris", "Lyon", "Texas > Paris"}
+    taxonomy = read_taxonomy(put(tmp_path / "t.json", tree))
+    assert set(taxonomy) == {"France", "Texas", "France > Paris", "Lyon", "Texas > Paris"}
 
 
-def test_however_often_a_name_comes_no_two_nodes_are_one(tmp_path: Path) -> None:
-    found = read_taxonomy(put(tmp_path / "t.json", {"a": {"a": {"a": ["a", "b"]}}}))
-    assert len(found) == 5
-    assert int(found.depth.max()) == 4
+def test_nodes_with_repeated_names_stay_distinct(tmp_path: Path) -> None:
+    taxonomy = read_taxonomy(put(tmp_path / "t.json", {"a": {"a": {"a": ["a", "b"]}}}))
+    assert len(taxonomy) == 5
+    assert int(taxonomy.depth.max()) == 4
 
 
-def test_ids_of_nodes_go_before_their_names(tmp_path: Path) -> None:
+def test_ids_of_nodes_take_precedence_over_names(tmp_path: Path) -> None:
     tree = [{"id": 1, "name": "plant", "children": [{"id": 2, "name": "flower"}]}]
-    found = read_taxonomy(put(tmp_path / "t.json", tree))
-    assert parents(found) == {"1": set(), "2": {"1"}}
-    assert found.names == ("plant", "flower")
+    taxonomy = read_taxonomy(put(tmp_path / "t.json", tree))
+    assert parents(taxonomy) == {"1": set(), "2": {"1"}}
+    assert taxonomy.names == ("plant", "flower")
 
 
 def test_rows_with_a_parent_are_a_table_in_json_too(tmp_path: Path) -> None:
@@ -138,22 +138,22 @@ RDF_XML = """<?xml version="1.0"?>
 
 
 def test_skos_is_read_from_rdf_xml(tmp_path: Path) -> None:
-    found = read_taxonomy(put(tmp_path / "t.rdf", RDF_XML))
-    assert parents(found) == {
+    taxonomy = read_taxonomy(put(tmp_path / "t.rdf", RDF_XML))
+    assert parents(taxonomy) == {
         "http://x.org/flower": {"http://x.org/plant"}, "http://x.org/plant": set(),
     }  # fmt: skip
-    assert found.names == ("flower", "plant")
+    assert taxonomy.names == ("flower", "plant")
 
 
-def test_classes_are_read_where_there_are_no_concepts(tmp_path: Path) -> None:
+def test_classes_are_read_if_there_are_no_concepts(tmp_path: Path) -> None:
     owl = (
         "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
         "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
         "<urn:a> a owl:Class . <urn:b> rdfs:subClassOf <urn:a>, [ a owl:Restriction ] .\n"
         "<urn:c> rdfs:subClassOf <urn:a> ; owl:deprecated true .\n"
     )
-    found = read_taxonomy(put(tmp_path / "t.ttl", owl))
-    assert parents(found) == {"urn:a": set(), "urn:b": {"urn:a"}}
+    taxonomy = read_taxonomy(put(tmp_path / "t.ttl", owl))
+    assert parents(taxonomy) == {"urn:a": set(), "urn:b": {"urn:a"}}
 
 
 CONFIG = """<View>
@@ -164,13 +164,13 @@ CONFIG = """<View>
 </View>"""
 
 
-def test_an_alias_is_what_results_have(tmp_path: Path) -> None:
-    found = read_taxonomy(put(tmp_path / "c.xml", CONFIG))
-    assert parents(found) == {"P": set(), "P > Flowers": {"P"}}
-    assert found.names == ("Plants", "Flowers")
+def test_an_alias_replaces_the_value_in_labels(tmp_path: Path) -> None:
+    taxonomy = read_taxonomy(put(tmp_path / "c.xml", CONFIG))
+    assert parents(taxonomy) == {"P": set(), "P > Flowers": {"P"}}
+    assert taxonomy.names == ("Plants", "Flowers")
 
 
-def test_another_control_can_be_named(tmp_path: Path) -> None:
+def test_a_control_can_be_chosen(tmp_path: Path) -> None:
     path = put(tmp_path / "c.xml", CONFIG)
     assert list(read_taxonomy(path, format="label-studio=tone")) == ["good", "bad"]
     with pytest.raises(DataError, match=r"no control 'ton' \(nearest: 'tone'\)"):
@@ -180,7 +180,7 @@ def test_another_control_can_be_named(tmp_path: Path) -> None:
         read_taxonomy(put(path, two))
 
 
-def test_graphs_of_ontologies_go_from_child_to_parent() -> None:
+def test_is_a_edges_point_from_child_to_parent() -> None:
     graph = networkx.MultiDiGraph()
     graph.add_node("b", name="flower")
     graph.add_edge("b", "a", key="is_a")
@@ -190,7 +190,7 @@ def test_graphs_of_ontologies_go_from_child_to_parent() -> None:
         read_taxonomy(networkx.Graph([("a", "b")]))
 
 
-def test_edges_without_a_header_find_their_direction(tmp_path: Path) -> None:
+def test_the_direction_of_bare_edges_is_detected(tmp_path: Path) -> None:
     down = read_taxonomy(put(tmp_path / "isa.txt", "plant flower\nplant tree\nflower rose\n"))
     up = read_taxonomy(put(tmp_path / "up.tsv", "flower\tplant\ntree\tplant\nrose\tflower\n"))
     assert parents(down) == parents(up)
@@ -204,14 +204,14 @@ def test_any_separator_can_be_given(tmp_path: Path) -> None:
     assert set(read_taxonomy(path, format="paths=~")) == {"A", "A~B", "A~B~C", "A~D"}
 
 
-def test_icd_10_cm_tells_a_block_from_its_only_category() -> None:
-    found = read_taxonomy("icd-10-cm")
-    above = parents(found)
+def test_icd_10_cm_distinguishes_a_block_from_its_only_category() -> None:
+    taxonomy = read_taxonomy("icd-10-cm")
+    above = parents(taxonomy)
     assert above["C7A"] == {"C7A (block)"}
     assert above["C7A.0"] == {"C7A"}
     assert above["C7A (block)"] == {"2"}
-    assert found.labels[found.locate(["A000"])[0]] == "A00.0"
-    assert int(found.depth.max()) == 7
+    assert taxonomy.labels[taxonomy.locate(["A000"])[0]] == "A00.0"
+    assert int(taxonomy.depth.max()) == 7
 
 
 @pytest.mark.parametrize(
@@ -222,9 +222,9 @@ def test_a_missing_package_names_its_extra(
     source: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    given = put(tmp_path / "t.ttl", source) if source.startswith("@") else source
+    path = put(tmp_path / "t.ttl", source) if source.startswith("@") else source
     with pytest.raises(MissingExtraError, match=rf"pip install 'mhpc\[{extra}\]'"):
-        read_taxonomy(given)
+        read_taxonomy(path)
 
 
 WRONG: dict[str, tuple[str, Any, str]] = {
@@ -244,11 +244,11 @@ WRONG: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_told_with_its_place(case: str, tmp_path: Path) -> None:
-    name, content, says = WRONG[case]
+def test_errors_name_the_place(case: str, tmp_path: Path) -> None:
+    name, content, message = WRONG[case]
     with pytest.raises(MhpcError) as error:
         read_taxonomy(put(tmp_path / name, content))
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -18,13 +18,13 @@ def test_columns_have_aliases() -> None:
     assert read_truth({"task": ["1"], "value": ["bee"]}).labels.ids == ("bee",)
 
 
-def test_columns_can_be_named() -> None:
+def test_columns_can_be_chosen() -> None:
     rows = [{"photo": "1", "seen": "bee", "label": "what the camera said"}]
     truth = read_truth(rows, columns={"instance": "photo", "label": "seen"})
     assert (truth.instances.ids, truth.labels.ids) == (("1",), ("bee",))
 
 
-def test_a_named_column_must_be_there() -> None:
+def test_a_chosen_column_must_exist() -> None:
     with pytest.raises(MissingColumnError, match="the truth: no column 'photo'"):
         read_truth({"instance": [1], "label": ["bee"]}, columns={"instance": "photo"})
 
@@ -36,7 +36,7 @@ def test_an_empty_instance_is_refused_by_row(tmp_path: Path) -> None:
         read_truth(path)
 
 
-def test_the_file_is_remembered_for_messages(tmp_path: Path) -> None:
+def test_the_origin_is_the_file(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv"
     path.write_text("instance,label\n1,bee\n")
     assert read_truth(path).origin == str(path)

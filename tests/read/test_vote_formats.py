@@ -1,4 +1,4 @@
-"""What each format of votes says beyond the battery, and what is wrong with a file, told where."""
+"""The details of each vote format, and errors in files."""
 
 import json
 import warnings
@@ -46,7 +46,7 @@ def task(id_: int, *annotations: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": id_, "data": {"text": "…", "key": f"k{id_}"}, "annotations": annotations, **more}
 
 
-def test_label_studio_skips_what_was_cancelled_and_keeps_who_chose_nothing(tmp_path: Path) -> None:
+def test_label_studio_skips_cancelled_and_keeps_empty_annotations(tmp_path: Path) -> None:
     path = put(
         tmp_path / "export.json",
         [task(1, annotation(7, [["a", "b"]]), annotation(8, None, was_cancelled=True),
@@ -56,22 +56,22 @@ def test_label_studio_skips_what_was_cancelled_and_keeps_who_chose_nothing(tmp_p
 
 
 def test_label_studio_predictions_are_sources_with_their_score(tmp_path: Path) -> None:
-    foretold = {"model_version": "m", "score": 0.25, "result": annotation(0, [["a"]])["result"]}
+    prediction = {"model_version": "m", "score": 0.25, "result": annotation(0, [["a"]])["result"]}
     path = put(
         tmp_path / "export.json",
-        [task(1, annotation(7, [["b"]], prediction=foretold), predictions=[foretold]),
-         task(2, annotation(7, [["b"]], prediction=foretold), predictions=[31])],
+        [task(1, annotation(7, [["b"]], prediction=prediction), predictions=[prediction]),
+         task(2, annotation(7, [["b"]], prediction=prediction), predictions=[31])],
     )  # fmt: skip
     with warnings.catch_warnings():
-        # The first prediction is told twice, and the second telling is left out.
+        # The first prediction occurs twice, and the second one is dropped.
         warnings.simplefilter("ignore", MhpcWarning)
-        found = rows(read_votes(path))
-    assert sorted(found, key=str) == [
+        actual = rows(read_votes(path))
+    assert sorted(actual, key=str) == [
         ("1", "7", "b", 1.0), ("1", "m", "a", 0.25), ("2", "7", "b", 1.0), ("2", "m", "a", 0.25),
     ]  # fmt: skip
 
 
-def test_ground_truth_is_gold_and_no_vote(tmp_path: Path) -> None:
+def test_ground_truth_is_gold_and_not_a_vote(tmp_path: Path) -> None:
     path = put(
         tmp_path / "export.json",
         [task(1, annotation(7, [["a"]]), annotation(8, [["a", "b"]], ground_truth=True)),
@@ -80,7 +80,7 @@ def test_ground_truth_is_gold_and_no_vote(tmp_path: Path) -> None:
     votes = read_votes(path)
     assert rows(votes) == [("1", "7", "a", 1.0)]
     assert votes.gold is not None
-    # Nobody voted on 2: what is known of it can be measured against, but teaches nothing here.
+    # Nobody voted on 2, so its truth can be used for evaluation but not as gold.
     assert votes.gold.instances.ids == ("1",)
     assert votes.gold.labels.ids == ("a > b",)
     assert read_truth(path).instances.ids == ("1", "2")
@@ -98,7 +98,7 @@ def test_a_field_of_the_data_can_be_the_instance(tmp_path: Path) -> None:
     assert rows(read_votes(path, columns={"instance": "key"})) == [("k1", "7", "a", 1.0)]
 
 
-def test_of_several_controls_one_must_be_named(tmp_path: Path) -> None:
+def test_one_of_several_controls_must_be_chosen(tmp_path: Path) -> None:
     def choice(name: str) -> dict[str, Any]:
         return {"id": "r", "type": "choices", "from_name": name, "value": {"choices": [name]}}
 
@@ -120,8 +120,8 @@ def test_argilla_drafts_do_not_count_and_suggestions_have_scores(tmp_path: Path)
         "q.responses.status": ["submitted", "draft", "submitted"],
         "q.suggestion": ["a", "b"], "q.suggestion.score": [0.9, 0.25], "q.suggestion.agent": "m",
     }  # fmt: skip
-    found = rows(read_votes(put(tmp_path / "records.json", [record])))
-    assert found == [
+    actual = rows(read_votes(put(tmp_path / "records.json", [record])))
+    assert actual == [
         ("r", "ann", "a", 1.0), ("r", "cy", None, 1.0), ("r", "m", "a", 0.9), ("r", "m", "b", 0.25),
     ]  # fmt: skip
 
@@ -134,9 +134,9 @@ def test_doccano_of_all_members_is_one_source(tmp_path: Path) -> None:
     assert rows(read_votes(path)) == [("1", "all", "a", 1.0), ("1", "all", "b", 1.0)]
 
 
-def test_prodigy_rejects_and_ignores(tmp_path: Path) -> None:
-    def answer(hash_: int, said: str, **more: Any) -> dict[str, Any]:
-        return {"_input_hash": hash_, "_task_hash": 0, "_session_id": "s", "answer": said, **more}
+def test_prodigy_rejected_and_ignored_answers(tmp_path: Path) -> None:
+    def answer(hash_: int, reply: str, **more: Any) -> dict[str, Any]:
+        return {"_input_hash": hash_, "_task_hash": 0, "_session_id": "s", "answer": reply, **more}
 
     path = put(
         tmp_path / "db.jsonl",
@@ -182,7 +182,7 @@ def test_zooniverse_questions_choices_and_combined_tasks(tmp_path: Path) -> None
     assert votes.gold.labels.ids == ("b",)
 
 
-def test_a_blank_was_not_asked_minus_one_is_unsure_and_zeros_are_an_answer(tmp_path: Path) -> None:
+def test_blank_is_not_asked_minus_one_is_unsure_and_zeros_are_an_answer(tmp_path: Path) -> None:
     put(tmp_path / "ann.csv", "Study,a,b\n1,1,0\n2,0,0\n3,-1,\n4,,\n")
     put(tmp_path / "bob.csv", "Study,b,a\n1,0.25,\n")
     votes = read_votes(tmp_path)
@@ -190,12 +190,12 @@ def test_a_blank_was_not_asked_minus_one_is_unsure_and_zeros_are_an_answer(tmp_p
         ("1", "ann", "a", 1.0), ("1", "bob", "b", 0.25), ("2", "ann", None, 1.0),
         ("3", "ann", "a", 0.5),
     ]  # fmt: skip
-    # Bob never told anything of a, and so cannot speak about it.
+    # Bob left a blank everywhere, so it is out of his scope.
     assert votes.scope == {"ann": ("a", "b"), "bob": ("b",)}
     assert read_votes(tmp_path, scope="used").scope == "used"
 
 
-def test_a_column_that_the_taxonomy_lacks_can_be_left_out_of_votes_and_scope(
+def test_a_column_that_is_not_in_the_taxonomy_can_be_dropped(
     tmp_path: Path,
 ) -> None:
     put(tmp_path / "ann.csv", "Study,plant,odd\n1,1,1\n")
@@ -206,7 +206,7 @@ def test_a_column_that_the_taxonomy_lacks_can_be_left_out_of_votes_and_scope(
     assert panel.scope.toarray().sum(axis=1).tolist() == [1, 1]
 
 
-def test_other_columns_of_a_wide_table_are_left_alone(tmp_path: Path) -> None:
+def test_other_columns_of_a_wide_table_are_ignored(tmp_path: Path) -> None:
     path = put(
         tmp_path / "w.csv",
         "example_no,annotator_id,age,type.sexist,type.racist\n7,ann,31,1,0\n7,bob,45,0,0\n",
@@ -221,7 +221,7 @@ def test_a_list_may_be_json_in_a_cell_of_csv(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_label_that_begins_with_a_bracket_is_no_list(tmp_path: Path) -> None:
+def test_a_label_that_begins_with_a_bracket_is_not_a_list(tmp_path: Path) -> None:
     path = put(tmp_path / "v.csv", "task,worker,label\n1,ann,[a]\n1,bob,b\n")
     assert {row[2] for row in rows(read_votes(path))} == {"[a]", "b"}
 
@@ -274,15 +274,15 @@ WRONG: dict[str, tuple[str, Any, str | None, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_told_with_its_place(case: str, tmp_path: Path) -> None:
-    name, content, format_, says = WRONG[case]
+def test_errors_name_the_place(case: str, tmp_path: Path) -> None:
+    name, content, format_, message = WRONG[case]
     with pytest.raises(MhpcError) as error:
         read_votes(put(tmp_path / name, content), format=format_)
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_of_several_files_the_right_one_is_told(tmp_path: Path) -> None:
+def test_errors_name_the_right_one_of_several_files(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
         archive.writestr("ann.jsonl", lines({"id": 1, "text": "…", "label": ["a"]}))
         archive.writestr("bob.jsonl", lines({"id": 1, "text": "…", "label": "a"}))

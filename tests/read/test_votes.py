@@ -48,7 +48,7 @@ def test_columns_have_aliases() -> None:
     assert rows(votes) == {("1", "ann", "bee", 0.5)}
 
 
-def test_columns_can_be_named() -> None:
+def test_columns_can_be_chosen() -> None:
     table = {
         "photo": [1],
         "who": ["ann"],
@@ -60,13 +60,13 @@ def test_columns_can_be_named() -> None:
     assert rows(read_votes(table, columns=columns)) == {("1", "ann", "bee", 0.5)}
 
 
-def test_scores_are_read_as_numbers_however_written() -> None:
+def test_scores_are_read_as_numbers_from_text_too() -> None:
     votes = read_votes(graded("0.5", "1e-3", " 1 ", 0, "0.1234567890123456789"))
     assert votes.score.tolist() == [0.5, 0.001, 1.0, 0.0, 0.12345678901234568]
 
 
 @pytest.mark.parametrize(
-    ("score", "says"),
+    ("score", "message"),
     [
         ("nan", "score 'nan'"),
         (-0.1, "score '-0.1'"),
@@ -78,11 +78,11 @@ def test_scores_are_read_as_numbers_however_written() -> None:
         ("", "no score"),
     ],
 )
-def test_a_score_that_is_none_is_refused_by_row(score: Any, says: str) -> None:
+def test_an_invalid_score_is_refused_by_row(score: Any, message: str) -> None:
     with pytest.raises(DataError) as error:
         read_votes(graded(1, score, 2))
     assert str(error.value) == (
-        f"the votes: row 2 has {says} for label 'bee' of source 'ann'; "
+        f"the votes: row 2 has {message} for label 'bee' of source 'ann'; "
         "a score is a number from 0 to 1"
     )
 
@@ -124,7 +124,7 @@ def test_a_label_overrules_none_of_these_of_the_same_answer() -> None:
     )
 
 
-def test_integers_in_parquet_meet_text_in_csv(tmp_path: Path) -> None:
+def test_integers_in_parquet_equal_text_in_csv(tmp_path: Path) -> None:
     votes_path, truth_path = tmp_path / "votes.parquet", tmp_path / "truth.csv"
     duckdb.execute(
         "COPY (SELECT * FROM (VALUES (7, 1, 'bee'), (8, 1, 'wasp')) AS t(instance, source, label)) "
@@ -136,7 +136,7 @@ def test_integers_in_parquet_meet_text_in_csv(tmp_path: Path) -> None:
     assert evaluate(result, read_truth(truth_path)).instances == 2
 
 
-def test_ids_that_a_frame_made_floats_are_integers_again() -> None:
+def test_whole_floats_are_integer_ids() -> None:
     frame = pandas.DataFrame({"instance": [7, None], "source": ["a", "a"], "label": ["bee", "bee"]})
     assert frame["instance"].dtype == float
     assert read_votes(frame.dropna()).instances.ids == ("7",)
@@ -154,7 +154,7 @@ def test_an_empty_id_is_refused_by_row(tmp_path: Path, role: str) -> None:
 ONE = {"instance": [1, 2], "source": ["ann", "bob"], "label": ["bee", "wasp"]}
 
 
-def test_a_scope_is_a_word_a_mapping_or_a_file(tmp_path: Path) -> None:
+def test_a_scope_is_a_keyword_a_mapping_or_a_file(tmp_path: Path) -> None:
     path = tmp_path / "scope.csv"
     path.write_text("source,label\nann,bee\nann,wasp\n")
     assert read_votes(ONE).scope == "all"
@@ -179,7 +179,7 @@ def test_a_scope_needs_a_label_in_every_row(tmp_path: Path) -> None:
         read_votes(ONE, scope=path)
 
 
-def test_labels_are_kept_as_given_until_they_meet_a_taxonomy() -> None:
+def test_labels_are_not_changed_before_encoding() -> None:
     votes = read_votes({"instance": [1], "source": ["ann"], "label": ["hornet"]})
     assert votes.labels.ids == ("hornet",)
     taxonomy = read_taxonomy({"label": ["bee", "wasp"], "parent": ["", ""]})
@@ -197,7 +197,7 @@ def test_labels_are_kept_as_given_until_they_meet_a_taxonomy() -> None:
         min_size=1, max_size=12,
     )
 )  # fmt: skip
-def test_repeats_and_overruled_nones_are_left_out_wherever_they_are(
+def test_repeated_and_overruled_votes_are_dropped_everywhere(
     said: list[tuple[int, int, str | None, float]],
 ) -> None:
     with warnings.catch_warnings():
@@ -218,8 +218,8 @@ def test_repeats_and_overruled_nones_are_left_out_wherever_they_are(
     assert len(votes) == len(expected)
 
 
-def test_repeats_are_found_among_more_votes_than_64_bits_can_number() -> None:
+def test_repeats_are_found_if_vote_numbers_exceed_64_bits() -> None:
     answer = np.array([2**61, 5, 2**61])
-    found = _find_suspects(answer, np.array([0, 1, 0]), n_labels=9)
-    assert found.tolist() == [0, 1, 2]
+    suspects = _find_suspects(answer, np.array([0, 1, 0]), n_labels=9)
+    assert suspects.tolist() == [0, 1, 2]
     assert _find_suspects(answer[:2], np.array([0, 1]), n_labels=1).tolist() == []

@@ -20,7 +20,7 @@ def written(format_: str, subject: Any = THREE, what: Content = "labels", **para
     return json.loads(file.getvalue())
 
 
-def test_tasks_come_with_the_labels_filled_in_the_least_sure_first() -> None:
+def test_tasks_have_predictions_and_the_least_certain_come_first() -> None:
     assert written("label-studio") == [
         {
             "id": 3,
@@ -68,7 +68,7 @@ def test_tasks_come_with_the_labels_filled_in_the_least_sure_first() -> None:
     ]
 
 
-def test_what_is_contested_comes_before_what_is_merely_unsure() -> None:
+def test_disputed_instances_come_before_uncertain_ones() -> None:
     tasks = written("label-studio", replace(THREE, review_order=("2", "1")))
     assert [task["id"] for task in tasks] == [2, 1, 3]
 
@@ -85,54 +85,54 @@ def test_all_labels_are_all_paths_and_choices_are_names() -> None:
     assert region["value"] == {"choices": ["monarda"]}
 
 
-def test_predictions_alone_name_the_task_that_they_are_for() -> None:
-    found = written("label-studio", shape="predictions", order="given")
-    assert [each["task"] for each in found] == [1, 2, 3]
+def test_predictions_have_the_number_of_their_task() -> None:
+    result = written("label-studio", shape="predictions", order="given")
+    assert [prediction["task"] for prediction in result] == [1, 2, 3]
     with pytest.raises(DataError, match="'photo-1' is not the number of a task; shape=tasks"):
         written("label-studio", make_labelled_scores({"photo-1": SURE}), shape="predictions")
 
 
-def test_an_id_that_is_no_number_is_kept_as_data() -> None:
+def test_an_id_that_is_not_a_number_is_stored_in_the_data() -> None:
     (task,) = written("label-studio", make_labelled_scores({"007": SURE}))
     assert "id" not in task
     assert task["data"] == {"instance": "007", "text": "007"}
 
 
-def test_fields_of_the_tool_go_with_the_labels() -> None:
+def test_fields_of_tasks_are_written_with_the_labels() -> None:
     fields = {"1": {"text": "a red flower"}, "2": {"text": "a small bird"}}
-    found = make_labelled_scores({"1": SURE, "2": UNSURE}, fields=fields)
-    assert [task["data"] for task in written("label-studio", found)] == [
+    result = make_labelled_scores({"1": SURE, "2": UNSURE}, fields=fields)
+    assert [task["data"] for task in written("label-studio", result)] == [
         {"instance": "2", "text": "a small bird"},
         {"instance": "1", "text": "a red flower"},
     ]
-    assert written("argilla", found)[0]["fields"] == {"text": "a small bird"}
-    found = make_labelled_scores({"11": SURE}, fields={"111": {}})
+    assert written("argilla", result)[0]["fields"] == {"text": "a small bird"}
+    result = make_labelled_scores({"11": SURE}, fields={"111": {}})
     with pytest.raises(DataError, match="'11' is not among the tasks .nearest: '111'"):
-        written("label-studio", found)
+        written("label-studio", result)
 
 
-def test_a_score_is_cut_to_what_label_studio_takes() -> None:
+def test_a_score_is_clipped_for_label_studio() -> None:
     (task,) = written("label-studio", make_labelled_scores({"1": {"plant": 1.5}}))
     assert task["predictions"][0]["score"] == 1.0
 
 
-def test_a_label_below_two_parents_is_written_by_the_first() -> None:
-    found = make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG)
-    (task,) = written("label-studio", found)
+def test_a_label_with_two_parents_is_written_below_the_first() -> None:
+    result = make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG)
+    (task,) = written("label-studio", result)
     (region,) = task["predictions"][0]["result"]
     assert region["value"]["taxonomy"] == [["a", "b", "d"]]
 
 
-def test_labels_that_look_alike_there_are_refused() -> None:
+def test_labels_with_the_same_path_are_refused() -> None:
     paris = build_taxonomy(["1", "2", "3"], [], names=["Paris", "Lyon", "Paris"])
-    found = make_labelled_scores({"x": {"3": 1.0}}, taxonomy=paris)
+    result = make_labelled_scores({"x": {"3": 1.0}}, taxonomy=paris)
     with pytest.raises(DataError, match="labels '1', '3' are both 'Paris' in Label Studio"):
-        written("label-studio", found)
+        written("label-studio", result)
 
 
 def test_a_config_nests_choices_and_escapes_them() -> None:
-    odd = 'say "<b>" & go'
-    taxonomy = build_taxonomy(["a", odd, "c"], [(odd, "a"), ("c", "a"), ("c", odd)])
+    special = 'say "<b>" & go'
+    taxonomy = build_taxonomy(["a", special, "c"], [(special, "a"), ("c", "a"), ("c", special)])
     file = io.BytesIO()
     make_format("label-studio-config", "taxonomy").write(file, taxonomy, "taxonomy")
     assert file.getvalue().decode() == (
@@ -156,7 +156,7 @@ def test_a_config_refuses_what_xml_cannot_hold() -> None:
         make_format("label-studio-config", "taxonomy").write(io.BytesIO(), taxonomy, "taxonomy")
 
 
-def test_argilla_records_carry_suggestions() -> None:
+def test_argilla_records_have_suggestions() -> None:
     lonely, _, first = written("argilla")
     assert lonely["suggestions"] == {}
     assert first == {
@@ -176,9 +176,9 @@ def test_argilla_records_carry_suggestions() -> None:
 
 
 def test_argilla_records_may_be_flat_and_without_fields() -> None:
-    found = written("argilla", shape="flat", field=None, labels="deepest", text="path")
-    assert found[0] == {"id": "3"}
-    assert found[2] == {
+    result = written("argilla", shape="flat", field=None, labels="deepest", text="path")
+    assert result[0] == {"id": "3"}
+    assert result[2] == {
         "id": "1",
         "labels.suggestion": ["plant > flower > monarda"],
         "labels.suggestion.score": [0.5],
@@ -186,5 +186,5 @@ def test_argilla_records_may_be_flat_and_without_fields() -> None:
     }
 
 
-def test_nothing_at_all_is_an_empty_array() -> None:
+def test_no_instances_are_an_empty_array() -> None:
     assert written("argilla", make_labelled_scores({}, taxonomy=GARDEN)) == []

@@ -1,4 +1,4 @@
-"""Every format: what it writes, and that it says what it cannot hold."""
+"""What every format writes, and what it refuses."""
 
 import csv
 import io
@@ -35,13 +35,13 @@ def rows(content: bytes) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", WRITE_FORMATS)
-def test_every_format_is_named_in_the_help_and_knows_what_it_writes(name: str) -> None:
+def test_every_format_is_in_the_help_and_describes_its_parameters(name: str) -> None:
     assert name in str(convert.help)
     kind = format_class(name)
     assert kind.name == name
     assert set(kind.writes) <= set(CONTENTS)
-    for each in kind.describe():
-        assert each["meaning"], f"{name} does not say what {each['name']} means"
+    for parameter in kind.describe():
+        assert parameter["meaning"], f"{name} does not say what {parameter['name']} means"
 
 
 @pytest.mark.parametrize("name", WRITE_FORMATS)
@@ -51,12 +51,12 @@ def test_the_page_names_every_format_and_parameter(name: str) -> None:
         assert f"`{word}`" in page
 
 
-def test_what_the_command_offers_is_what_there_is() -> None:
+def test_the_command_offers_every_content() -> None:
     assert get_args(Content) == CONTENTS
     assert set(SUFFIXES.values()) <= set(WRITE_FORMATS)
 
 
-def test_labels_are_a_row_each() -> None:
+def test_labels_have_one_row_each() -> None:
     assert written("csv").decode() == (
         "instance,label,score\n1,plant,1.0\n1,flower,0.75\n1,monarda,0.5\n2,animal,0.5\n"
         "2,bird,0.25\n"
@@ -73,7 +73,7 @@ def test_scores_have_both_numbers() -> None:
     assert json.loads(lines[-1])["instance"] == "3"
 
 
-def test_wide_is_a_row_an_instance_and_a_column_a_label() -> None:
+def test_wide_has_one_row_per_instance_and_one_column_per_label() -> None:
     assert rows(written("csv", "wide")) == [
         WIDE_HEADER,
         ["1", "1", "1", "1", "0", "0", "0", "0", "0", "0"],
@@ -86,11 +86,11 @@ def test_a_label_called_instance_keeps_its_column() -> None:
     from mhpc.data.taxonomy import build_taxonomy
 
     taxonomy = build_taxonomy(["instance", "b"], [])
-    found = make_labelled_scores({"x": {"instance": 1.0}}, taxonomy=taxonomy)
-    assert rows(written("csv", "wide", found)) == [["instance_", "instance", "b"], ["x", "1", "0"]]
+    result = make_labelled_scores({"x": {"instance": 1.0}}, taxonomy=taxonomy)
+    assert rows(written("csv", "wide", result)) == [["instance_", "instance", "b"], ["x", "1", "0"]]
 
 
-def test_votes_and_taxonomies_are_canonical_tables() -> None:
+def test_votes_and_taxonomies_have_the_usual_columns() -> None:
     assert written("csv", "votes", VOTES).decode() == "instance,source,label\n1,ann,é\n2,bob,\n"
     assert json.loads(written("jsonl", "votes", VOTES).splitlines()[1])["label"] is None
     assert written("csv", "taxonomy", DAG).decode() == (
@@ -99,38 +99,38 @@ def test_votes_and_taxonomies_are_canonical_tables() -> None:
 
 
 @pytest.mark.parametrize("what", ["labels", "scores", "wide"])
-def test_parquet_holds_what_csv_holds(tmp_path: Path, what: Content) -> None:
+def test_parquet_contains_the_same_as_csv(tmp_path: Path, what: Content) -> None:
     write_file(tmp_path / "it's.parquet", THREE, what)
-    found = duckdb.execute("FROM read_parquet(?)", [str(tmp_path / "it's.parquet")])
-    names = [column[0] for column in found.description]
-    content = [[str(cell) for cell in row] for row in found.fetchall()]
+    relation = duckdb.execute("FROM read_parquet(?)", [str(tmp_path / "it's.parquet")])
+    names = [column[0] for column in relation.description]
+    content = [[str(cell) for cell in row] for row in relation.fetchall()]
     assert [names, *content] == rows(written("csv", what))
 
 
-def test_columns_that_differ_in_case_alone_are_refused_by_parquet() -> None:
+def test_parquet_refuses_columns_that_differ_only_in_case() -> None:
     from mhpc.data.taxonomy import build_taxonomy
 
     taxonomy = build_taxonomy(["Bee", "bee"], [])
-    found = make_labelled_scores({"x": {"bee": 1.0}}, taxonomy=taxonomy)
+    result = make_labelled_scores({"x": {"bee": 1.0}}, taxonomy=taxonomy)
     with pytest.raises(DataError, match="'Bee' and 'bee' differ only in case.*write jsonl"):
-        written("parquet", "wide", found)
-    assert json.loads(written("jsonl", "wide", found)) == {"instance": "x", "Bee": 0, "bee": 1}
+        written("parquet", "wide", result)
+    assert json.loads(written("jsonl", "wide", result)) == {"instance": "x", "Bee": 0, "bee": 1}
 
 
 def test_cafa_has_every_score_above_0_with_three_digits() -> None:
-    found = make_labelled_scores({"P1": {"plant": 1.0, "flower": 1 / 3, "oak": 1e-9}, "P2": {}})
-    assert written("cafa", "scores", found) == b"P1\tplant\t1\nP1\tflower\t0.333\nP1\toak\t1e-09\n"
-    assert b"0.33333" in written("cafa", "scores", found, digits=5)
+    result = make_labelled_scores({"P1": {"plant": 1.0, "flower": 1 / 3, "oak": 1e-9}, "P2": {}})
+    assert written("cafa", "scores", result) == b"P1\tplant\t1\nP1\tflower\t0.333\nP1\toak\t1e-09\n"
+    assert b"0.33333" in written("cafa", "scores", result, digits=5)
 
 
-def test_cafa_refuses_what_its_readers_would_misread() -> None:
+def test_cafa_refuses_blanks_in_ids_and_scores_above_1() -> None:
     with pytest.raises(DataError, match="instance 'a b' has a blank in it.*or write csv"):
         written("cafa", "scores", make_labelled_scores({"a b": {"plant": 1.0}}))
     with pytest.raises(DataError, match="'plant' of instance 'a' has score 1.5.*none above 1"):
         written("cafa", "scores", make_labelled_scores({"a": {"plant": 1.5}}))
 
 
-def test_a_format_says_what_it_cannot_hold_and_which_can() -> None:
+def test_a_format_that_cannot_hold_something_names_those_that_can() -> None:
     with pytest.raises(ParameterError, match="cafa cannot hold votes, only scores; .*'csv'"):
         make_format("cafa", "votes")
     with pytest.raises(ParameterError, match="no format 'cvs' \\(nearest: 'csv'"):
@@ -139,7 +139,7 @@ def test_a_format_says_what_it_cannot_hold_and_which_can() -> None:
         make_format("cafa", "scores", {"digit": 3})
 
 
-def test_a_name_that_does_not_tell_the_format_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_does_not_determine_the_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="labels.json: the name does not determine the format"):
         write_file(tmp_path / "labels.json", THREE, "labels")
     assert not list(tmp_path.iterdir())

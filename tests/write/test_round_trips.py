@@ -1,4 +1,4 @@
-"""What is written and read again is the same, whatever ids there are."""
+"""What is written and read again is the same, whatever the ids are."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +62,9 @@ def again(write: Callable[..., None], read: Callable[[Path], Any], subject: Any,
 @pytest.mark.parametrize("end", EXACT)
 @FEW
 @given(rows=ROWS)
-def test_votes_come_back(end: str, rows: list[tuple[str, str, str | None, float]]) -> None:
+def test_votes_survive_every_format(
+    end: str, rows: list[tuple[str, str, str | None, float]]
+) -> None:
     votes = votes_of(rows)
     assert same_votes(again(write_votes, read_votes, votes, end), votes)
 
@@ -83,7 +85,7 @@ def taxonomies(draw: st.DrawFn) -> Taxonomy:
 @pytest.mark.parametrize("end", EXACT)
 @FEW
 @given(taxonomy=taxonomies())
-def test_taxonomies_come_back(end: str, taxonomy: Taxonomy) -> None:
+def test_taxonomies_survive_every_format(end: str, taxonomy: Taxonomy) -> None:
     after = again(write_taxonomy, read_taxonomy, taxonomy, end)
     assert after.labels.ids == taxonomy.labels.ids
     assert after.names == taxonomy.names
@@ -93,14 +95,17 @@ def test_taxonomies_come_back(end: str, taxonomy: Taxonomy) -> None:
 @pytest.mark.parametrize(
     ("format_", "what"), [("label-studio", "labels"), ("argilla", "labels"), ("cafa", "scores")]
 )
-def test_what_goes_to_another_tool_comes_back_as_a_source(
+def test_results_exported_to_a_tool_are_read_as_a_source(
     tmp_path: Path, format_: str, what: Content
 ) -> None:
     write_file(tmp_path / "file", THREE, what, format=format_)
     panel = encode(read_votes(tmp_path / "file", format=format_), GARDEN)
-    said = {
+    labels_read = {
         panel.instances[i]: {GARDEN.labels[k] for k in panel.augmented[[answer]].indices}
         for answer, i in enumerate(panel.instance)
     }
-    assert {i: labels for i, labels in said.items() if labels} == {"1": set(SURE), "2": set(UNSURE)}
+    assert {i: labels for i, labels in labels_read.items() if labels} == {
+        "1": set(SURE),
+        "2": set(UNSURE),
+    }
     assert len(panel.sources) == 1

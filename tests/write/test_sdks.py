@@ -16,12 +16,14 @@ from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG
 from tests.fixtures.labelled_scores import SURE, THREE, make_labelled_scores
 
-ODD = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
+SPECIAL = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
 
 OUTCOMES = {
     "garden": THREE,
     "several parents": make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG),
-    "odd names": make_labelled_scores({"1": {"a&b": 1.5, '"c" <d>': 0.5}}, taxonomy=ODD),
+    "special characters": make_labelled_scores(
+        {"1": {"a&b": 1.5, '"c" <d>': 0.5}}, taxonomy=SPECIAL
+    ),
 }
 
 
@@ -53,7 +55,7 @@ def test_label_studio_accepts_config_tasks_and_predictions(
         assert sdk.PredictionRequest(**prediction).task == prediction["task"]
 
 
-def test_label_studio_would_refuse_a_label_that_it_lacks(tmp_path: Path) -> None:
+def test_label_studio_refuses_a_label_that_it_lacks(tmp_path: Path) -> None:
     pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
     from label_studio_sdk.label_interface import LabelInterface
 

@@ -27,10 +27,10 @@ def cells(format_: str, subject: Any, what: Content) -> list[list[str]]:
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_no_cell_begins_like_a_formula(formula: str) -> None:
     taxonomy = build_taxonomy([formula, "b"], [])
-    found = make_labelled_scores({formula: {formula: 1.0}}, taxonomy=taxonomy)
+    result = make_labelled_scores({formula: {formula: 1.0}}, taxonomy=taxonomy)
     votes = read_votes({"instance": [formula], "source": [formula], "label": [formula]})
     whats: tuple[tuple[Any, Content], ...] = (
-        (found, "labels"), (found, "scores"), (found, "wide"), (taxonomy, "taxonomy"),
+        (result, "labels"), (result, "scores"), (result, "wide"), (taxonomy, "taxonomy"),
         (votes, "votes"),
     )  # fmt: skip
     for subject, what in whats:
@@ -47,7 +47,7 @@ def test_numbers_stay_numbers() -> None:
     )
 
 
-def test_it_opens_as_utf_8() -> None:
+def test_a_byte_order_mark_says_utf_8() -> None:
     file = io.BytesIO()
     make_format("spreadsheet", "labels").write(
         file, make_labelled_scores({"é": {"plant": 1.0}}), "labels"
@@ -59,6 +59,6 @@ SHORT = st.text("'=a", max_size=3)
 
 
 @given(SHORT, SHORT)
-def test_escaping_can_be_undone_and_keeps_texts_distinct(one: str, other: str) -> None:
-    assert escape_formula(one).removeprefix("'") == one
-    assert (escape_formula(one) == escape_formula(other)) == (one == other)
+def test_escaping_can_be_undone_and_keeps_texts_distinct(left: str, right: str) -> None:
+    assert escape_formula(left).removeprefix("'") == left
+    assert (escape_formula(left) == escape_formula(right)) == (left == right)

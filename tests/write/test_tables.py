@@ -60,9 +60,9 @@ def nasty_votes() -> Votes:
     )
 
 
-def write_scores(path: Path, found: Consolidation, *, top: Top) -> None:
-    with scores_stream(path, found.instances, found.taxonomy.labels) as add:
-        for cells in scored_cells(found, top=top):
+def write_scores(path: Path, scores: Consolidation, *, top: Top) -> None:
+    with scores_stream(path, scores.instances, scores.taxonomy.labels) as add:
+        for cells in scored_cells(scores, top=top):
             add(cells)
 
 
@@ -71,7 +71,7 @@ def test_nothing_and_nan_become_empty_cells(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes() == b"x,y\n,\n0,0.1\n"
 
 
-def test_scores_hold_the_best_labels_first(tmp_path: Path) -> None:
+def test_scores_have_the_highest_first(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
     write_scores(path, consolidation([[0.25, 0, 1], [0, 0.5, 0]]), top="all")
     assert scores_in(path) == [
@@ -79,8 +79,8 @@ def test_scores_hold_the_best_labels_first(tmp_path: Path) -> None:
         ("i0", "a", 0.25, 0.25),
         ("i1", "b", 0.5, 0.5),
     ]
-    found = duckdb.execute("DESCRIBE FROM read_parquet(?)", [str(path)]).fetchall()
-    assert [(row[0], row[1]) for row in found] == [
+    columns = duckdb.execute("DESCRIBE FROM read_parquet(?)", [str(path)]).fetchall()
+    assert [(row[0], row[1]) for row in columns] == [
         ("instance", "VARCHAR"), ("label", "VARCHAR"), ("score", "DOUBLE"), ("specific", "DOUBLE"),
     ]  # fmt: skip
 
@@ -103,25 +103,25 @@ def test_an_instance_without_scores_is_not_lost(tmp_path: Path) -> None:
     assert scores_in(path) == [("i0", "a", 0.0, 0.0), ("i1", "b", 1.0, 1.0)]
 
 
-def test_scores_go_wherever_they_are_told(tmp_path: Path) -> None:
+def test_scores_can_be_written_to_any_path(tmp_path: Path) -> None:
     folder = tmp_path / "it's [1] 50%*"
     folder.mkdir()
     write_scores(folder / "scores.parquet", consolidation([[1, 0, 0]]), top="all")
     assert [path.name for path in folder.iterdir()] == ["scores.parquet"]
 
 
-def test_scores_that_cannot_be_written_say_where(tmp_path: Path) -> None:
+def test_scores_that_cannot_be_written_name_the_path(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "scores.parquet"
     with pytest.raises(UnwritableError, match="scores.parquet cannot be written"):
         write_scores(path, consolidation([[1, 0, 0]]), top="all")
 
 
-def test_labels_hold_the_decision_with_scores(tmp_path: Path) -> None:
-    found = consolidation([[0.5, 1, 0], [0, 0, 0]])
+def test_labels_are_the_decision_with_scores(tmp_path: Path) -> None:
+    result = consolidation([[0.5, 1, 0], [0, 0, 0]])
     reason = sparse.csr_array(np.array([[2, 1, 0], [0, 0, 0]], dtype=np.int8))
     row, label = reason.nonzero()
-    with labels_stream(tmp_path / "labels.csv", found.instances, TAXONOMY.labels) as add:
-        add(row, label, dense(found.score)[row, label])
+    with labels_stream(tmp_path / "labels.csv", result.instances, TAXONOMY.labels) as add:
+        add(row, label, dense(result.score)[row, label])
     assert table(tmp_path / "labels.csv") == [
         ["instance", "label", "score"],
         ["i0", "a", "0.5"],
@@ -129,7 +129,7 @@ def test_labels_hold_the_decision_with_scores(tmp_path: Path) -> None:
     ]
 
 
-def test_sources_are_a_row_each(tmp_path: Path) -> None:
+def test_sources_have_one_row_each(tmp_path: Path) -> None:
     unknown = Proportion(float("nan"), float("nan"), float("nan"))
     silent = SourceProfile(
         "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0
@@ -153,7 +153,7 @@ def test_sources_are_a_row_each(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_taxonomy_survives_being_written(tmp_path: Path) -> None:
+def test_a_taxonomy_can_be_read_back(tmp_path: Path) -> None:
     below = [(label, "root") for label in NASTY] + [("é", "#"), ("é", "a,b")]
     names = ["root", *reversed(NASTY)]
     before = build_taxonomy(["root", *NASTY], below, names=names)
@@ -164,7 +164,7 @@ def test_a_taxonomy_survives_being_written(tmp_path: Path) -> None:
     assert (after.parents != before.parents).nnz == 0
 
 
-def test_votes_survive_being_written(tmp_path: Path) -> None:
+def test_votes_can_be_read_back(tmp_path: Path) -> None:
     before = nasty_votes()
     write_votes(tmp_path / "votes.csv", before)
     after = read_votes(tmp_path / "votes.csv")
@@ -174,7 +174,7 @@ def test_votes_survive_being_written(tmp_path: Path) -> None:
         assert getattr(after, column).tolist() == getattr(before, column).tolist()
 
 
-def test_votes_without_grades_have_no_score(tmp_path: Path) -> None:
+def test_votes_without_scores_have_no_score_column(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     write_votes(path, read_votes({"instance": [1], "source": ["ann"], "label": [None]}))
     assert path.read_bytes() == b"instance,source,label\n1,ann,\n"
@@ -185,7 +185,7 @@ def test_votes_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == "instance,source,label\n1,ann,é\n"
 
 
-def test_votes_that_fail_half_way_leave_what_was_there(
+def test_a_failed_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "votes.csv"
@@ -198,11 +198,11 @@ def test_votes_that_fail_half_way_leave_what_was_there(
     monkeypatch.setattr("mhpc.write.tables.OutputTable.rows", failing)
     with pytest.raises(KeyboardInterrupt):
         write_votes(path, nasty_votes())
-    assert [found.name for found in tmp_path.iterdir()] == ["votes.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]
     assert path.read_text() == "old"
 
 
-def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     heard: list[bytes] = []
