@@ -1,4 +1,4 @@
-"""Stages and choices are logged for whoever asks, and for nobody else."""
+"""Stages and selections are logged for those who ask, and for nobody else."""
 
 import logging
 import subprocess
@@ -16,7 +16,7 @@ def votes() -> mhpc.Votes:
 TREE = mhpc.read_taxonomy({"label": ["tree", "oak", "fir"], "parent": [None, "tree", "tree"]})
 
 
-def test_the_method_and_what_came_of_it_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_method_and_its_convergence_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mhpc"):
         mhpc.consolidate(votes(), TREE, method="mhpc")
     told = [record.getMessage() for record in caplog.records if record.name == "mhpc"]
@@ -24,7 +24,7 @@ def test_the_method_and_what_came_of_it_are_logged(caplog: pytest.LogCaptureFixt
     assert "mhpc converged after" in told[-1]
 
 
-def test_why_something_was_chosen_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_of_the_selection_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mhpc"):
         mhpc.consolidate(votes(), TREE)
     assert any(record.getMessage().startswith("selected: ") for record in caplog.records)

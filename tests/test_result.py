@@ -45,7 +45,7 @@ def test_labels_scores_and_wide_tables_are_frames(result: mhpc.Result, library: 
     assert [sum(row[1:]) for row in wide] == [2, 2, 0]
 
 
-def test_what_is_decided_for_nobody_is_an_empty_frame() -> None:
+def test_a_result_without_labels_is_an_empty_frame() -> None:
     votes = mhpc.read_votes({"instance": [1], "source": ["a"], "label": [None]})
     nothing = mhpc.consolidate(votes, GARDEN, method="majority")
     assert rows(nothing.to_frame("pandas")) == []

@@ -61,7 +61,7 @@ def test_a_row_is_an_instance_and_a_column_a_label() -> None:
     ]
 
 
-def test_what_was_learnt_predicts_others() -> None:
+def test_a_fitted_estimator_predicts_other_instances() -> None:
     model = Consolidator(GARDEN, method="majority").fit(X)
     again = model.predict(X)
     assert (again != model.fit_predict(X)).nnz == 0
@@ -103,6 +103,6 @@ def test_one_truth_predicts_the_instances_of_the_fit_as_fit_predict_does() -> No
     assert (model.predict(X) != expected).nnz == 0
 
 
-def test_unknown_labels_are_refused_unless_told() -> None:
+def test_unknown_labels_are_refused_unless_they_are_to_be_dropped() -> None:
     with pytest.raises(UnknownLabelError, match="'daisy'"):
         Consolidator(GARDEN).fit(np.array([["daisy", "oak"]], dtype=object))

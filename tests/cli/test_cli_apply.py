@@ -1,4 +1,4 @@
-"""``mhpc consolidate --apply``: new votes scored by what an earlier run learnt."""
+"""``mhpc consolidate --apply``: new votes scored by the model of an earlier run."""
 
 import json
 from collections.abc import Callable
@@ -108,10 +108,10 @@ def test_the_rule_of_the_earlier_run_decides(votes: Path, mhpc: Mhpc, rule: str)
 
 def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
-    (votes / "new.csv").write_text("instance,source,label\nx,stranger,plant\n")
+    (votes / "new.csv").write_text("instance,source,label\nx,unknown,plant\n")
     done = mhpc("consolidate", "new.csv", "--apply", "first", "-o", "second")
     assert done.returncode == 1
-    assert "source 'stranger' has no answers in the earlier run" in done.stderr
+    assert "source 'unknown' has no answers in the earlier run" in done.stderr
     assert not (votes / "second").exists()
 
 
@@ -126,7 +126,7 @@ def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
         ("--depth-bias", "1"),
     ],
 )
-def test_what_the_earlier_run_has_settled_cannot_be_given(
+def test_options_of_the_earlier_run_cannot_be_given_again(
     votes: Path, mhpc: Mhpc, beside: tuple[str, str]
 ) -> None:
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
@@ -135,7 +135,7 @@ def test_what_the_earlier_run_has_settled_cannot_be_given(
     assert f"{beside[0]} cannot be given with --apply" in done.stderr
 
 
-def test_a_folder_without_a_model_is_told(votes: Path, mhpc: Mhpc) -> None:
+def test_a_folder_without_a_model_is_refused(votes: Path, mhpc: Mhpc) -> None:
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
     (votes / "first" / "model.npz").unlink()
     done = mhpc("consolidate", "all.csv", "--apply", "first", "-o", "second")

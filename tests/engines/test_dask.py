@@ -1,4 +1,4 @@
-"""Both engines give the same, whatever happens to the workers meanwhile."""
+"""Both engines give the same results, whatever happens to the workers."""
 
 import csv
 import json
@@ -165,7 +165,7 @@ def test_rules_are_fitted_to_the_same_sample(
     assert_same(here, there)
 
 
-def test_what_is_known_comes_out_as_it_is_known_and_teaches(
+def test_gold_labels_are_kept_and_learned_from(
     cluster: Processes, made_up: Path, tmp_path: Path
 ) -> None:
     gold = tmp_path / "gold.csv"
@@ -177,7 +177,7 @@ def test_what_is_known_comes_out_as_it_is_known_and_teaches(
     assert ["i7", "a/x/1", "1.0"] in table(there / "labels.csv")
 
 
-def test_an_earlier_run_is_applied_wherever_it_was_learnt(
+def test_a_run_of_either_engine_can_be_applied_by_both(
     cluster: Processes, made_up: Path, tmp_path: Path
 ) -> None:
     learnt = consolidated(made_up, tmp_path / "learnt", cluster.engine, method="cross-source")
@@ -237,7 +237,7 @@ def test_a_worker_that_is_killed_costs_time_and_no_result(
 
 
 @pytest.mark.parametrize("scheduler", [False, True], ids=["all workers", "the scheduler"])
-def test_a_cluster_that_is_gone_is_told_of_and_leaves_nothing(
+def test_a_cluster_that_is_gone_is_reported_and_nothing_is_left(
     scheduler: bool, made_up: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -259,7 +259,7 @@ def test_a_cluster_that_is_gone_is_told_of_and_leaves_nothing(
     assert list(out.iterdir()) == []
 
 
-def test_an_address_where_nobody_answers_is_told_of(
+def test_an_address_without_a_scheduler_is_reported(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(WorkerError, match="no Dask scheduler answers at tcp://127.0.0.1:1 "):

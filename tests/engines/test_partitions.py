@@ -76,7 +76,7 @@ def test_partitions_together_are_the_panel(count: int, scope: str, votes: Path) 
     assert_same(found, whole_panel(votes, scope=scope))
 
 
-def test_what_is_known_is_a_source_of_every_partition(votes: Path) -> None:
+def test_gold_labels_are_a_source_of_every_partition(votes: Path) -> None:
     gold = mhpc.read_truth({"instance": ["i3", "i5", "i8"], "label": ["a/x/1", "b/y/2", None]})
     whole = partitions(votes, gold=gold, count=9)
     found = [load_partition(whole, part) for part in range(9)]
@@ -96,7 +96,7 @@ def test_a_known_instance_without_votes_is_refused_as_ever(votes: Path) -> None:
     assert str(found.value) == str(expected.value)
 
 
-def test_a_strange_label_is_refused_as_ever(votes: Path) -> None:
+def test_an_unknown_label_is_refused(votes: Path) -> None:
     votes.write_text(votes.read_text() + "i3,s1,a/x/9\ni4,s2,z\n")
     with pytest.raises(UnknownLabelError) as expected:
         whole_panel(votes)
@@ -106,7 +106,7 @@ def test_a_strange_label_is_refused_as_ever(votes: Path) -> None:
 
 
 @pytest.mark.parametrize("unknown", ["drop", "graft"])
-def test_strange_labels_are_told_of_once(unknown: Unknown, votes: Path) -> None:
+def test_unknown_labels_are_reported_once(unknown: Unknown, votes: Path) -> None:
     votes.write_text(votes.read_text() + "i3,s99,a/x/9\ni4,s99,z\n")
     with pytest.warns(MhpcWarning, match="2 labels not in the taxonomy") as told:
         whole = partitions(votes, unknown=unknown)

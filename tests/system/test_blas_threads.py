@@ -11,7 +11,7 @@ def threads() -> set[int]:
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
-def test_one_thread_is_used_meanwhile_and_as_many_as_before_afterwards() -> None:
+def test_blas_uses_one_thread_within_the_block_only() -> None:
     with threadpool_limits(2, user_api="blas"):
         before = threads()
         with single_threaded_blas():

@@ -1,4 +1,4 @@
-"""Runs that go on from others: what was finished is not done again, and the result is the same."""
+"""Runs that resume others: finished stages are not computed again, and the result is the same."""
 
 import json
 import os
@@ -32,7 +32,7 @@ from tests.fixtures.clusters import write_votes
 FILES = ("labels.csv", "scores.parquet", "sources.csv", "model.npz")
 
 
-class DeadError(Exception):
+class FailedError(Exception):
     """What ends a run in these tests."""
 
 
@@ -44,14 +44,14 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The candidates that were tried, in order; the judge dies before the fifth."""
+    """The candidates that were cross-validated, in order; the fifth fails."""
     found: list[str] = []
     score_fold = cross_validation.score_fold
 
     def counting(method: Any, *args: Any) -> Any:
         found.append(method.name)
         if len(found) == 5:
-            raise DeadError
+            raise FailedError
         return score_fold(method, *args)
 
     monkeypatch.setattr(cross_validation, "score_fold", counting)
@@ -74,7 +74,7 @@ def make_checkpoints(folder: Path, key: dict[str, Any]) -> RunCheckpoints:
     return RunCheckpoints(CheckpointStore(folder), key, min_seconds=0.0)
 
 
-def say_more(data: Path) -> None:
+def add_second_labels(data: Path) -> None:
     """Give every third answer a second label, so that more than one may be true."""
     votes = data / "votes.csv"
     header, *rows = votes.read_text().splitlines()
@@ -88,8 +88,10 @@ def notes(data: Path) -> list[str]:
     return found
 
 
-def test_a_judge_that_died_goes_on_where_it_was(data: Path, tried: list[str]) -> None:
-    with pytest.raises(DeadError) as ended:
+def test_a_failed_cross_validation_is_resumed_where_it_stopped(
+    data: Path, tried: list[str]
+) -> None:
+    with pytest.raises(FailedError) as ended:
         consolidated(data)
     assert ended.value.__notes__ == [RESUME_HINT]
     assert checkpoint_folder(data / "OUT").is_dir()
@@ -103,24 +105,24 @@ def test_a_judge_that_died_goes_on_where_it_was(data: Path, tried: list[str]) ->
 
 
 @pytest.mark.parametrize("method", ["auto", "cross-source", "channel", "dawid-skene", "mlcm"])
-def test_what_was_learnt_is_not_learnt_again(
+def test_a_fitted_method_is_not_fitted_again(
     method: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    say_more(data)
-    whole = consolidated(data, method=method)
+    add_second_labels(data)
+    expected = consolidated(data, method=method)
     with monkeypatch.context() as patched:
-        patched.setattr("mhpc.run.write_sources", _dies)
-        with pytest.raises(DeadError):
+        patched.setattr("mhpc.run.write_sources", _fail)
+        with pytest.raises(FailedError):
             consolidated(data, method=method)
-    monkeypatch.setattr(cross_validation, "score_fold", _dies)
+    monkeypatch.setattr(cross_validation, "score_fold", _fail)
     for name in {*METHODS} - {"auto"}:
-        monkeypatch.setattr(type(make_method(name)), "fit", _dies)
-    assert consolidated(data, method=method, resume=True) == whole
+        monkeypatch.setattr(type(make_method(name)), "fit", _fail)
+    assert consolidated(data, method=method, resume=True) == expected
     assert "resumed" in notes(data)[-1]
 
 
-def _dies(*_: Any, **__: Any) -> None:
-    raise DeadError
+def _fail(*_: Any, **__: Any) -> None:
+    raise FailedError
 
 
 def changed_votes(data: Path) -> dict[str, Any]:
@@ -133,10 +135,10 @@ def changed_votes(data: Path) -> dict[str, Any]:
     [(changed_votes, "votes"), (lambda _: {"seed": 1}, "seed")],
     ids=["votes", "a setting"],
 )
-def test_other_votes_or_settings_begin_afresh(
+def test_other_votes_or_settings_start_from_scratch(
     change: Callable[[Path], dict[str, Any]], named: str, data: Path, tried: list[str]
 ) -> None:
-    with pytest.raises(DeadError):
+    with pytest.raises(FailedError):
         consolidated(data)
     settings = change(data)
     with pytest.warns(
@@ -146,8 +148,8 @@ def test_other_votes_or_settings_begin_afresh(
     assert notes(data) == []
 
 
-def test_without_being_told_a_run_begins_afresh(data: Path, tried: list[str]) -> None:
-    with pytest.raises(DeadError):
+def test_a_run_that_does_not_resume_starts_from_scratch(data: Path, tried: list[str]) -> None:
+    with pytest.raises(FailedError):
         consolidated(data)
     consolidated(data)
     assert notes(data) == []
@@ -155,8 +157,10 @@ def test_without_being_told_a_run_begins_afresh(data: Path, tried: list[str]) ->
         consolidated(data, resume=True)
 
 
-def test_a_run_that_is_refused_leaves_what_another_keeps(data: Path, tried: list[str]) -> None:
-    with pytest.raises(DeadError):
+def test_a_run_that_is_refused_leaves_the_checkpoints_of_another(
+    data: Path, tried: list[str]
+) -> None:
+    with pytest.raises(FailedError):
         consolidated(data)
     (data / "OUT").mkdir()
     (data / "OUT" / "mine.txt").write_text("not to be replaced")
@@ -166,7 +170,7 @@ def test_a_run_that_is_refused_leaves_what_another_keeps(data: Path, tried: list
     assert checkpoint_folder(data / "OUT").is_dir()
 
 
-def test_a_stage_that_is_not_whole_is_not_taken(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_computed_again(tmp_path: Path) -> None:
     stages = make_checkpoints(tmp_path / "kept", {"votes": 1})
     stages.begin(resume=False)
     with checkpoint_run(stages), use_checkpoints(stages):
@@ -178,7 +182,7 @@ def test_a_stage_that_is_not_whole_is_not_taken(tmp_path: Path) -> None:
     assert not stages.store.folder.exists()
 
 
-def test_steps_are_kept_until_all_of_them_are_finished(tmp_path: Path) -> None:
+def test_steps_are_checkpointed_until_all_are_finished(tmp_path: Path) -> None:
     stages = make_checkpoints(tmp_path / "kept", {})
     stages.begin(resume=False)
     seen: list[int] = []
@@ -195,7 +199,7 @@ def test_steps_are_kept_until_all_of_them_are_finished(tmp_path: Path) -> None:
     assert len(list(stages.store.folder.glob("*.npz"))) == 1
 
 
-def test_what_cannot_be_kept_does_not_end_the_run(tmp_path: Path) -> None:
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder, outcome in ((tmp_path / "file", (1,)), (tmp_path / "kept", object())):
         stages = make_checkpoints(folder, {})
@@ -209,8 +213,8 @@ def _given(outcome: object) -> object:
     return outcome
 
 
-def test_the_first_seconds_of_a_run_are_not_kept(data: Path, tried: list[str]) -> None:
-    with pytest.raises(DeadError) as ended:
+def test_the_first_seconds_of_a_run_are_not_checkpointed(data: Path, tried: list[str]) -> None:
+    with pytest.raises(FailedError) as ended:
         consolidated(data, checkpoint_after=600.0)
     assert not hasattr(ended.value, "__notes__")
     assert sorted(path.name for path in data.iterdir()) == ["taxonomy.csv", "votes.csv"]
@@ -235,12 +239,12 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_a_process_that_is_killed_after_the_judge_can_go_on(
+def test_a_process_that_is_killed_after_the_selection_can_be_resumed(
     number: signal.Signals, code: int, data: Path
 ) -> None:
     command = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--force"]
     command += ["--progress", "none"]
-    whole = consolidated(data)
+    expected = consolidated(data)
     (data / "work.py").write_text(KILLED.format(signal=int(number)))
     ended = subprocess.run(
         [sys.executable, "work.py", *command], cwd=data, capture_output=True, text=True,
@@ -249,6 +253,6 @@ def test_a_process_that_is_killed_after_the_judge_can_go_on(
     assert ended.returncode == code
     if number == signal.SIGINT:
         assert ended.stderr.strip() == f"mhpc: interrupted; {RESUME_HINT}"
-    assert {name: (data / "OUT" / name).read_bytes() for name in whole} == whole
-    assert consolidated(data, resume=True) == whole
+    assert {name: (data / "OUT" / name).read_bytes() for name in expected} == expected
+    assert consolidated(data, resume=True) == expected
     assert "resumed" in notes(data)[-1]

@@ -41,7 +41,7 @@ def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["much", "-3GB", "0", "3 PB", ""])
-def test_what_is_no_size_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="give a size such as 6GB"):
         parse_size(text)
 
@@ -80,7 +80,7 @@ def test_the_limit_is_what_was_set_and_else_all_that_is_free(
         assert memory.memory_limit() == 12345
 
 
-def test_what_this_process_holds_is_some_megabytes_or_not_known(
+def test_the_memory_of_this_process_is_some_megabytes_or_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert memory.held_memory() == 0 or memory.held_memory() > 10**7

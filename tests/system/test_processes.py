@@ -60,12 +60,12 @@ def dies_once(mark: str) -> str:
     return mark
 
 
-def test_a_worker_that_dies_over_and_over_is_told_of() -> None:
+def test_a_worker_that_keeps_dying_is_reported() -> None:
     with pytest.raises(WorkerError, match="a worker process died though it worked alone"):
         list(process_map(dies, [0], jobs=1))
 
 
-def test_what_a_worker_that_dies_had_begun_is_begun_again(tmp_path: Path) -> None:
+def test_the_work_of_a_worker_that_dies_is_done_again(tmp_path: Path) -> None:
     marks = [str(tmp_path / name) for name in "abc"]
     for mark in marks[1:]:
         Path(mark).touch()

@@ -198,7 +198,7 @@ def test_a_field_of_another_type_is_refused(fields: dict[str, object], tmp_path:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x80\x04N.", b"\x93NUMPY", b"{}"])
-def test_what_is_no_archive_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file.npz").write_bytes(content)
     with pytest.raises(UnreadableError, match=r"file\.npz is damaged"):
         read_frozen(tmp_path / "file.npz", HOMES)

@@ -47,7 +47,7 @@ def test_all_that_are_open_can_be_removed_at_once(tmp_path: Path) -> None:
         assert not any(tmp_path.iterdir())
 
 
-def test_what_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
     with (
         pytest.raises(OSError, match="too long"),
         temporary_folder("x" * 250, inside=tmp_path / "a"),
@@ -68,7 +68,7 @@ def full(name: Path | None) -> None:
     raise OSError(28, "No space left on device", *(() if name is None else (str(name),)))
 
 
-def test_a_full_disk_is_told_of_by_the_folder_that_is_on_it(tmp_path: Path) -> None:
+def test_the_error_of_a_full_disk_names_the_folder_on_it(tmp_path: Path) -> None:
     with (
         pytest.raises(UnwritableError, match=f"{tmp_path}/one takes no more: No space left"),
         temporary_folder("one-", inside=tmp_path / "one") as one,

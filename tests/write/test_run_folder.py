@@ -109,7 +109,7 @@ def test_many_floats_read_as_python_writes_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_what_goes_wrong_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
+def test_an_error_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
     def fail() -> None:
         scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
         with (

@@ -109,7 +109,7 @@ def test_the_document_is_what_was_written(folder: Path) -> None:
         (["decision", "rule"], None, "'decision > rule': input should be a valid string"),
     ],
 )
-def test_what_is_wrong_in_run_json_is_told_by_its_place(
+def test_an_error_in_run_json_is_reported_with_its_place(
     folder: Path, place: list[Any], value: object, says: str
 ) -> None:
     document = json.loads((folder / "run.json").read_text())
@@ -135,7 +135,7 @@ def test_a_share_of_nothing_is_null_in_run_json(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
-def test_what_is_no_number_in_json_is_refused(folder: Path, number: str) -> None:
+def test_infinite_numbers_in_json_are_refused(folder: Path, number: str) -> None:
     text = (folder / "run.json").read_text().replace('"seed": 0', f'"seed": {number}', 1)
     (folder / "run.json").write_text(text)
     with pytest.raises(UnreadableError, match="run.json: not JSON: "):

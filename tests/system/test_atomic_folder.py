@@ -36,7 +36,7 @@ def test_folders_above_it_are_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, SystemExit])
-def test_what_goes_wrong_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
+def test_an_error_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
     def fail(folder: Path) -> None:
         (folder / "run.json").write_text("half")
         raise error
@@ -54,7 +54,7 @@ def test_an_existing_folder_is_refused_without_force(tmp_path: Path) -> None:
     assert (tmp_path / "OUT" / "run.json").read_text() == "old"
 
 
-def test_force_replaces_an_earlier_output_whole(tmp_path: Path) -> None:
+def test_force_replaces_an_earlier_output_completely(tmp_path: Path) -> None:
     write(tmp_path / "OUT", "old")
     (tmp_path / "OUT" / "report.html").write_text("of the old run")
     write(tmp_path / "OUT", "new", force=True)
@@ -69,7 +69,7 @@ def test_force_fills_an_empty_folder(tmp_path: Path) -> None:
     assert names(tmp_path / "OUT") == ["run.json"]
 
 
-def test_force_leaves_alone_what_is_not_ours(tmp_path: Path) -> None:
+def test_force_leaves_other_folders_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("years of work")
     (tmp_path / "file").write_text("precious")
@@ -135,7 +135,7 @@ def test_a_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "OUT" / "run.json").read_text() == "first"
 
 
-def test_an_output_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+def test_an_output_that_appears_during_the_run_is_not_replaced(tmp_path: Path) -> None:
     def write_late() -> None:
         with atomic_folder(tmp_path / "OUT", force=False) as folder:
             (folder / "run.json").write_text("late")
@@ -147,7 +147,7 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(3600, False), (0, True)])
-def test_what_a_killed_run_left_is_removed_unless_it_may_just_have_begun(
+def test_the_hidden_folder_of_a_killed_run_is_removed_unless_it_is_new(
     tmp_path: Path, seconds: int, left: bool
 ) -> None:
     (tmp_path / ".OUT-0123456789abcdef").mkdir()
