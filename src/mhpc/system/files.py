@@ -336,7 +336,7 @@ def _is_within(file: str | None, folder: Path) -> bool:
 
 def _disk_full_error(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
     # Of nested folders, the outermost is in a place that the user chose.
-    nested = (path for path in _OPEN if folder.is_relative_to(path))
+    nested = (path for path in _OPEN if folder.absolute().is_relative_to(path.absolute()))
     outermost = min(nested, key=lambda path: len(path.parts))
     instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
     return UnwritableError(
