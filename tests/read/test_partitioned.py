@@ -33,7 +33,7 @@ WRONG = {
 }
 
 
-def surveyed(path: Path, *, scope: str = "all") -> VotesSurvey:
+def survey_file(path: Path, *, scope: str = "all") -> VotesSurvey:
     return survey_votes(str(path), columns=None, scope=scope, keep=path.parent / "kept.parquet")
 
 
@@ -43,7 +43,7 @@ def write(folder: Path, text: str, name: str = "votes.csv") -> Path:
     return path
 
 
-def in_parquet(folder: Path, *texts: str) -> Path:
+def write_parquet(folder: Path, *texts: str) -> Path:
     votes = folder / "votes"
     votes.mkdir()
     for at, text in enumerate(texts):
@@ -59,13 +59,13 @@ def test_errors_are_the_same_as_those_of_read_votes(text: str, tmp_path: Path) -
     with pytest.raises(MhpcError) as expected:
         read_votes(path)
     with pytest.raises(MhpcError) as actual:
-        surveyed(path)
+        survey_file(path)
     assert str(actual.value) == str(expected.value)
     assert type(actual.value) is type(expected.value)
 
 
 def test_sources_and_labels_are_in_order_of_first_appearance(tmp_path: Path) -> None:
-    survey = surveyed(write(tmp_path, HEADER + "2,bob,wasp,1\n1,ann,,\n2,ann,bee,0.5\n"))
+    survey = survey_file(write(tmp_path, HEADER + "2,bob,wasp,1\n1,ann,,\n2,ann,bee,0.5\n"))
     assert (survey.rows, survey.instance) == (3, "2")
     assert survey.sources.ids == ("bob", "ann")
     assert survey.labels.ids == ("wasp", "bee")
@@ -76,7 +76,7 @@ def test_sources_and_labels_are_in_order_of_first_appearance(tmp_path: Path) -> 
 
 def test_used_labels_are_found_if_scopes_depend_on_them(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "1,ann,bee,1\n2,ann,bee,1\n2,ann,wasp,0\n")
-    pairs = surveyed(path, scope="used").used_labels
+    pairs = survey_file(path, scope="used").used_labels
     assert pairs is not None
     assert [pair.tolist() for pair in pairs] == [[0], [0]]
 
@@ -88,12 +88,12 @@ def test_all_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
         f"i{rng.integers(40)},s{rng.integers(5)},{rng.choice(['', 'a', 'b', 'c'])},{rng.random()}\n"
         for _ in range(300)
     ]
-    path = in_parquet(tmp_path, *(HEADER + "".join(rows[at : at + 100]) for at in (0, 100, 200)))
+    path = write_parquet(tmp_path, *(HEADER + "".join(rows[at : at + 100]) for at in (0, 100, 200)))
     with pytest.warns(MhpcWarning) as expected:
         votes = read_votes(path)
-    survey = surveyed(path)
+    survey = survey_file(path)
     read = [read_part(survey, part, parts=parts) for part in range(parts)]
-    assert sorted(row for part in read for row in listed(part.votes)) == sorted(listed(votes))
+    assert sorted(row for part in read for row in list_rows(part.votes)) == sorted(list_rows(votes))
     assert sum(part.rows for part in read) == 300
     first = sorted(
         (f, id_) for p in read for f, id_ in zip(p.first_rows, p.votes.instances, strict=True)
@@ -107,7 +107,7 @@ def test_all_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
     assert {str(w.message) for w in warned} == {str(w.message) for w in expected}
 
 
-def listed(votes: Votes) -> list[tuple[str, str, str, float]]:
+def list_rows(votes: Votes) -> list[tuple[str, str, str, float]]:
     return [
         (votes.instances[i], votes.sources[s], votes.labels[k] if k >= 0 else "", float(score))
         for i, s, k, score in zip(
@@ -117,19 +117,19 @@ def listed(votes: Votes) -> list[tuple[str, str, str, float]]:
 
 
 def test_a_folder_of_parquet_files_is_read_by_name(tmp_path: Path) -> None:
-    folder = in_parquet(tmp_path, HEADER + "2,ann,bee,1\n", HEADER + "1,ann,bee,1\n")
+    folder = write_parquet(tmp_path, HEADER + "2,ann,bee,1\n", HEADER + "1,ann,bee,1\n")
     (folder / "_SUCCESS").write_text("")
     (folder / "_metadata.parquet").write_text("")
     assert read_votes(folder).instances.ids == ("2", "1")
 
 
 def test_a_damaged_file_in_a_folder_is_refused(tmp_path: Path) -> None:
-    folder = in_parquet(tmp_path, HEADER + "2,ann,bee,1\n")
+    folder = write_parquet(tmp_path, HEADER + "2,ann,bee,1\n")
     (folder / "1.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(UnreadableError, match="votes"):
         read_votes(folder)
     with pytest.raises(UnreadableError, match="votes"):
-        surveyed(folder)
+        survey_file(folder)
 
 
 def test_votes_in_another_format_are_written_to_parquet(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_votes_in_another_format_are_written_to_parquet(tmp_path: Path) -> None:
         ]}
     ]  # fmt: skip
     path = write(tmp_path, json.dumps(tasks), "export.json")
-    survey = surveyed(path)
+    survey = survey_file(path)
     assert (survey.rows, survey.sources.ids, survey.labels.ids) == (2, ("7",), ("a", "b"))
     assert survey.gold is not None
     assert survey.gold.instances.ids == ("1",)

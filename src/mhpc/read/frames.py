@@ -54,7 +54,7 @@ def to_native_frame(source: Any, origin: str) -> Any | None:
 def to_arrow(source: Any, origin: str) -> Any:
     """Return the Arrow table of a Hugging Face data set, with names of classes; or the source.
 
-    Nothing is imported to recognize one: whoever has such an object has the library and pyarrow.
+    Nothing is imported to recognize one: such an object comes from a library that needs pyarrow.
     """
     kind = type(source)
     if not kind.__module__.startswith("datasets."):
