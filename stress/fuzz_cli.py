@@ -30,7 +30,7 @@ from mhpc.rules.registry import RULES
 from mhpc.write.formats import WRITE_FORMATS
 from stress.findings import keep_copy
 from tests.fixtures.damaged_files import damage
-from tests.fixtures.oddities import Tables, odd_options, odd_tables
+from tests.fixtures.unusual_tables import Tables, unusual_options, unusual_tables
 
 CODES = {0, 1, 2}
 """Done; the data are wrong; the usage is wrong."""
@@ -89,9 +89,9 @@ def fuzz(seconds: float, seed: str) -> Figures:
 
 def run_round(folder: Path, rng: random.Random, figures: Figures) -> Iterator[str]:
     """Consolidate unusual tables and query the output; yield every broken rule."""
-    tables = odd_tables(rng)
+    tables = unusual_tables(rng)
     tables.write(folder)
-    options = odd_options(rng, list(METHODS), list(RULES))
+    options = unusual_options(rng, list(METHODS), list(RULES))
     both = ["votes.csv", "--taxonomy", "taxonomy.csv"]
     yield from _run(["inspect", *both], figures)
     yield from _run(["consolidate", *both, "-o", OUTPUT, "--progress", "none", *options], figures)

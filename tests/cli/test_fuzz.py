@@ -16,7 +16,7 @@ from mhpc.read.votes import read_votes
 from mhpc.rules.registry import RULES
 from tests.fixtures.commands import Mhpc
 from tests.fixtures.damaged_files import damage
-from tests.fixtures.oddities import IDS, Tables, odd_options, odd_tables
+from tests.fixtures.unusual_tables import IDS, Tables, unusual_options, unusual_tables
 
 BOTH = ("votes.csv", "--taxonomy", "taxonomy.csv")
 FAST = tuple(name for name in METHODS if name != "auto")
@@ -50,9 +50,9 @@ def ask(mhpc: Mhpc, tables: Tables, rng: random.Random) -> None:
 @given(rng=st.randoms(use_true_random=False))
 def test_random_tables_are_consolidated_or_refused(mhpc: Mhpc, rng: random.Random) -> None:
     with tempfile.TemporaryDirectory() as name, chdir(name):
-        odd_tables(rng).write(Path(name))
+        unusual_tables(rng).write(Path(name))
         check(mhpc("inspect", *BOTH))
-        done = mhpc("consolidate", *BOTH, "-o", "OUT", *odd_options(rng, FAST, list(RULES)))
+        done = mhpc("consolidate", *BOTH, "-o", "OUT", *unusual_options(rng, FAST, list(RULES)))
         check(done)
         made = {path.name for path in Path().iterdir()} - {"votes.csv", "taxonomy.csv", "truth.csv"}
         assert made == ({"OUT"} if done.returncode == 0 else set())
