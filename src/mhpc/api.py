@@ -10,7 +10,7 @@ import numpy as np
 
 from mhpc.data.decision import FittedRule
 from mhpc.data.disagreement import Disagreements, Explanation
-from mhpc.data.panel import Panel
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.selection import CandidateScore, Comparison
@@ -22,6 +22,7 @@ from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
 from mhpc.methods.base import Method
+from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
 from mhpc.numerics.arrays import Sparse
@@ -213,6 +214,8 @@ def compare(
     """
     candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
     panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=unknown)
+    for method in candidates.values():
+        check_memory(method, SinglePartition(panel))
     with single_threaded_blas():
         losses = cross_validate(
             panel, candidates, n_folds=folds, seed=seed, jobs=jobs, progress=progress

@@ -95,6 +95,8 @@ def test_a_method_that_does_not_fit_is_refused_before_it_is_fitted(
     votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": ["k0"]})
     siblings = build_taxonomy([f"k{n}" for n in range(5_000)], [])
     monkeypatch.setattr(type(make_method("channel")), "fit", fail)
+    with use_memory_budget(2 * 10**9), pytest.raises(TooLargeError, match="may be used"):
+        mhpc.compare(votes, siblings, ["channel"])
     with pytest.raises(TooLargeError) as refused:
         mhpc.consolidate(votes, siblings, method="channel", memory="2GB")
     assert "channel of 1 instance and 5,000 labels needs about 3." in str(refused.value)
