@@ -7,23 +7,20 @@ from mhpc.system import memory
 from mhpc.system.memory import available_memory, memory_budget, parse_size, use_memory_budget
 
 
-def test_available_memory_is_what_linux_says_can_be_had(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 5 kB\n")
-    monkeypatch.setattr(memory, "_MEMINFO", told)
-    assert memory.available_memory() == 5 * 1024
+def test_available_memory_is_what_linux_reports(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 5 kB\n")
+    assert available_memory(meminfo=meminfo) == 5 * 1024
 
 
 def test_elsewhere_it_is_all_memory_or_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "missing")
+    missing = tmp_path / "missing"
     monkeypatch.setattr("os.sysconf", lambda name: 3)
-    assert memory.available_memory() == 9
+    assert available_memory(meminfo=missing, cgroup=missing) == 9
     monkeypatch.delattr("os.sysconf")
-    assert memory.available_memory() is None
+    assert available_memory(meminfo=missing, cgroup=missing) is None
 
 
 @pytest.mark.parametrize(
@@ -55,20 +52,17 @@ def test_the_budget_is_what_was_set_and_else_half_of_what_is_free() -> None:
     assert memory_budget() != 12345
 
 
-def test_a_container_may_have_less_than_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
-    free = available_memory()
+def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
+    free = available_memory(cgroup=tmp_path)
     for name, content in (
         ("memory.max", "9000\n"),
         ("memory.current", "5000\n"),
         ("memory.stat", "anon 100\ninactive_file 300\nactive_file 20\n"),
     ):
         (tmp_path / name).write_text(content)
-    assert available_memory() == 4300
+    assert available_memory(cgroup=tmp_path) == 4300
     (tmp_path / "memory.max").write_text("max\n")
-    assert available_memory() == pytest.approx(free, rel=0.2)
+    assert available_memory(cgroup=tmp_path) == pytest.approx(free, rel=0.2)
 
 
 def test_the_limit_is_what_was_set_and_else_all_that_is_free(
@@ -80,9 +74,6 @@ def test_the_limit_is_what_was_set_and_else_all_that_is_free(
         assert memory.memory_limit() == 12345
 
 
-def test_the_memory_of_this_process_is_some_megabytes_or_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_memory_of_this_process_is_some_megabytes_or_unknown(tmp_path: Path) -> None:
     assert memory.held_memory() == 0 or memory.held_memory() > 10**7
-    monkeypatch.setattr(memory, "_STATM", tmp_path / "missing")
-    assert memory.held_memory() == 0
+    assert memory.held_memory(statm=tmp_path / "missing") == 0

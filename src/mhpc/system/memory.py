@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mhpc.errors import ParameterError
 
-_MEMINFO = Path("/proc/meminfo")
-_STATM = Path("/proc/self/statm")
-_CONTAINER = Path("/sys/fs/cgroup")
+MEMINFO = Path("/proc/meminfo")
+STATM = Path("/proc/self/statm")
+CGROUP = Path("/sys/fs/cgroup")
 _ASSUMED = 4 << 30
 """Bytes that are assumed to be free where the system does not say."""
 
@@ -66,13 +66,15 @@ def format_size(size: float) -> str:
     return f"{size:.0f} bytes"
 
 
-def available_memory() -> int | None:
+def available_memory(*, meminfo: Path = MEMINFO, cgroup: Path = CGROUP) -> int | None:
     """Return the bytes that can be used without swapping, or None if that is unknown.
 
     Linux counts memory that it can take back from its caches, and a container may have less than
     the machine. Elsewhere, all memory counts as free.
     """
-    sizes = [size for size in (_machine_memory(), _container_memory()) if size is not None]
+    sizes = [
+        size for size in (_machine_memory(meminfo), _container_memory(cgroup)) if size is not None
+    ]
     if sizes:
         return min(sizes)
     try:
@@ -81,30 +83,30 @@ def available_memory() -> int | None:
         return None
 
 
-def held_memory() -> int:
+def held_memory(*, statm: Path = STATM) -> int:
     """Return the bytes that this process uses now, 0 if that is unknown."""
     try:
-        pages = int(_STATM.read_text(encoding="ascii").split()[1])
+        pages = int(statm.read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError, IndexError):
         return 0
 
 
-def _machine_memory() -> int | None:
+def _machine_memory(meminfo: Path) -> int | None:
     try:
-        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+        lines = meminfo.read_text(encoding="ascii").splitlines()
         (kilobytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
         return int(kilobytes) * 1024
     except (OSError, ValueError):
         return None
 
 
-def _container_memory() -> int | None:
+def _container_memory(cgroup: Path) -> int | None:
     """Return what is left of the limit of a control group, None without a limit."""
     try:
-        most = int((_CONTAINER / "memory.max").read_text(encoding="ascii"))
-        taken = int((_CONTAINER / "memory.current").read_text(encoding="ascii"))
-        rows = (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines()
+        most = int((cgroup / "memory.max").read_text(encoding="ascii"))
+        taken = int((cgroup / "memory.current").read_text(encoding="ascii"))
+        rows = (cgroup / "memory.stat").read_text(encoding="ascii").splitlines()
         # Cached pages of files are given back before any process is killed.
         (idle,) = (int(row.split()[1]) for row in rows if row.startswith("inactive_file "))
     except (OSError, ValueError):
