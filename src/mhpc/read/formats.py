@@ -43,10 +43,24 @@ def choose_format(
         What the registry holds, for the error message about an unknown name.
     """
     if name is None:
-        return next(format_ for format_ in registry.values() if format_.matches(source))
+        return next(
+            format_
+            for format_ in registry.values()
+            if _can_match(format_, source) and format_.matches(source)
+        )
     if name not in registry:
         raise ParameterError(
             f"no {what} {name!r}{suggest(name, registry)}; there are "
             f"{quote_list(list(registry), most=20)}"
         )
     return registry[name]
+
+
+def _can_match(format_: ReadFormat, source: Any) -> bool:
+    """Return whether a format occurs in files of this kind, without looking at the content.
+
+    A format that occurs in some kinds of files only lists them in `kinds`.
+    """
+    file = getattr(source, "only_file", None) or getattr(source, "file", None)
+    kinds = getattr(format_, "kinds", None)
+    return file is None or kinds is None or file.format in kinds

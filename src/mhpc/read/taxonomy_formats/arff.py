@@ -9,6 +9,7 @@ class Arff:
     """Clus HMC ARFF, which `mhpc.read.arff` describes."""
 
     name = "arff"
+    kinds = ("arff",)
 
     def matches(self, source: TaxonomyInput) -> bool:
         """Return whether it is an ARFF file."""

@@ -16,6 +16,7 @@ class Icd10Cm:
     """
 
     name = "icd-10-cm"
+    kinds = ()
 
     def matches(self, source: TaxonomyInput) -> bool:
         """Return whether the user asked for it by name."""

@@ -18,6 +18,7 @@ class LabelStudioConfig:
     """
 
     name = "label-studio"
+    kinds = ("xml",)
 
     def matches(self, source: TaxonomyInput) -> bool:
         """Look for such a control in an XML file."""

@@ -28,6 +28,7 @@ class NestedJson:
     """
 
     name = "nested"
+    kinds = ("json", "jsonl")
 
     def matches(self, source: TaxonomyInput) -> bool:
         """Look for a JSON document, or something nested in memory, that is not a table."""

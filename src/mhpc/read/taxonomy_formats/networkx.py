@@ -13,6 +13,7 @@ class NetworkxGraph:
     """
 
     name = "networkx"
+    kinds = ()
 
     def matches(self, source: TaxonomyInput) -> bool:
         """Return whether it is a graph of networkx, without importing the library."""

@@ -34,6 +34,7 @@ class Argilla:
     """
 
     name = "argilla"
+    kinds = ("json", "jsonl")
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for responses or suggestions, flattened or nested, in the first record."""

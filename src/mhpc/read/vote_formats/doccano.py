@@ -29,6 +29,7 @@ class Doccano:
     """
 
     name = "doccano"
+    kinds = ("json", "jsonl")
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for JSON objects with data and a list of labels, but without a source."""

@@ -28,6 +28,7 @@ class Prodigy:
     """
 
     name = "prodigy"
+    kinds = ("json", "jsonl")
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for an answer and a hash in the first record."""
