@@ -1,1 +1,1 @@
-"""Speed: times compared with the plain implementation of the paper, lower bounds and scikit-learn."""
+"""Speed, measured beside peers and physical bounds in the same run."""

@@ -97,9 +97,8 @@ def class_by_name(
         The error to raise for an unknown name.
     """
     if name not in homes:
-        raise error(
-            f"no {what} {name!r}{suggest(name, homes)}; there are {quote_list(list(homes), most=20)}"
-        )
+        known = quote_list(list(homes), most=20)
+        raise error(f"no {what} {name!r}{suggest(name, homes)}; there are {known}")
     module, _, attribute = homes[name].partition(":")
     kind: type[Any] = getattr(import_module(module), attribute)
     return kind

@@ -21,8 +21,9 @@ def test_methods_are_compared_without_truth(mhpc: Mhpc) -> None:
 
 def test_every_combination_of_values_is_compared(mhpc: Mhpc) -> None:
     done = mhpc(
-        "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "--method", "mhpc-local",
-        "--set", "lam=1,5", "--set", "sigma=0.3,none", "--set", "n_neighbors=2", "--json",
+        "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa",
+        "--method", "mhpc-local", "--set", "lam=1,5", "--set", "sigma=0.3,none",
+        "--set", "n_neighbors=2", "--json",
     )  # fmt: skip
     names = [each["name"] for each in json.loads(done.stdout)]
     assert names == [

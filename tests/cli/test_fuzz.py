@@ -101,7 +101,8 @@ def test_ids_with_special_characters_are_unchanged(mhpc: Mhpc, garden: Path, met
 
 def test_control_characters_are_escaped(mhpc: Mhpc, garden: Path) -> None:
     controls = "\x1b[2J\u202ebee"
-    votes = f"instance,source,label\n{controls},{controls},{controls}\n{controls},bob,plant\n2,bob,{controls}\n"
+    rows = [(controls, controls, controls), (controls, "bob", "plant"), ("2", "bob", controls)]
+    votes = "\n".join(["instance,source,label", *(",".join(row) for row in rows), ""])
     (garden / "votes.csv").write_text(votes, encoding="utf-8")
     (garden / "taxonomy.csv").write_text(f"label,parent\nplant,\n{controls},\n", encoding="utf-8")
     (garden / "other.csv").write_text("label,parent\nplant,\nbee,\n", encoding="utf-8")

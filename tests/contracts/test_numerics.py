@@ -320,9 +320,10 @@ def test_of_a_hundred_thousand_siblings_only_those_in_use_cost_memory(method: Me
 def test_channel_is_refused_with_too_many_siblings(
     sources: str,
 ) -> None:
+    method = make_method("channel", {"source_weights": sources})
+    panel = SinglePartition(panel_of(_of_siblings(), _wide()))
     with pytest.raises(TooLargeError, match="10,000,100,002 ways in which 100,001 labels"):
-        method = make_method("channel", {"source_weights": sources})
-        check_memory(method, SinglePartition(panel_of(_of_siblings(), _wide())))
+        check_memory(method, panel)
 
 
 @pytest.mark.parametrize("sources", [1, 2])
@@ -381,7 +382,7 @@ def test_if_all_sources_say_none_of_these_no_label_is_assigned(method: Method) -
 
 
 SMOOTHED_AWAY: Waived = {
-    "mhpc-local": "with lam=10 an answer weighs less than those of 15 neighbours, here all instances"
+    "mhpc-local": "with lam=10 an answer weighs less than those of its 15 nearest instances"
 }
 
 

@@ -21,7 +21,8 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("taxonomy_format")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT/",
-    help="Folder for labels.csv, scores.parquet, sources.csv, taxonomy.csv, model.npz and run.json.",
+    help="Folder for labels.csv, scores.parquet, sources.csv, taxonomy.csv, model.npz and "
+    "run.json.",
 )  # fmt: skip
 @setting("method")
 @setting("parameters")

@@ -156,8 +156,8 @@ def _warn_of_formulas(content: Any, format_: str) -> None:
 
     if format_ in ("csv", "tsv") and (formulas := formulas_in(content)):
         warnings.warn(
-            f"a spreadsheet program would take ids such as {quote_list(formulas[:3])} for formulas; "
-            "they are written unchanged. For a spreadsheet program, use --to spreadsheet",
+            f"a spreadsheet program would take ids such as {quote_list(formulas[:3])} for "
+            "formulas; they are written unchanged. For a spreadsheet program, use --to spreadsheet",
             MhpcWarning,
             stacklevel=2,
         )

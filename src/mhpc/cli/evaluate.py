@@ -43,8 +43,8 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     show(card, _render, as_json=as_json)
     if top != "all" and top < len(consolidation.taxonomy):
         click.echo(
-            f"mhpc: warning: {folder} holds only {pluralize(top, 'score')} per instance, the highest; "
-            "the others count as 0. For exact metrics, consolidate with --top all.",
+            f"mhpc: warning: {folder} holds only {pluralize(top, 'score')} per instance, the "
+            "highest; the others count as 0. For exact metrics, consolidate with --top all.",
             err=True,
         )
 

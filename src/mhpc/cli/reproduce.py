@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-    help="Folder that contains yeast_funcat/. Default: the folder named by the environment variable "
-    "MHPC_DATA, otherwise the data are downloaded once.",
+    help="Folder that contains yeast_funcat/. Default: the folder named by the environment "
+    "variable MHPC_DATA, otherwise the data are downloaded once.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT/",

@@ -117,7 +117,7 @@ def encode_truth(
     rows = np.unique(instance[counts])
     if not len(rows):
         raise UnknownLabelError(
-            f"{truth.origin}: none of its labels is in the taxonomy, so that nothing can be measured"
+            f"{truth.origin}: none of its labels is in the taxonomy, so nothing can be measured"
         )
     shape = (len(rows), len(taxonomy))
     labels = incidence(np.searchsorted(rows, instance[known]), label[known], shape=shape)
@@ -150,7 +150,7 @@ def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, polic
 
 
 def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
-    """Number the sources of a panel as an earlier run numbers them, and take over their scope."""
+    """Renumber the sources of a panel as in an earlier run, and use their scope."""
     position = sources.locate(panel.sources)
     unknown = np.flatnonzero(position == UNKNOWN)
     if len(unknown):

@@ -104,8 +104,9 @@ def locate_labels(
         more = (
             f" ({pluralize(len(unknown_labels), 'such label')} in all)" if len(missing) > 1 else ""
         )
+        message = unknown_label_message(taxonomy, unknown_labels[0])
         raise UnknownLabelError(
-            f"{origin}: {unknown_label_message(taxonomy, unknown_labels[0])}{describe(missing[0])}{more}; "
+            f"{origin}: {message}{describe(missing[0])}{more}; "
             "correct it, or leave such labels out with --unknown drop, or add them to the "
             "taxonomy with --unknown graft"
         )

@@ -1,4 +1,4 @@
-"""Questions about a result: why does an instance have a label, and what should a person review?"""
+"""Questions about a result: why an instance has a label, and what a person should review."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Profiles of sources: how accurate, vague and wrong each one is, and where it is least reliable."""
+"""Profiles of sources: how accurate, vague and wrong each one is, and where it errs most."""
 
 from functools import reduce
 from operator import add

@@ -1,8 +1,8 @@
 """Cross-source: every answer is predicted from the other answers to the same instance.
 
 For an answer a, x_a is the weighted mean of the other answers to its instance, with ancestors, and
-y_a the answer itself, as given (`specific`) or with ancestors (`closed`). Ridge regression of y on x
-needs only sums over all answers (`sum_products`), or one row per answer where answers are few.
+y_a the answer itself, as given (`specific`) or with ancestors (`closed`). Ridge regression of y on
+x needs only sums over all answers (`sum_products`), or one row per answer where answers are few.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,8 @@ class CrossSource(BaseMethod):
     as given, `score` labels with their ancestors, made to decrease from parent to child. Missing
     answers are missing: an answer without others teaches nothing, nor does silence on a label
     outside a source's scope. Costs one K x K linear system, or one of answers x answers if that is
-    smaller, K being the labels in use; the sums behind it are sparse products, linear in the answers.
+    smaller, K being the labels in use; the sums behind it are sparse products, linear in the number
+    of answers.
 
     If no instance has two answers, there is nothing to learn from, and scores are mean answers.
     """

@@ -88,7 +88,8 @@ class DawidSkene(BaseMethod):
         if not converged:
             warnings.warn(
                 f"dawid-skene stopped after {self.max_iter} iterations with a relative change of "
-                f"{trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter or prior_answers",
+                f"{trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter or "
+                "prior_answers",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -98,8 +98,8 @@ class Wawa(BaseMethod):
     sparse: ClassVar[bool] = True
 
     prior_answers: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
-    """Add so many answers that agree, and as many that do not, to those of every source, since
-    little is known of a source with few answers. With 0, a source that never agreed has weight 0."""
+    """Number of agreeing, and of disagreeing, answers added to those of every source, since little
+    is known about a source with few answers. With 0, a source that never agreed has weight 0."""
 
     def fit(self, partitions: PanelPartitions) -> FittedMethod:
         """Estimate the agreement of every source with the majority of each instance."""

@@ -173,8 +173,8 @@ class Sources:
             f"Why there is a floor: with sigma = 100, where all instances are equally "
             f"similar, mhpc has {uniform.value:.4f} at {most} sources, against {ours.value:.4f}. "
             "So at the sigma that gives the paper's figures the graph hardly distinguishes "
-            "instances, and a score is the share of votes plus lambda times the popularity of the label. "
-            "A rare true label stays below popular ones however many sources there are.",
+            "instances, and a score is the share of votes plus lambda times the popularity of the "
+            "label. A rare true label stays below popular ones however many sources there are.",
             f"Where the published floor comes from: it is that of a larger lambda. With lambda "
             f"= 20 the ranking loss is never farther from the published one than "
             f"{farthest(STRONGER.label, many)} it, for {many[0]} to {most} sources (lambda = "

@@ -30,9 +30,8 @@ def render_page(facts: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> render_page({"format": 1, "title": "</script>"}).count("</script>") == render_page({}).count(
-    ...     "</script>"
-    ... )
+    >>> page = render_page({"format": 1, "title": "</script>"})
+    >>> page.count("</script>") == render_page({}).count("</script>")
     True
     """
     before, tag, after = _template().partition(_FACTS_TAG)

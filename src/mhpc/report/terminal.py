@@ -88,7 +88,8 @@ def _depth(inspection: Inspection) -> str:
 def _disagreement(share: float) -> str:
     if share != share:
         return "No instance was answered by several sources"
-    return f"Sources disagree on {format_percent(share)} of the instances that several of them answered"
+    instances = "the instances that several of them answered"
+    return f"Sources disagree on {format_percent(share)} of {instances}"
 
 
 def _list_names(names: Sequence[str], limit: int = 8) -> str:
