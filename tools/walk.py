@@ -17,6 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -39,9 +40,9 @@ class Walk:
     def profile(self, frame: FrameType, event: str, _: Any) -> None:
         """Note the function of a frame; `sys.setprofile` calls this."""
         code = frame.f_code
-        if event == "call" and code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<"):
-            if code.co_filename.startswith(str(SOURCE)):
-                self.visited.setdefault(code)
+        is_function = code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")
+        if event == "call" and is_function and code.co_filename.startswith(str(SOURCE)):
+            self.visited.setdefault(code)
 
     @property
     def path(self) -> list[str]:
@@ -51,7 +52,7 @@ class Walk:
     def __str__(self) -> str:
         """Return functions, files and file changes in one line."""
         path = self.path
-        changes = sum(first != second for first, second in zip(path, path[1:], strict=False))
+        changes = sum(first != second for first, second in pairwise(path))
         return f"{len(path)} functions, {len(set(path))} files, {changes} file changes"
 
 
@@ -77,11 +78,11 @@ def run_command(*arguments: str) -> None:
 
 
 def import_share() -> float:
-    """Return the lines of import statements as a share of all lines that are not blank."""
+    """Return the lines of import statements as a share of all lines."""
     imports = lines = 0
     for file in SOURCE.rglob("*.py"):
         text = file.read_text(encoding="utf-8")
-        lines += sum(bool(line.strip()) for line in text.splitlines())
+        lines += len(text.splitlines())
         imports += sum(
             (node.end_lineno or node.lineno) - node.lineno + 1
             for node in ast.walk(ast.parse(text))

@@ -202,7 +202,7 @@ def read_decision(
 
 
 def read_labels(folder: Path, scores: Consolidation) -> Sparse:
-    """Read the label sets of a run, (N, K), with all ancestors, which an editor may have left out."""
+    """Read the label sets of a run, (N, K), and add ancestors that an editor may have removed."""
     label_sets = _read_label_sets(folder, scores.taxonomy, scores.instances)
     closed = (label_sets @ scores.taxonomy.closure).tocsr()
     closed.data[:] = 1.0
