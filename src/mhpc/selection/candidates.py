@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from mhpc.data.hierarchy import deepest
 from mhpc.data.panel import Panel, PanelPartitions, measure_size
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import explain_memory
-from mhpc.methods.one_truth import is_single_label
 from mhpc.methods.registry import make_method
 from mhpc.system.memory import memory_budget
 
@@ -82,3 +84,8 @@ def has_one_truth(partitions: PanelPartitions) -> bool:
 
 def _has_several_labels(panel: Panel) -> tuple[int]:
     return (0 if is_single_label(panel) else 1,)
+
+
+def is_single_label(panel: Panel) -> bool:
+    """Return whether every answer is one label, possibly with its ancestors."""
+    return bool((np.diff(deepest(panel.augmented, panel.taxonomy).indptr) <= 1).all())

@@ -9,7 +9,7 @@ from mhpc.data.index import Index
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods.one_truth import FittedOneTruth, OneTruth, is_single_label
+from mhpc.methods.one_truth import FittedOneTruth, OneTruth
 from mhpc.methods.one_truth.em import run_em
 from mhpc.methods.one_truth.label_relations import Relation, relate_labels
 from mhpc.model import HOMES
@@ -149,12 +149,6 @@ def test_scores_are_probabilities_and_do_not_rise_from_parent_to_child(sets: boo
             assert (score[:, parent] >= score[:, label] - 1e-12).all()
     assert result.one_truth
     assert result.threshold == 0.5
-
-
-def test_a_panel_is_single_label_if_every_answer_is_one_path() -> None:
-    path: list[Row] = [("x", "ann", "flower"), ("x", "ann", "monarda"), ("x", "bob", None)]
-    assert is_single_label(panel_of(path))
-    assert not is_single_label(panel_of([*path, ("x", "ann", "oak")]))
 
 
 def test_the_trace_has_every_iteration_and_too_few_of_them_warn() -> None:

@@ -9,7 +9,6 @@ import numpy.typing as npt
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.hierarchy import deepest
 from mhpc.data.panel import Panel, PanelPartitions, Size
 from mhpc.data.scores import Scores
 from mhpc.errors import ConvergenceWarning
@@ -23,11 +22,6 @@ from mhpc.numerics.sparse import incidence
 
 BYTES_PER_PAIR = 200
 """Memory that a pair of a vote and a possible true label takes during EM."""
-
-
-def is_single_label(panel: Panel) -> bool:
-    """Return whether every answer is one label, possibly with its ancestors."""
-    return bool((np.diff(deepest(panel.augmented, panel.taxonomy).indptr) <= 1).all())
 
 
 class OneTruth(BaseMethod):

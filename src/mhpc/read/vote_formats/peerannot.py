@@ -19,6 +19,7 @@ class Peerannot:
     """``{"task": {"worker": label, …}, …}``; an answer with several labels is a list."""
 
     name = "peerannot"
+    kinds = ("json", "jsonl")
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for at least two tasks with answers of workers."""
