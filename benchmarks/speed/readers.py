@@ -142,7 +142,7 @@ def wide(folder: Path, rows: int) -> Path:
 
 
 def matrices(folder: Path, rows: int) -> Path:
-    """Write one matrix a source, of 14 labels."""
+    """Write one matrix per source, with 14 labels."""
     names = [f"label {k}" for k in range(14)]
     (folder / "sources").mkdir()
     cells = {k: ",".join(str(float(n == k)) for n in range(14)) for k in range(14)}
@@ -158,7 +158,7 @@ def matrices(folder: Path, rows: int) -> Path:
 
 
 def cafa(folder: Path, rows: int) -> Path:
-    """Write target, term and score, one file a source."""
+    """Write target, term and score, one file per source."""
     (folder / "teams").mkdir()
     for source in range(SOURCES):
         written(
@@ -222,7 +222,7 @@ def argilla(folder: Path, rows: int) -> Path:
 
 
 def doccano(folder: Path, rows: int) -> Path:
-    """Write a zip with one file a member."""
+    """Write a zip with one file per member."""
     with zipfile.ZipFile(folder / "export.zip", "w") as archive:
         for source in range(SOURCES):
             lines = (

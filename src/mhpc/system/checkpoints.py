@@ -1,7 +1,7 @@
 """Checkpoints: finished work that is kept on disk, so that a run that failed can be resumed.
 
 A computation names its stages with `checkpointed`; whether they are kept, and where, is decided by
-whoever started it, with `use_checkpoints`.
+the caller, with `use_checkpoints`.
 """
 
 import hashlib

@@ -45,7 +45,7 @@ _REASONS = (
 """Messages of DuckDB, and how a person would say it."""
 
 _MAX_CELL = 60
-"""How many characters of a cell or of the name of a column a message shows."""
+"""Characters of a cell or column name that a message shows."""
 
 
 def identifier(name: str) -> str:
