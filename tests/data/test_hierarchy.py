@@ -76,8 +76,8 @@ def fill_down_by_recursion(
 ) -> FloatArray:
     """Return the scores of one instance, each computed from those of its parents."""
 
-    def ratio(part: float, whole: float) -> float:
-        return min(part / whole, 1.0) if whole > 0 else 0.0
+    def ratio(numerator: float, denominator: float) -> float:
+        return min(numerator / denominator, 1.0) if denominator > 0 else 0.0
 
     def score(k: int) -> float:
         parents = [int(p) for p in taxonomy.parents_of(k)]

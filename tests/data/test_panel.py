@@ -56,10 +56,10 @@ def test_answers_per_label_counts_sources_that_can_give_it() -> None:
 
 def test_a_panel_of_some_answers_keeps_instances_and_sources() -> None:
     panel = panel_of(ROWS)
-    alone = panel.select_answers(panel.source == panel.sources.positions["bob"])
-    assert alone.instances.ids == panel.instances.ids
-    assert alone.answers_per_instance.tolist() == [1, 0]
-    assert np.flatnonzero(dense(alone.mean("raw", "answers"))[0]).tolist() == [FLOWER]
+    of_bob = panel.select_answers(panel.source == panel.sources.positions["bob"])
+    assert of_bob.instances.ids == panel.instances.ids
+    assert of_bob.answers_per_instance.tolist() == [1, 0]
+    assert np.flatnonzero(dense(of_bob.mean("raw", "answers"))[0]).tolist() == [FLOWER]
 
 
 def test_labels_per_answer_divides_by_the_answers_that_could_contain_a_label() -> None:
@@ -75,13 +75,17 @@ def weighted(*weight: float, scope: Scope = "all") -> Panel:
 
 
 def test_weights_of_one_change_no_mean_and_no_count() -> None:
-    plain, ones = panel_of(ROWS), weighted(1, 1, 1, 1)
+    unweighted, weighted_by_one = panel_of(ROWS), weighted(1, 1, 1, 1)
     for average in AVERAGES:
         np.testing.assert_array_equal(
-            dense(ones.mean("raw", average)), dense(plain.mean("raw", average))
+            dense(weighted_by_one.mean("raw", average)), dense(unweighted.mean("raw", average))
         )
-    assert ones.evidence.tolist() == plain.evidence.tolist() == [3.0, 1.0]
-    assert ones.popularity.tolist() == plain.popularity.tolist() == plain.occurrences.tolist()
+    assert weighted_by_one.evidence.tolist() == unweighted.evidence.tolist() == [3.0, 1.0]
+    assert (
+        weighted_by_one.popularity.tolist()
+        == unweighted.popularity.tolist()
+        == unweighted.occurrences.tolist()
+    )
 
 
 def test_a_mean_counts_every_answer_by_its_weight() -> None:
@@ -135,11 +139,11 @@ def test_selected_answers_keep_their_weights() -> None:
 def test_expected_answers_are_the_scores_unless_a_method_predicts_them() -> None:
     panel = panel_of(ROWS)
     score, expected = np.zeros((2, 9)), np.ones((2, 9))
-    plain = Consolidation(panel.taxonomy, panel.instances, score, score + 2, "some")
-    assert plain.predict_answers("closed") is plain.score
-    assert plain.predict_answers("specific") is plain.specific
-    predicting = replace(plain, expected_answers=(expected, expected + 1))
-    assert dense(predicting.predict_answers("specific"))[0, 0] == 1.0
-    assert dense(predicting.predict_answers("closed"))[0, 0] == 2.0
-    assert plain.threshold is None
-    assert not plain.one_truth
+    without_prediction = Consolidation(panel.taxonomy, panel.instances, score, score + 2, "some")
+    assert without_prediction.predict_answers("closed") is without_prediction.score
+    assert without_prediction.predict_answers("specific") is without_prediction.specific
+    with_prediction = replace(without_prediction, expected_answers=(expected, expected + 1))
+    assert dense(with_prediction.predict_answers("specific"))[0, 0] == 1.0
+    assert dense(with_prediction.predict_answers("closed"))[0, 0] == 2.0
+    assert without_prediction.threshold is None
+    assert not without_prediction.one_truth

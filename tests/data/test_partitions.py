@@ -42,9 +42,9 @@ def test_sums_do_not_depend_on_how_instances_are_divided(
 def test_blocks_are_contiguous_and_small_if_there_are_many_labels() -> None:
     assert list(dense_blocks(0, 5)) == []
     assert list(dense_blocks(3, 5)) == [slice(0, 3)]
-    many = list(dense_blocks(100, 1 << 21))
-    assert many[0] == slice(0, 2)
-    assert [block.start for block in many[1:]] == [block.stop for block in many[:-1]]
+    blocks = list(dense_blocks(100, 1 << 21))
+    assert blocks[0] == slice(0, 2)
+    assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
 
 
 def test_selected_instances_keep_their_answers_and_all_sources() -> None:
@@ -64,21 +64,21 @@ def test_selected_instances_keep_their_answers_and_all_sources() -> None:
 def test_selected_instances_keep_their_known_labels() -> None:
     panel = random_panel()
     truth = panel.augmented[:3]
-    known = EncodedTruth(np.array([9, 2, 5]), truth, truth)
-    part = known.select_instances(np.array([1, 2, 3, 9]))
+    encoded = EncodedTruth(np.array([9, 2, 5]), truth, truth)
+    part = encoded.select_instances(np.array([1, 2, 3, 9]))
     assert sorted(part.rows.tolist()) == [1, 3]
     np.testing.assert_array_equal(dense(part.closed), dense(truth[[0, 1]]))
 
 
 def test_a_sample_depends_on_ids_alone_and_keeps_the_order() -> None:
     panel = random_panel()
-    few = SinglePartition(panel).sample(6)
-    assert len(few.instances) == 6
-    positions = panel.instances.locate(few.instances)
+    sample = SinglePartition(panel).sample(6)
+    assert len(sample.instances) == 6
+    positions = panel.instances.locate(sample.instances)
     assert (np.diff(positions) > 0).all()
-    rest = panel.select_instances(np.arange(10, len(panel.instances)))
-    drawn = set(SinglePartition(rest).sample(6).instances)
-    sampling_order = dict(zip(rest.instances, hash_ids(rest.instances), strict=True))
+    later = panel.select_instances(np.arange(10, len(panel.instances)))
+    drawn = set(SinglePartition(later).sample(6).instances)
+    sampling_order = dict(zip(later.instances, hash_ids(later.instances), strict=True))
     assert drawn == set(sorted(sampling_order, key=sampling_order.__getitem__)[:6])
     assert SinglePartition(panel).sample(1000) is panel
 

@@ -77,8 +77,8 @@ def test_names_may_repeat_and_a_child_may_carry_its_parents_name() -> None:
         [("2", "1"), ("4", "3")],
         names=["France", "Paris", "Texas", "Paris"],
     )
-    found = places.locate(["2", "France", "Paris", "Texas > Paris", "Lyon"])
-    assert found.tolist() == [1, 0, -1, 3, -1]
+    positions = places.locate(["2", "France", "Paris", "Texas > Paris", "Lyon"])
+    assert positions.tolist() == [1, 0, -1, 3, -1]
     assert places.homonyms("Paris") == ["2", "4"]
     emotions = build_taxonomy(["g", "l"], [("l", "g")], names=["anger", "anger"])
     assert emotions.path(1) == "anger > anger"
@@ -86,12 +86,14 @@ def test_names_may_repeat_and_a_child_may_carry_its_parents_name() -> None:
 
 
 def test_the_same_edge_twice_counts_once() -> None:
-    twice = build_taxonomy(["a", "b"], [("b", "a"), ("b", "a")])
-    assert twice.parents.toarray().tolist() == [[0, 0], [1, 0]]
+    taxonomy = build_taxonomy(["a", "b"], [("b", "a"), ("b", "a")])
+    assert taxonomy.parents.toarray().tolist() == [[0, 0], [1, 0]]
 
 
 def test_a_label_is_found_by_the_path_that_is_shown_for_it() -> None:
     for taxonomy in (GARDEN, DAG):
-        named = Taxonomy(taxonomy.labels, tuple(f"the {k}" for k in taxonomy), taxonomy.parents)
-        paths = [named.path(label) for label in range(len(named))]
-        assert named.locate(paths).tolist() == list(range(len(named)))
+        with_names = Taxonomy(
+            taxonomy.labels, tuple(f"the {k}" for k in taxonomy), taxonomy.parents
+        )
+        paths = [with_names.path(label) for label in range(len(with_names))]
+        assert with_names.locate(paths).tolist() == list(range(len(with_names)))

@@ -13,8 +13,8 @@ def test_the_example_is_what_its_script_writes(tmp_path: Path) -> None:
     script = ROOT / "tools" / "make_garden.py"
     subprocess.run([sys.executable, script, tmp_path], check=True)
     names = ["taxonomy.csv", "truth.csv", "votes.csv"]
-    same, different, missing = filecmp.cmpfiles(garden_folder(), tmp_path, names, shallow=False)
-    assert (same, different, missing) == (names, [], [])
+    equal, different, missing = filecmp.cmpfiles(garden_folder(), tmp_path, names, shallow=False)
+    assert (equal, different, missing) == (names, [], [])
 
 
 def test_the_default_beats_averaging_and_averaging_beats_every_single_source() -> None:

@@ -67,8 +67,8 @@ def test_the_files_have_the_recorded_hashes(data_folder: Path) -> None:
     for name in YEAST:
         path = yeast_file(name, "valid", data=data_folder)
         content = gzip.decompress(path.read_bytes())
-        known = SOURCE["sha256"][f"{name}_FUN.valid.arff"]
-        assert hashlib.sha256(content).hexdigest() == known
+        recorded = SOURCE["sha256"][f"{name}_FUN.valid.arff"]
+        assert hashlib.sha256(content).hexdigest() == recorded
 
 
 def test_a_folder_may_contain_plain_files(tmp_path: Path) -> None:

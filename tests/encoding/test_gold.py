@@ -110,13 +110,13 @@ def test_instances_with_gold_labels_keep_them_whatever_the_method() -> None:
 def test_methods_learn_from_gold_labels_which_sources_are_right() -> None:
     # Two against two on every instance: only gold can tell who errs.
     rows = [
-        (f"i{i}", who, "oak" if (i % 2 == 0) == (who in "ab") else "finch")
+        (f"i{i}", source, "oak" if (i % 2 == 0) == (source in "ab") else "finch")
         for i in range(40)
-        for who in "abcd"
+        for source in "abcd"
     ]
     panel = panel_of(rows)
-    known = {f"i{i}": "oak" if i % 2 == 0 else "finch" for i in range(20)}
-    consolidation = mhpc.OneTruth().consolidate(gold_of(panel, **known))
+    gold_labels = {f"i{i}": "oak" if i % 2 == 0 else "finch" for i in range(20)}
+    consolidation = mhpc.OneTruth().consolidate(gold_of(panel, **gold_labels))
     best = [GARDEN.labels[k] for k in dense(consolidation.specific).argmax(axis=1)]
     right = [
         best[panel.instances.positions[f"i{i}"]] == ("oak" if i % 2 == 0 else "finch")
@@ -128,25 +128,25 @@ def test_methods_learn_from_gold_labels_which_sources_are_right() -> None:
 def test_a_run_with_gold_reports_its_gain() -> None:
     data = mhpc.load_garden()
     names = data.truth.instances.ids[:60]
-    some = [i in set(range(60)) for i in data.truth.instance]
+    is_gold = [i in set(range(60)) for i in data.truth.instance]
     gold = mhpc.Truth(
         instances=data.truth.instances,
         labels=data.truth.labels,
-        instance=data.truth.instance[some],
-        label=data.truth.label[some],
+        instance=data.truth.instance[is_gold],
+        label=data.truth.label[is_gold],
     )
     result = mhpc.consolidate(data.votes, data.taxonomy, gold=gold)
-    choice = result.consolidation.selection
-    assert choice is not None
-    assert choice.gold is not None
-    assert choice.gold.instances == len(names)
-    assert choice.gold.after < choice.gold.before
+    selection = result.consolidation.selection
+    assert selection is not None
+    assert selection.gold is not None
+    assert selection.gold.instances == len(names)
+    assert selection.gold.after < selection.gold.before
     assert [facts.source for facts in result.sources] == list(data.votes.sources)
     assert mhpc.evaluate(result, gold)["ranking_loss"] == 0.0
 
 
 def test_one_truth_trusts_gold_labels_against_all_sources() -> None:
-    rows = [(f"x{n}", who, "oak") for n in range(4) for who in ("ann", "bob", "cid")]
+    rows = [(f"x{n}", source, "oak") for n in range(4) for source in ("ann", "bob", "cid")]
     panel = gold_of(panel_of(rows), x0="finch")
     specific = dense(mhpc.OneTruth().consolidate(panel).specific)
     labels = GARDEN.labels.positions

@@ -17,12 +17,12 @@ def most_specific(panel: Panel, labels: set[int]) -> set[int]:
 
 def stance(panel: Panel, answer: int, label: int) -> str | None:
     """The stance of an answer on a label; None outside the scope of its source."""
-    given = labels_of_answer(panel, answer)
+    labels = labels_of_answer(panel, answer)
     if panel.scope is not None and not panel.scope[panel.source[answer], label]:
         return None
-    if label in given:
+    if label in labels:
         return "direct" if panel.raw[answer, label] > 0 else "below"
-    if most_specific(panel, given) & set(panel.taxonomy.ancestors_of(label).tolist()):
+    if most_specific(panel, labels) & set(panel.taxonomy.ancestors_of(label).tolist()):
         return "vague"
     return "against"
 

@@ -15,9 +15,9 @@ def test_agreement_equals_that_of_the_slow_twin(seed: int) -> None:
     panel = small_panel(seed=seed)
     common, agreed = np.zeros((2, 4, 4))
     for instance in range(len(panel.instances)):
-        for first, second in itertools.combinations(answers_about(panel, instance), 2):
-            sources = panel.source[first], panel.source[second]
-            contradiction = contradicts(panel, first, second) or contradicts(panel, second, first)
+        for left, right in itertools.combinations(answers_about(panel, instance), 2):
+            sources = panel.source[left], panel.source[right]
+            contradiction = contradicts(panel, left, right) or contradicts(panel, right, left)
             common[sources] += 1
             agreed[sources] += not contradiction
     agreement = compare_answers(panel, pairs_per_block=7)

@@ -31,7 +31,7 @@ def slow_disputed_cells(panel: Panel) -> Cells:
     for row, instance in enumerate(panel.instances):
         for position, label in enumerate(panel.taxonomy.labels):
             stances = [stance(panel, answer, position) for answer in answers_about(panel, row)]
-            support = sum(each in ("direct", "below") for each in stances)
+            support = sum(answer_stance in ("direct", "below") for answer_stance in stances)
             against = stances.count("against")
             if support and against:
                 cells[instance, label] = (support, against)
@@ -115,7 +115,7 @@ def test_an_even_split_comes_first_with_the_gain_worked_by_hand() -> None:
     # Both labels have p = 1/2 from two answers: 1/2 (1 - 2/3) each.
     assert even.instance == "even"
     assert even.gain == pytest.approx(2 * (1 / 2) * (1 / 3))
-    assert [(each.label, each.support, each.against) for each in even.disputed] == [
+    assert [(dispute.label, dispute.support, dispute.against) for dispute in even.disputed] == [
         ("monarda", 1, 1),
         ("fuchsia", 1, 1),
     ]
@@ -129,16 +129,16 @@ def test_vague_and_single_answers_are_not_disputed() -> None:
     rows += [("one vague", "ann", "animal"), ("vague and precise", "ann", "bird")]
     rows += [("vague and precise", "bob", "finch"), ("dispute", "ann", "oak")]
     rows += [("dispute", "bob", "finch")]
-    assert [each.instance for each in rank(panel_of(rows))] == ["dispute"]
+    assert [disagreement.instance for disagreement in rank(panel_of(rows))] == ["dispute"]
 
 
 def test_a_dispute_high_in_the_taxonomy_has_a_larger_gain_than_one_between_siblings() -> None:
     rows: list[Row] = [("siblings", "ann", "monarda"), ("siblings", "bob", "fuchsia")]
     rows += [("far apart", "ann", "monarda"), ("far apart", "bob", "finch")]
-    first, second = rank(panel_of(rows))
-    assert (first.instance, second.instance) == ("far apart", "siblings")
-    assert first.agreed is None
-    assert len(first.disputed) == 6
+    far_apart, siblings = rank(panel_of(rows))
+    assert (far_apart.instance, siblings.instance) == ("far apart", "siblings")
+    assert far_apart.agreed is None
+    assert len(far_apart.disputed) == 6
 
 
 def test_ties_are_broken_by_id_before_the_limit_applies() -> None:
@@ -147,4 +147,4 @@ def test_ties_are_broken_by_id_before_the_limit_applies() -> None:
         for n in (5, 2, 4, 1, 3)
         for source, label in (("ann", "monarda"), ("bob", "fuchsia"))
     ]
-    assert [each.instance for each in rank(panel_of(rows), limit=2)] == ["p1", "p2"]
+    assert [disagreement.instance for disagreement in rank(panel_of(rows), limit=2)] == ["p1", "p2"]

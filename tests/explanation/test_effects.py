@@ -23,8 +23,8 @@ def test_an_effect_is_the_score_minus_the_score_without_the_answer() -> None:
     part = panel.select_instances(instances)
     assert len(effects) == len(part.instance)
     for answer, row in enumerate(part.instance):
-        kept = np.arange(len(part.instance)) != answer
-        without = predict_mean(part.select_answers(kept)).score[row]
+        is_other = np.arange(len(part.instance)) != answer
+        without = predict_mean(part.select_answers(is_other)).score[row]
         expected = predict_mean(part).score[row] - without
         np.testing.assert_allclose(effects[answer], expected, atol=1e-12)
 

@@ -29,7 +29,7 @@ def test_stances_equal_those_of_the_slow_twin(seed: int) -> None:
                 panel.sources[panel.source[answer]]: stance(panel, answer, position)
                 for answer in answers_about(panel, row)
             }
-            assert {each.source: each.stance for each in label.stances} == expected
+            assert {record.source: record.stance for record in label.stances} == expected
 
 
 def test_an_explanation_has_answers_stances_and_the_share_of_the_votes() -> None:
@@ -37,7 +37,7 @@ def test_an_explanation_has_answers_stances_and_the_share_of_the_votes() -> None
     panel = panel_of([*rows, ("p", "cid", "fuchsia"), ("p", "dee", None)])
     (explanation,) = explain_all(score_panel(panel), panel.taxonomy.locate(["monarda"]))
     (label,) = explanation.labels
-    assert [(each.source, each.stance) for each in label.stances] == [
+    assert [(record.source, record.stance) for record in label.stances] == [
         ("ann", "direct"), ("bob", "vague"), ("cid", "against"), ("dee", "against"),
     ]  # fmt: skip
     assert (label.vote_share, label.adjustment) == (0.25, 0.0)
@@ -47,7 +47,7 @@ def test_an_explanation_has_answers_stances_and_the_share_of_the_votes() -> None
     assert [answer.labels for answer in explanation.answers] == [
         (("monarda", 1.0),), (("flower", 1.0),), (("fuchsia", 1.0),), (),
     ]  # fmt: skip
-    assert all(each.effect is None for each in label.stances)
+    assert all(record.effect is None for record in label.stances)
 
 
 def test_chosen_and_disputed_labels_are_explained_by_default() -> None:

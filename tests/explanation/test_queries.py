@@ -39,7 +39,9 @@ def test_effects_are_those_of_the_fitted_model(method: str) -> None:
     for stance in label.stances:
         source = panel.sources.positions[stance.source]
         without = panel.select_answers(~((panel.instance == 0) & (panel.source == source)))
-        score, reduced = (dense(predict(each).score)[0, position] for each in (panel, without))
+        score, reduced = (
+            dense(predict(answers).score)[0, position] for answers in (panel, without)
+        )
         assert stance.effect == pytest.approx(score - reduced, abs=1e-9)
 
 
@@ -70,8 +72,10 @@ def test_conflicts_rank_instances_and_name_confused_labels() -> None:
 def test_answers_have_no_effect_on_gold_instances() -> None:
     gold = mhpc.read_truth({"instance": ["p"], "label": ["monarda"]})
     result = mhpc.consolidate(read_rows(), GARDEN, method="majority", gold=gold)
-    (known,) = [each for each in mhpc.conflicts(result).instances if each.instance == "p"]
-    assert known.gain == 0.0
+    (conflict,) = [
+        candidate for candidate in mhpc.conflicts(result).instances if candidate.instance == "p"
+    ]
+    assert conflict.gain == 0.0
     explanation = mhpc.explain(result, "p")
     assert explanation.labels[0].score == 1.0
     effects = {stance.effect for label in explanation.labels for stance in label.stances}

@@ -48,7 +48,7 @@ def test_a_profile_has_coverage_depth_and_how_far_the_result_confirms_a_source()
 
 
 def test_labels_that_the_result_does_not_have_are_wrong() -> None:
-    rows = [("p", who, "oak") for who in ("ann", "bob", "cid")]
+    rows = [("p", source, "oak") for source in ("ann", "bob", "cid")]
     panel = panel_of([*rows, ("p", "dee", "finch")])
     averaged = mhpc.SA(votes="augmented").consolidate(panel)
     decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=2)
@@ -60,7 +60,7 @@ def test_labels_that_the_result_does_not_have_are_wrong() -> None:
 
 
 def test_the_nearest_source_is_named() -> None:
-    panel = panel_of([("p", who, "oak") for who in ("ann", "bob", "cid")])
+    panel = panel_of([("p", source, "oak") for source in ("ann", "bob", "cid")])
     dependence = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.0], [0.1, 0.0, 0.0]])
     averaged = mhpc.SA().consolidate(panel)
     decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=1)
@@ -74,7 +74,7 @@ def test_the_nearest_source_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "low", "high"),
+    ("successes", "trials", "low", "high"),
     [
         (0, 10, 0.0, 0.2775),
         (5, 10, 0.2366, 0.7634),
@@ -82,9 +82,11 @@ def test_the_nearest_source_is_named() -> None:
         (81, 263, 0.2553, 0.3662),
     ],
 )
-def test_intervals_are_those_of_wilson(part: int, whole: int, low: float, high: float) -> None:
-    proportion = estimate_proportion(part, whole)
-    assert proportion.value == part / whole
+def test_intervals_are_those_of_wilson(
+    successes: int, trials: int, low: float, high: float
+) -> None:
+    proportion = estimate_proportion(successes, trials)
+    assert proportion.value == successes / trials
     assert (proportion.low, proportion.high) == pytest.approx((low, high), abs=1e-4)
 
 
@@ -96,22 +98,22 @@ def label_counts(**counts: int) -> sparse.csr_array:
 
 
 def test_a_weakness_is_a_subtree_with_more_errors_than_elsewhere() -> None:
-    given = label_counts(monarda=20, fuchsia=20, oak=50, finch=50)
+    votes = label_counts(monarda=20, fuchsia=20, oak=50, finch=50)
     rejected = label_counts(monarda=15, fuchsia=14, oak=1)
-    (weaknesses,) = find_weaknesses(given, rejected, GARDEN)
+    (weaknesses,) = find_weaknesses(votes, rejected, GARDEN)
     # Both flowers as one subtree; neither oaks nor the whole taxonomy.
     assert weaknesses == (Weakness("flower", 40, 29),)
 
 
 def test_the_deepest_label_of_a_chain_with_the_same_errors_is_named() -> None:
-    given, rejected = label_counts(oak=10, finch=30), label_counts(oak=9, finch=1)
-    assert find_weaknesses(given, rejected, GARDEN) == ((Weakness("oak", 10, 9),),)
+    votes, rejected = label_counts(oak=10, finch=30), label_counts(oak=9, finch=1)
+    assert find_weaknesses(votes, rejected, GARDEN) == ((Weakness("oak", 10, 9),),)
 
 
 def test_neither_no_error_nor_a_single_one_is_a_weakness() -> None:
     assert find_weaknesses(label_counts(oak=10), label_counts(), GARDEN) == ((),)
-    given, rejected = label_counts(oak=1, finch=9), label_counts(oak=1, finch=2)
-    assert find_weaknesses(given, rejected, GARDEN) == ((),)
+    votes, rejected = label_counts(oak=1, finch=9), label_counts(oak=1, finch=2)
+    assert find_weaknesses(votes, rejected, GARDEN) == ((),)
 
 
 @pytest.mark.parametrize("threshold", [0.07, 0.3, 0.5])

@@ -16,8 +16,8 @@ ROWS: list[Row] = [
 
 
 def score(method: mhpc.SA | mhpc.WA, instance: int, label: str) -> float:
-    found = dense(method.consolidate(panel_of(ROWS)).score)
-    return float(found[instance, GARDEN.labels.positions[label]])
+    scores = dense(method.consolidate(panel_of(ROWS)).score)
+    return float(scores[instance, GARDEN.labels.positions[label]])
 
 
 def test_sa_is_the_mean_of_what_was_said() -> None:

@@ -44,7 +44,7 @@ def with_weights(panel: Panel, seed: int) -> Panel:
 
 def predict_by_loops(panel: Panel, target: VotesKind, penalty: float) -> FloatArray:
     """Features of every answer by a loop over the others, then dense least squares."""
-    votes, wanted = dense(panel.augmented), dense(panel.votes(target))
+    votes, target_votes = dense(panel.augmented), dense(panel.votes(target))
     answers = range(len(panel.instance))
     weight = np.ones(len(answers)) if panel.weight is None else panel.weight
     in_scope = np.ones_like(votes) if panel.scope is None else dense(panel.scope)[panel.source]
@@ -53,9 +53,11 @@ def predict_by_loops(panel: Panel, target: VotesKind, penalty: float) -> FloatAr
     def mean_of(rows: list[int]) -> FloatArray:
         mean = np.zeros(len(used))
         for column, k in enumerate(used):
-            asked = [b for b in rows if in_scope[b, k]]
-            if asked:
-                mean[column] = np.average([votes[b, k] for b in asked], weights=weight[asked])
+            has_label = [b for b in rows if in_scope[b, k]]
+            if has_label:
+                mean[column] = np.average(
+                    [votes[b, k] for b in has_label], weights=weight[has_label]
+                )
         return mean
 
     X, targets = [], []
@@ -72,10 +74,14 @@ def predict_by_loops(panel: Panel, target: VotesKind, penalty: float) -> FloatAr
     features = np.array([mean_of(rows) for rows in rows_of])
     result = np.zeros((len(panel.instances), votes.shape[1]))
     for k in used:
-        asked = in_scope[targets, k] > 0
-        level = wanted[targets, k][asked].mean()
+        has_label = in_scope[targets, k] > 0
+        level = target_votes[targets, k][has_label].mean()
         # Sources without the label in scope add nothing; the others stand for them.
-        y = np.where(asked, wanted[targets, k] - level, 0.0) * len(asked) / asked.sum()
+        y = (
+            np.where(has_label, target_votes[targets, k] - level, 0.0)
+            * len(has_label)
+            / has_label.sum()
+        )
         slope = np.linalg.lstsq(tall, np.append(y, np.zeros(len(used))), rcond=None)[0]
         result[:, k] = level + (features - F.mean(axis=0)) @ slope
     return result
@@ -88,21 +94,21 @@ def test_predictions_are_dense_least_squares(
     target: VotesKind, penalty: float, instances: int
 ) -> None:
     panel = random_panel(3, instances=instances)
-    found = predict_answers(panel, target, penalty=penalty)
-    np.testing.assert_allclose(found, predict_by_loops(panel, target, penalty), atol=1e-8)
+    predicted = predict_answers(panel, target, penalty=penalty)
+    np.testing.assert_allclose(predicted, predict_by_loops(panel, target, penalty), atol=1e-8)
 
 
 @pytest.mark.parametrize("target", ["raw", "augmented"])
 def test_weighted_answers_are_weighted_in_the_mean_of_the_others(target: VotesKind) -> None:
     panel = with_weights(random_panel(4), 0)
-    found = predict_answers(panel, target, penalty=1.0)
-    np.testing.assert_allclose(found, predict_by_loops(panel, target, 1.0), atol=1e-8)
+    predicted = predict_answers(panel, target, penalty=1.0)
+    np.testing.assert_allclose(predicted, predict_by_loops(panel, target, 1.0), atol=1e-8)
 
 
 def test_silence_on_a_label_out_of_scope_does_not_count_against_it() -> None:
     panel = with_weights(random_panel(5, scope={"s": ("b",)}), 1)
-    found = predict_answers(panel, "augmented", penalty=1.0)
-    np.testing.assert_allclose(found, predict_by_loops(panel, "augmented", 1.0), atol=1e-8)
+    predicted = predict_answers(panel, "augmented", penalty=1.0)
+    np.testing.assert_allclose(predicted, predict_by_loops(panel, "augmented", 1.0), atol=1e-8)
 
 
 @settings(max_examples=20, deadline=None)
@@ -131,12 +137,12 @@ def test_weights_of_one_change_nothing() -> None:
 
 def test_score_is_the_prediction_filled_down_and_specific_is_never_negative() -> None:
     panel = random_panel(7)
-    found = CrossSource(penalty=0.5, fill_strength=0.7).consolidate(panel)
+    consolidation = CrossSource(penalty=0.5, fill_strength=0.7).consolidate(panel)
     closed = predict_answers(panel, "augmented", penalty=0.5)
     expected = fill_down(closed, panel.evidence, panel.popularity, DAG, strength=0.7)
-    np.testing.assert_allclose(dense(found.score), expected)
+    np.testing.assert_allclose(dense(consolidation.score), expected)
     raw = predict_answers(panel, "raw", penalty=0.5)
-    np.testing.assert_allclose(dense(found.specific), np.maximum(raw, 0))
+    np.testing.assert_allclose(dense(consolidation.specific), np.maximum(raw, 0))
 
 
 def test_labels_that_go_together_predict_each_other() -> None:
@@ -162,9 +168,11 @@ def test_a_parent_is_never_below_its_child(seed: int) -> None:
 
 def test_one_source_alone_gives_its_own_answers() -> None:
     panel = panel_of([("x", "s", "c"), ("y", "s", "e")], DAG)
-    found = CrossSource(fill_strength=0).consolidate(panel)
-    np.testing.assert_allclose(dense(found.specific), dense(panel.mean("raw", "answers")))
-    np.testing.assert_allclose(dense(found.score), dense(panel.mean("augmented", "answers")))
+    consolidation = CrossSource(fill_strength=0).consolidate(panel)
+    np.testing.assert_allclose(dense(consolidation.specific), dense(panel.mean("raw", "answers")))
+    np.testing.assert_allclose(
+        dense(consolidation.score), dense(panel.mean("augmented", "answers"))
+    )
 
 
 def test_sources_that_give_no_label_are_predicted_to_give_none() -> None:
@@ -174,9 +182,9 @@ def test_sources_that_give_no_label_are_predicted_to_give_none() -> None:
 
 def test_an_instance_without_answers_scores_zero_in_both_views() -> None:
     panel = panel_of([("x", "s", "d"), ("x", "t", "c")], DAG, instances=["lonely"])
-    found = CrossSource().consolidate(panel)
-    assert not dense(found.score)[1].any()
-    assert not dense(found.specific)[1].any()
+    consolidation = CrossSource().consolidate(panel)
+    assert not dense(consolidation.score)[1].any()
+    assert not dense(consolidation.specific)[1].any()
 
 
 def test_a_larger_penalty_shrinks_predictions_to_the_mean() -> None:

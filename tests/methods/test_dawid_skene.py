@@ -22,7 +22,7 @@ from mhpc.numerics.arrays import FloatArray, dense
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 
-def some_panel(seed: int = 1, *, scoped: bool = False, weighted: bool = False) -> Panel:
+def random_panel(seed: int = 1, *, scoped: bool = False, weighted: bool = False) -> Panel:
     """Ten instances on a DAG; three fair sources, two that guess, one of them among b, c, d."""
     rng = np.random.default_rng(seed)
     true_labels = rng.choice(list(DAG), 10)
@@ -62,8 +62,8 @@ def slow_em(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray
             for k in range(K):
                 if not in_scope[m, k]:
                     continue
-                for who in (m, -1):  # each source, and all together
-                    cell = (who, depth[k])
+                for owner in (m, -1):  # each source, and all together
+                    cell = (owner, depth[k])
                     hits[cell] += w * y[k] * truth[i, k]
                     true[cell] += w * truth[i, k]
                     alarms[cell] += w * y[k] * (1 - truth[i, k])
@@ -93,37 +93,39 @@ def slow_em(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray
 @pytest.mark.parametrize("scoped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_agrees_with_a_loop_over_answers(scoped: bool, weighted: bool) -> None:
-    panel = some_panel(scoped=scoped, weighted=weighted)
+    panel = random_panel(scoped=scoped, weighted=weighted)
     with pytest.warns(ConvergenceWarning):
-        found = DawidSkene(tol=0, max_iter=4, prior_answers=2.0).consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), slow_em(panel, 4, prior_answers=2.0), atol=1e-12)
+        consolidation = DawidSkene(tol=0, max_iter=4, prior_answers=2.0).consolidate(panel)
+    np.testing.assert_allclose(
+        dense(consolidation.score), slow_em(panel, 4, prior_answers=2.0), atol=1e-12
+    )
 
 
 def test_it_converges_to_a_fixed_point() -> None:
-    panel = some_panel()
-    found = DawidSkene(tol=1e-12, max_iter=5000).consolidate(panel)
-    assert found.converged
-    rounds = len(found.trace)
-    np.testing.assert_allclose(dense(found.score), slow_em(panel, rounds + 5), atol=1e-9)
+    panel = random_panel()
+    consolidation = DawidSkene(tol=1e-12, max_iter=5000).consolidate(panel)
+    assert consolidation.converged
+    rounds = len(consolidation.trace)
+    np.testing.assert_allclose(dense(consolidation.score), slow_em(panel, rounds + 5), atol=1e-9)
 
 
-def paired(panel: Panel) -> PairedAnswers:
+def pair_panel(panel: Panel) -> PairedAnswers:
     return pair_answers(panel, estimate_popularity(SinglePartition(panel)))
 
 
 GOOD_AND_BAD: list[Row] = [
-    (f"p{n}", who, label if who != "bob" else wrong)
+    (f"p{n}", source, label if source != "bob" else wrong)
     for n, (label, wrong) in enumerate(
         [("monarda", "finch"), ("oak", "monarda"), ("finch", "oak"), ("fuchsia", "finch")] * 4
     )
-    for who in ("ann", "bob", "cid")
+    for source in ("ann", "bob", "cid")
 ]
 
 
 def test_skills_are_expected_rates_given_probabilities_of_the_truth() -> None:
     # Roots only: ann gives plant to p and q, bob to p alone; p is a plant, q is with 1/2.
     rows: list[Row] = [("p", "ann", "plant"), ("q", "ann", "plant"), ("p", "bob", "plant")]
-    data = paired(panel_of([*rows, ("q", "bob", None)]))
+    data = pair_panel(panel_of([*rows, ("q", "bob", None)]))
     skills = estimate_skills(count_outcomes(data, np.array([1.0, 0.5])), prior_answers=1.0)
     # Of 3 expected true labels 2.5 are hit: the mean is (2.5 + .5) / (3 + 1) = 3/4.
     np.testing.assert_allclose(
@@ -139,11 +141,11 @@ def test_skills_are_expected_rates_given_probabilities_of_the_truth() -> None:
 
 def test_an_unreliable_source_is_outvoted_even_by_a_single_reliable_one() -> None:
     rows: list[Row] = [*GOOD_AND_BAD, ("last", "ann", "fuchsia"), ("last", "bob", "oak")]
-    found = DawidSkene().consolidate(panel_of(rows))
-    last = dict(zip(GARDEN, dense(found.score)[-1], strict=True))
+    consolidation = DawidSkene().consolidate(panel_of(rows))
+    last = dict(zip(GARDEN, dense(consolidation.score)[-1], strict=True))
     assert last["fuchsia"] > 0.9
     assert last["oak"] < 0.1
-    data = paired(panel_of(rows))
+    data = pair_panel(panel_of(rows))
     counts = count_outcomes(data, data.share)
     ann, bob, _ = estimate_skills(counts, prior_answers=1.0).sensitivity[:, 2]
     assert ann > bob
@@ -152,10 +154,10 @@ def test_an_unreliable_source_is_outvoted_even_by_a_single_reliable_one() -> Non
 def test_an_answer_of_weight_zero_has_no_effect() -> None:
     panel = panel_of([*GOOD_AND_BAD, ("last", "ann", "fuchsia")])
     weight = np.where(panel.instance == panel.instances.positions["last"], 0.0, 1.0)
-    found = dense(DawidSkene().consolidate(replace(panel, weight=weight)).score)
+    scores = dense(DawidSkene().consolidate(replace(panel, weight=weight)).score)
     without = dense(DawidSkene().consolidate(panel_of(GOOD_AND_BAD)).score)
-    assert not found[-1].any()
-    np.testing.assert_allclose(found[:-1], without, atol=1e-12)
+    assert not scores[-1].any()
+    np.testing.assert_allclose(scores[:-1], without, atol=1e-12)
 
 
 def test_a_source_without_the_label_in_scope_does_not_count_against_it() -> None:
@@ -163,8 +165,8 @@ def test_a_source_without_the_label_in_scope_does_not_count_against_it() -> None
     rows += [(f"p{n}", "dee", "flower") for n in (0, 3, 4, 7)]
 
     def oak(scope: dict[str, tuple[str, ...]]) -> float:
-        found = DawidSkene().consolidate(panel_of(rows, scope=scope))
-        return float(dense(found.score)[-1, GARDEN.labels.positions["oak"]])
+        consolidation = DawidSkene().consolidate(panel_of(rows, scope=scope))
+        return float(dense(consolidation.score)[-1, GARDEN.labels.positions["oak"]])
 
     assert oak({"dee": ("flower",)}) > oak({"dee": ("flower", "oak")})
 
@@ -172,10 +174,10 @@ def test_a_source_without_the_label_in_scope_does_not_count_against_it() -> None
 def test_a_label_is_never_above_its_parent() -> None:
     child, parent = DAG.parents.nonzero()
     for seed in range(5):
-        found = DawidSkene().consolidate(some_panel(seed, scoped=True))
-        scores = dense(found.score)
+        consolidation = DawidSkene().consolidate(random_panel(seed, scoped=True))
+        scores = dense(consolidation.score)
         assert (scores[:, child] <= scores[:, parent]).all()
-        assert found.threshold == 0.5
+        assert consolidation.threshold == 0.5
 
 
 def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
@@ -183,10 +185,10 @@ def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
     panel = panel_of([(i, s, {"monarda": "plant"}.get(str(k), "animal")) for i, s, k in
                       (row[:3] for row in GOOD_AND_BAD)])  # fmt: skip
     with pytest.warns(ConvergenceWarning):
-        found = DawidSkene(tol=0, max_iter=3).consolidate(panel)
+        consolidation = DawidSkene(tol=0, max_iter=3).consolidate(panel)
     rounds = [slow_em(panel, n) for n in range(4)]
     centred = [u - u.mean(axis=0) for u in rounds]
-    for n, step in enumerate(found.trace):
+    for n, step in enumerate(consolidation.trace):
         change = np.linalg.norm(rounds[n + 1] - rounds[n]) / np.linalg.norm(rounds[n])
         assert step.change == pytest.approx(change)
         spread = np.linalg.norm(centred[n + 1]) / np.linalg.norm(centred[0])
@@ -194,26 +196,28 @@ def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
 
 
 def test_without_any_label_it_converges_at_once() -> None:
-    found = DawidSkene().consolidate(panel_of([("p", "ann", None)]))
-    assert found.converged
-    assert not dense(found.score).any()
+    consolidation = DawidSkene().consolidate(panel_of([("p", "ann", None)]))
+    assert consolidation.converged
+    assert not dense(consolidation.score).any()
 
 
 @pytest.mark.parametrize("scoped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_results_do_not_depend_on_how_instances_are_divided(scoped: bool, weighted: bool) -> None:
-    panel, method = some_panel(scoped=scoped, weighted=weighted), DawidSkene()
+    panel, method = random_panel(scoped=scoped, weighted=weighted), DawidSkene()
     undivided = method.consolidate(panel)
     fitted = method.fit(SinglePartition(panel, max_instances=3))
     divided = predict_scores(method, fitted, panel, max_instances=3)
     np.testing.assert_allclose(dense(divided.score), dense(undivided.score), atol=1e-12)
     np.testing.assert_allclose(dense(divided.specific), dense(undivided.specific), atol=1e-12)
-    for one, other in zip(divided.trace, undivided.trace, strict=True):
-        assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
+    for step, expected in zip(divided.trace, undivided.trace, strict=True):
+        assert (step.change, step.spread) == pytest.approx(
+            (expected.change, expected.spread), abs=1e-12
+        )
 
 
 def test_counts_of_blocks_add_up() -> None:
-    panel = some_panel(scoped=True, weighted=True)
+    panel = random_panel(scoped=True, weighted=True)
     popularity = estimate_popularity(SinglePartition(panel))
     blocks = [pair_answers(block, popularity) for block in split_panel(panel, limit=1)]
     assert len(blocks) > 1
@@ -224,7 +228,7 @@ def test_counts_of_blocks_add_up() -> None:
 
 
 def test_the_fitted_method_scores_a_subset_of_the_instances_alike() -> None:
-    panel = some_panel()
+    panel = random_panel()
     fitted = pickle.loads(pickle.dumps(DawidSkene().fit(SinglePartition(panel))))  # noqa: S301
     subset = np.array([1, 4, 7])
     np.testing.assert_allclose(
@@ -235,12 +239,12 @@ def test_the_fitted_method_scores_a_subset_of_the_instances_alike() -> None:
 
 
 def test_the_fitted_method_keeps_nothing_of_single_instances() -> None:
-    few, many = (
+    small, large = (
         panel_of([(f"{n} {i}", s, k) for n in range(copies) for i, s, k, *_ in GOOD_AND_BAD])
         for copies in (1, 20)
     )
     sizes = []
-    for panel in (few, many):
+    for panel in (small, large):
         fitted = DawidSkene().fit(SinglePartition(panel))
         sizes.append(len(pickle.dumps(replace(fitted, trace=()))))
     assert sizes[0] == sizes[1]

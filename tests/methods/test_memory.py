@@ -82,8 +82,8 @@ def test_the_largest_matrices_are_part_of_the_estimate(name: str, least: int) ->
 
 
 def test_labels_that_nobody_used_need_no_regression() -> None:
-    few = replace(LARGE, used_labels=10)
-    assert make_method("cross-source").estimate_memory(few) <= 8 * 5 * 10 * 10
+    with_few_labels = replace(LARGE, used_labels=10)
+    assert make_method("cross-source").estimate_memory(with_few_labels) <= 8 * 5 * 10 * 10
 
 
 def test_a_method_that_does_not_fit_is_refused_before_it_is_fitted(

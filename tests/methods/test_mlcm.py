@@ -34,46 +34,52 @@ def alternation(panel: Panel, alpha: float, rounds: int) -> FloatArray:
     u = np.zeros((len(panel.instances), K))
     for _ in range(rounds + 1):
         for i in range(len(u)):
-            mine = [(a, q[g]) for g, who in members.items() for j, a in who if j == i]
-            if mine:
-                u[i] = sum(a * v for a, v in mine) / sum(a for a, _ in mine)
-        for group, who in members.items():
+            votes_of_instance = [
+                (a, q[g]) for g, instances in members.items() for j, a in instances if j == i
+            ]
+            if votes_of_instance:
+                u[i] = sum(a * v for a, v in votes_of_instance) / sum(
+                    a for a, _ in votes_of_instance
+                )
+        for group, instances in members.items():
             own = alpha * np.eye(K)[group[1]]
-            total = sum(a * u[i] for i, a in who)
-            q[group] = (total + own) / (sum(a for _, a in who) + alpha)
+            total = sum(a * u[i] for i, a in instances)
+            q[group] = (total + own) / (sum(a for _, a in instances) + alpha)
     return u
 
 
 def test_mlcm_agrees_with_updating_one_vertex_after_the_other() -> None:
     panel = panel_of(ROWS)
     with pytest.warns(ConvergenceWarning):
-        found = mhpc.MLCM(alpha=1.5, solver="alternate", tol=0, max_iter=4).consolidate(panel)
-    np.testing.assert_allclose(dense(found.score), alternation(panel, 1.5, 4), atol=1e-12)
+        consolidation = mhpc.MLCM(alpha=1.5, solver="alternate", tol=0, max_iter=4).consolidate(
+            panel
+        )
+    np.testing.assert_allclose(dense(consolidation.score), alternation(panel, 1.5, 4), atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["exact", "alternate"])
 def test_mlcm_converges_to_a_fixed_point(solver: Literal["exact", "alternate"]) -> None:
     panel = panel_of(ROWS)
-    found = mhpc.MLCM(solver=solver, tol=1e-12, max_iter=5000).consolidate(panel)
-    assert found.converged
-    np.testing.assert_allclose(dense(found.score), alternation(panel, 2.0, 500), atol=1e-9)
+    consolidation = mhpc.MLCM(solver=solver, tol=1e-12, max_iter=5000).consolidate(panel)
+    assert consolidation.converged
+    np.testing.assert_allclose(dense(consolidation.score), alternation(panel, 2.0, 500), atol=1e-9)
 
 
 def test_sources_that_group_instances_alike_come_to_mean_the_same() -> None:
-    # ann gives monarda wherever bob gives flower, so p3, which only bob saw, gains monarda.
-    rows = [(f"p{n}", who, label) for n in range(3) for who, label in
-            (("ann", "monarda"), ("bob", "flower")) if not (n == 2 and who == "ann")]  # fmt: skip
-    found = dense(mhpc.MLCM().consolidate(panel_of(rows)).score)
-    assert found[2, GARDEN.labels.positions["monarda"]] > 0.1
+    # ann gives monarda wherever bob gives flower, so p2, which only bob answered, gains monarda.
+    rows: list[Row] = [(f"p{n}", "ann", "monarda") for n in range(2)]
+    rows += [(f"p{n}", "bob", "flower") for n in range(3)]
+    scores = dense(mhpc.MLCM().consolidate(panel_of(rows)).score)
+    assert scores[2, GARDEN.labels.positions["monarda"]] > 0.1
 
 
 def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
     panel = panel_of(ROWS)
     with pytest.warns(ConvergenceWarning):
-        found = mhpc.MLCM(solver="alternate", tol=0, max_iter=3).consolidate(panel)
+        consolidation = mhpc.MLCM(solver="alternate", tol=0, max_iter=3).consolidate(panel)
     rounds = [alternation(panel, 2.0, n) for n in range(4)]
     centred = [u - u.mean(axis=0) for u in rounds]
-    for n, step in enumerate(found.trace):
+    for n, step in enumerate(consolidation.trace):
         assert step.iteration == n
         change = np.linalg.norm(rounds[n + 1] - rounds[n]) / np.linalg.norm(rounds[n])
         assert step.change == pytest.approx(change)
@@ -100,8 +106,10 @@ def test_results_do_not_depend_on_how_instances_are_divided(
     fitted = method.fit(SinglePartition(panel, max_instances=7))
     divided = predict_scores(method, fitted, panel, max_instances=7)
     np.testing.assert_allclose(dense(divided.score), dense(undivided.score), atol=1e-12)
-    for one, other in zip(divided.trace, undivided.trace, strict=True):
-        assert (one.change, one.spread) == pytest.approx((other.change, other.spread), abs=1e-12)
+    for step, expected in zip(divided.trace, undivided.trace, strict=True):
+        assert (step.change, step.spread) == pytest.approx(
+            (expected.change, expected.spread), abs=1e-12
+        )
 
 
 def test_the_solution_does_not_depend_on_the_width_of_strips() -> None:
@@ -139,24 +147,24 @@ def test_a_label_that_is_new_with_its_source_means_itself() -> None:
     last = panel.instances.positions["p9"]
     earlier = panel.select_instances(np.delete(np.arange(len(panel.instances)), last))
     fitted = mhpc.MLCM().fit(SinglePartition(earlier))
-    found = dense(fitted.predict(panel).score)
+    scores = dense(fitted.predict(panel).score)
     monarda = fitted.predict(panel_of([("x", "ann", "monarda"), ("x", "bob", None)])).score
     expected = (dense(monarda)[0] + np.eye(len(GARDEN))[GARDEN.labels.positions["finch"]]) / 2
-    np.testing.assert_allclose(found[last], expected, atol=1e-12)
+    np.testing.assert_allclose(scores[last], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-12])
 def test_with_a_tiny_alpha_all_groups_mean_the_same(alpha: float) -> None:
     # ann and bob share instances: whatever labels they give come to mean one mixture.
     rows: list[Row] = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "oak")]
-    found = dense(mhpc.MLCM(alpha=alpha, solver="exact").consolidate(panel_of(rows)).score)
-    assert found[0] == pytest.approx(found[1], abs=1e-5)
-    assert found.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    scores = dense(mhpc.MLCM(alpha=alpha, solver="exact").consolidate(panel_of(rows)).score)
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+    assert scores.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_groups_that_hold_on_to_all_mean_what_they_say() -> None:
     panel = panel_of(ROWS)
     votes = dense(panel.sum_answers(panel.raw))
     share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-9)
-    found = dense(mhpc.MLCM(alpha=1e300).consolidate(panel).score)
-    np.testing.assert_allclose(found, share, atol=1e-12)
+    scores = dense(mhpc.MLCM(alpha=1e300).consolidate(panel).score)
+    np.testing.assert_allclose(scores, share, atol=1e-12)

@@ -7,7 +7,7 @@ from mhpc.numerics.arrays import dense
 from tests.fixtures.build import DAG, Row, panel_of
 
 
-def some_panel() -> Panel:
+def random_panel() -> Panel:
     rng = np.random.default_rng(3)
     rows: list[Row] = [
         (
@@ -24,7 +24,7 @@ def some_panel() -> Panel:
 
 
 def test_pairs_are_all_affirmed_labels_beside_all_answers_with_the_label_in_scope() -> None:
-    panel = some_panel()
+    panel = random_panel()
     pairs, votes = affirmed_pairs(panel), dense(panel.augmented)
     assert panel.scope is not None
     scope = dense(panel.scope)
@@ -33,20 +33,24 @@ def test_pairs_are_all_affirmed_labels_beside_all_answers_with_the_label_in_scop
         affirmed[instance] |= votes[answer] > 0
     np.testing.assert_array_equal(np.stack([pairs.instance, pairs.label]), affirmed.nonzero())
     for answer, (instance, source) in enumerate(zip(panel.instance, panel.source, strict=True)):
-        same = pairs.instance == instance
-        np.testing.assert_array_equal(dense(pairs.votes)[answer], same * votes[answer, pairs.label])
-        np.testing.assert_array_equal(dense(pairs.asked)[answer], same * scope[source, pairs.label])
+        is_of_instance = pairs.instance == instance
+        np.testing.assert_array_equal(
+            dense(pairs.votes)[answer], is_of_instance * votes[answer, pairs.label]
+        )
+        np.testing.assert_array_equal(
+            dense(pairs.asked)[answer], is_of_instance * scope[source, pairs.label]
+        )
 
 
 def test_pairs_are_the_same_by_table_and_by_sorting() -> None:
-    by_table, by_sorting = (affirmed_pairs(some_panel(), max_table=cells) for cells in (1000, 0))
+    by_table, by_sorting = (affirmed_pairs(random_panel(), max_table=cells) for cells in (1000, 0))
     np.testing.assert_array_equal(by_sorting.label, by_table.label)
     np.testing.assert_array_equal(dense(by_sorting.votes), dense(by_table.votes))
 
 
 @pytest.mark.parametrize("limit", [1, 20, 1000])
 def test_blocks_contain_every_instance_once_and_at_most_the_limit(limit: int) -> None:
-    panel = some_panel()
+    panel = random_panel()
     blocks = list(split_panel(panel, limit=limit))
     assert [i for block in blocks for i in block.instances] == list(panel.instances)
     for block in blocks:
@@ -55,6 +59,6 @@ def test_blocks_contain_every_instance_once_and_at_most_the_limit(limit: int) ->
 
 
 def test_a_panel_without_instances_is_one_empty_block() -> None:
-    empty = some_panel().select_answers(np.zeros(len(some_panel().instance), dtype=bool))
+    empty = random_panel().select_answers(np.zeros(len(random_panel().instance), dtype=bool))
     (block,) = split_panel(empty)
     assert affirmed_pairs(block).label.tolist() == []

@@ -76,9 +76,12 @@ def test_the_best_sources_stay_independent_when_others_are_copies() -> None:
 def test_dependence_is_shrunk_where_few_instances_are_in_common() -> None:
     R = correlations_of(SKILLS)
     R[1, 2] = R[2, 1] = 0.9
-    many, few = all_in_common(6), all_in_common(6)
-    few[1, 2] = few[2, 1] = 3
-    assert fit_dependence(R, few).matrix[1, 2] < 0.5 * fit_dependence(R, many).matrix[1, 2]
+    many_common, few_common = all_in_common(6), all_in_common(6)
+    few_common[1, 2] = few_common[2, 1] = 3
+    assert (
+        fit_dependence(R, few_common).matrix[1, 2]
+        < 0.5 * fit_dependence(R, many_common).matrix[1, 2]
+    )
 
 
 def test_skill_explains_the_agreement_of_two_sources() -> None:
@@ -114,9 +117,9 @@ def test_the_order_of_sources_does_not_matter() -> None:
     arrays(float, (5, 5), elements=st.integers(0, 30)),
 )
 def test_skills_and_dependence_stay_within_their_limits_whatever_the_correlations(
-    half: FloatArray, asked: FloatArray
+    half: FloatArray, half_common: FloatArray
 ) -> None:
-    R, common = (half + half.T) / 2, asked + asked.T
+    R, common = (half + half.T) / 2, half_common + half_common.T
     np.fill_diagonal(R, 1.0)
     fitted = fit_dependence(R, common)
     assert ((fitted.skill > 0) & (fitted.skill <= 1)).all()
@@ -147,15 +150,15 @@ def correlations_by_loops(panel: Panel) -> tuple[FloatArray, FloatArray]:
     R, common = np.eye(M), np.zeros((M, M))
     for m in range(M):
         for n in range(M):
-            both = [i for i in range(N) if (m, i) in answer and (n, i) in answer]
-            common[m, n] = len(both)
-            if m == n or not both:
+            shared = [i for i in range(N) if (m, i) in answer and (n, i) in answer]
+            common[m, n] = len(shared)
+            if m == n or not shared:
                 continue
             covariance = variance_m = variance_n = 0.0
             for k in range(K):
                 if in_scope[m, k] and in_scope[n, k]:
-                    together = np.mean([answer[m, i][k] * answer[n, i][k] for i in both])
-                    covariance += together - own[m][:, k].mean() * own[n][:, k].mean()
+                    product_mean = np.mean([answer[m, i][k] * answer[n, i][k] for i in shared])
+                    covariance += product_mean - own[m][:, k].mean() * own[n][:, k].mean()
                     variance_m += own[m][:, k].var()
                     variance_n += own[n][:, k].var()
             scale = np.sqrt(max(variance_m * variance_n, 1e-12))
@@ -219,8 +222,10 @@ def test_a_sample_of_many_instances_gives_nearly_the_same() -> None:
 
 
 def test_a_source_with_no_instance_in_common_has_the_mean_skill_and_is_independent() -> None:
-    apart: list[Row] = [(f"alone{i}", "hermit", k) for i, k in enumerate(("oak", "finch", "oak"))]
-    dependence = panel_dependence(panel_of([*ROWS, *apart]))
+    hermit_rows: list[Row] = [
+        (f"alone{i}", "hermit", k) for i, k in enumerate(("oak", "finch", "oak"))
+    ]
+    dependence = panel_dependence(panel_of([*ROWS, *hermit_rows]))
     others, hermit = dependence.skill[:-1], dependence.skill[-1]
     assert others.min() <= hermit <= others.max()
     assert dependence.matrix.toarray()[-1].tolist() == [0.0] * len(dependence.skill)

@@ -130,18 +130,18 @@ def wawa_scores(panel: Panel, **parameters: float) -> dict[tuple[str, str], floa
 def test_wawa_weights_sources_by_their_agreement_with_the_majority() -> None:
     # p: the majority is plant, flower, monarda: ann and bob agree fully, cid in 1 label of 5.
     # q: nothing has a majority, so that neither agrees: ann 1/2, bob 1, cid 1/10.
-    found = wawa_scores(panel_of(DISPUTED), prior_answers=0)
-    assert found["p", "monarda"] == pytest.approx(1.5 / 1.6)
-    assert found["p", "oak"] == pytest.approx(0.1 / 1.6)
-    assert found["p", "plant"] == pytest.approx(1)
-    assert found["q", "flower"] == pytest.approx(0.5 / 0.6)
-    assert found["q", "finch"] == pytest.approx(0.1 / 0.6)
+    weighted = wawa_scores(panel_of(DISPUTED), prior_answers=0)
+    assert weighted["p", "monarda"] == pytest.approx(1.5 / 1.6)
+    assert weighted["p", "oak"] == pytest.approx(0.1 / 1.6)
+    assert weighted["p", "plant"] == pytest.approx(1)
+    assert weighted["q", "flower"] == pytest.approx(0.5 / 0.6)
+    assert weighted["q", "finch"] == pytest.approx(0.1 / 0.6)
 
 
 def test_wawa_shrinks_the_weights_of_sources_with_few_answers() -> None:
     # ann (1 + 1) / (2 + 2), cid (1/5 + 1) / (2 + 2).
-    found = wawa_scores(panel_of(DISPUTED), prior_answers=1)
-    assert found["q", "flower"] == pytest.approx(0.5 / (0.5 + 0.3))
+    weighted = wawa_scores(panel_of(DISPUTED), prior_answers=1)
+    assert weighted["q", "flower"] == pytest.approx(0.5 / (0.5 + 0.3))
     shrunk = wawa_scores(panel_of(DISPUTED), prior_answers=1e12)
     assert shrunk["q", "flower"] == pytest.approx(0.5)
 
@@ -172,11 +172,11 @@ def test_without_hierarchy_wawa_is_worker_agreement_with_aggregate(
     answers = data.draw(
         st.dictionaries(st.tuples(st.integers(0, 4), st.integers(0, 4)), label, min_size=1)
     )
-    found = wawa_scores(
+    weighted = wawa_scores(
         panel_of([(f"i{i}", f"s{s}", k) for (i, s), k in answers.items()], FLAT), prior_answers=0
     )
     for cell, expected in worker_agreement_with_aggregate(answers).items():
-        assert found.get(cell, 0) == pytest.approx(expected)
+        assert weighted.get(cell, 0) == pytest.approx(expected)
 
 
 def worker_agreement_with_aggregate(
@@ -260,9 +260,9 @@ def test_an_answer_of_several_labels_is_in_a_branch_if_one_of_them_is() -> None:
         ("p", "cid", "tree"),
         ("p", "cid", "fuchsia"),
     ]
-    found = scores(INat(), panel_of(rows))
-    assert found["oak"] == 1
-    assert found["fuchsia"] == pytest.approx(1 / 3 * 2 / 3)
+    result = scores(INat(), panel_of(rows))
+    assert result["oak"] == 1
+    assert result["fuchsia"] == pytest.approx(1 / 3 * 2 / 3)
 
 
 def test_an_answer_with_a_label_and_its_parent_stops_at_the_label() -> None:
@@ -271,12 +271,12 @@ def test_an_answer_with_a_label_and_its_parent_stops_at_the_label() -> None:
 
 
 def test_the_rest_of_a_score_counts_against_unless_the_answer_stops_above() -> None:
-    alone: list[Row] = [("p", "ann", "monarda", 0.4)]
-    assert scores(INat(min_answers=1), panel_of(alone))["monarda"] == pytest.approx(0.4 * 2 / 3)
-    sure_of_the_parent: list[Row] = [*alone, ("p", "ann", "flower")]
-    found = scores(INat(min_answers=1), panel_of(sure_of_the_parent))
-    assert found["flower"] == 1
-    assert found["monarda"] == pytest.approx(2 / 3)
+    uncertain: list[Row] = [("p", "ann", "monarda", 0.4)]
+    assert scores(INat(min_answers=1), panel_of(uncertain))["monarda"] == pytest.approx(0.4 * 2 / 3)
+    certain_of_parent: list[Row] = [*uncertain, ("p", "ann", "flower")]
+    result = scores(INat(min_answers=1), panel_of(certain_of_parent))
+    assert result["flower"] == 1
+    assert result["monarda"] == pytest.approx(2 / 3)
 
 
 def test_inat_counts_answers_by_their_weight() -> None:
@@ -290,11 +290,11 @@ def test_inat_counts_answers_by_their_weight() -> None:
 def test_a_source_without_the_label_in_scope_is_not_against_it() -> None:
     rows: list[Row] = [("p", "ann", "monarda"), ("p", "bob", "oak"), ("p", "cid", "flower")]
     scope = {"bob": ("oak",), "cid": ("flower", "fuchsia")}
-    found = scores(INat(min_answers=1), panel_of(rows, scope=scope))
+    result = scores(INat(min_answers=1), panel_of(rows, scope=scope))
     # bob has only trees in scope: nothing is against monarda, and cid, without monarda in scope,
     # is not neutral either. ann alone is against oak.
-    assert found["monarda"] == found["flower"] == found["plant"] == 1
-    assert found["oak"] == pytest.approx(1 / 2)
+    assert result["monarda"] == result["flower"] == result["plant"] == 1
+    assert result["oak"] == pytest.approx(1 / 2)
 
 
 DIAMOND = build_taxonomy(
@@ -306,8 +306,8 @@ DIAMOND = build_taxonomy(
 def test_an_answer_that_names_both_parents_is_neutral_once() -> None:
     rows: list[Row] = [("p", "ann", "bottom"), ("p", "bob", "left"), ("p", "bob", "right")]
     # Were bob neutral twice, that would make up for cid, who is against.
-    found = scores(INat(min_answers=1), panel_of([*rows, ("p", "cid", None)], DIAMOND))
-    assert found["bottom"] == 0.5
+    result = scores(INat(min_answers=1), panel_of([*rows, ("p", "cid", None)], DIAMOND))
+    assert result["bottom"] == 0.5
 
 
 def test_a_parent_with_more_against_it_is_raised_to_its_child() -> None:
@@ -322,8 +322,8 @@ def test_a_parent_with_more_against_it_is_raised_to_its_child() -> None:
 
 def test_in_a_dag_all_labels_above_are_coarser() -> None:
     # d lies below b and c, and c below b: e alone is against d.
-    found = scores(INat(), answers(["d", "d", "b", "c", "e"], DAG))
-    assert found == pytest.approx({"a": 1, "b": 4 / 5, "c": 3 / 4, "d": 2 / 3, "e": 1 / 5 * 2 / 3})
+    result = scores(INat(), answers(["d", "d", "b", "c", "e"], DAG))
+    assert result == pytest.approx({"a": 1, "b": 4 / 5, "c": 3 / 4, "d": 2 / 3, "e": 1 / 5 * 2 / 3})
 
 
 def test_inat_scores_every_instance_by_its_own_answers() -> None:

@@ -18,10 +18,10 @@ from tests.fixtures.build import DAG, GARDEN
 
 
 def sets_of(
-    given: list[list[str]], true: list[list[str]], taxonomy: Taxonomy = GARDEN
+    decided: list[list[str]], true: list[list[str]], taxonomy: Taxonomy = GARDEN
 ) -> LabelSets:
     """Return the closed sets with these deepest labels."""
-    return LabelSets(_closed(given, taxonomy), _closed(true, taxonomy), taxonomy)
+    return LabelSets(_closed(decided, taxonomy), _closed(true, taxonomy), taxonomy)
 
 
 def _closed(sets: list[list[str]], taxonomy: Taxonomy) -> sparse.csr_array:
@@ -35,7 +35,7 @@ def _closed(sets: list[list[str]], taxonomy: Taxonomy) -> sparse.csr_array:
 
 MIXED = sets_of(
     # Correct but vague; a sibling; two labels, one of them correct; nothing.
-    given=[["flower"], ["fuchsia"], ["oak", "finch"], []],
+    decided=[["flower"], ["fuchsia"], ["oak", "finch"], []],
     true=[["monarda"], ["monarda"], ["oak"], ["bird"]],
 )
 
@@ -99,10 +99,12 @@ def test_an_empty_set_scores_zero() -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_the_true_sets_score_best_in_every_metric(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    true, other = (random_sets(rng, DAG) for _ in range(2))
+    true, drawn = (random_sets(rng, DAG) for _ in range(2))
     correct, random = (
-        LabelSets(sparse.csr_array(given.astype(float)), sparse.csr_array(true.astype(float)), DAG)
-        for given in (true, other)
+        LabelSets(
+            sparse.csr_array(decided.astype(float)), sparse.csr_array(true.astype(float)), DAG
+        )
+        for decided in (true, drawn)
     )
     for metric in SET_METRICS:
         pick = min if metric.better == "lower" else max
@@ -115,21 +117,21 @@ def test_the_true_sets_score_best_in_every_metric(seed: int) -> None:
 @pytest.mark.parametrize("taxonomy", [GARDEN, DAG], ids=["tree", "DAG"])
 def test_cafaeval_gives_the_same_values(tmp_path: Path, taxonomy: Taxonomy, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    given, true = random_sets(rng, taxonomy), random_sets(rng, taxonomy)
+    decided, true = random_sets(rng, taxonomy), random_sets(rng, taxonomy)
     # cafaeval knows no instance without a true label.
     true[:, taxonomy.roots[0]] = True
-    given[0] = False
+    decided[0] = False
     sets = LabelSets(
-        sparse.csr_array(given.astype(float)), sparse.csr_array(true.astype(float)), taxonomy
+        sparse.csr_array(decided.astype(float)), sparse.csr_array(true.astype(float)), taxonomy
     )
-    theirs = run_cafaeval(tmp_path, given, true, taxonomy)
-    ours = {
+    expected = run_cafaeval(tmp_path, decided, true, taxonomy)
+    measures = {
         "pr": label_sets.precision, "rc": label_sets.recall, "f": label_sets.f,
         "pr_micro": label_sets.micro_precision, "rc_micro": label_sets.micro_recall,
         "f_micro": label_sets.micro_f,
     }  # fmt: skip
-    for name, measure in ours.items():
-        assert measure(sets) == pytest.approx(theirs[name]), name
+    for name, measure in measures.items():
+        assert measure(sets) == pytest.approx(expected[name]), name
 
 
 def random_sets(rng: np.random.Generator, taxonomy: Taxonomy) -> BoolArray:
@@ -138,7 +140,7 @@ def random_sets(rng: np.random.Generator, taxonomy: Taxonomy) -> BoolArray:
 
 
 def run_cafaeval(
-    folder: Path, given: BoolArray, true: BoolArray, taxonomy: Taxonomy
+    folder: Path, decided: BoolArray, true: BoolArray, taxonomy: Taxonomy
 ) -> dict[str, float]:
     """Write the files that cafaeval reads, and return its only row."""
     terms = []
@@ -149,7 +151,7 @@ def run_cafaeval(
         )
     (folder / "terms.obo").write_text("format-version: 1.2\n\n" + "\n\n".join(terms) + "\n")
     (folder / "given").mkdir()
-    for path, matrix, score in (("true.tsv", true, ""), ("given/ours.tsv", given, "\t1.0")):
+    for path, matrix, score in (("true.tsv", true, ""), ("given/ours.tsv", decided, "\t1.0")):
         lines = [f"x{i}\t{taxonomy.labels[k]}{score}\n" for i, k in np.argwhere(matrix)]
         (folder / path).write_text("".join(lines))
     rows, _ = cafa_eval(

@@ -137,20 +137,20 @@ def test_most_of_the_nearest_are_in_an_eighth_of_the_leaves() -> None:
     landmarks = centres[rng.integers(60, size=3000)] + 0.05 * rng.random((3000, 20))
     X = landmarks[::50] + 0.01
     near = nearest_among(X, landmarks, 10, LEAVES)[0]
-    same = [
+    n_in_common = [
         len(set(a) & set(b))
         for a, b in zip(near.tolist(), nearest_by_sorting(X, landmarks, 10), strict=True)
     ]
-    assert np.mean(same) > 9
+    assert np.mean(n_in_common) > 9
 
 
 def test_the_result_of_a_row_does_not_depend_on_other_rows() -> None:
     X, landmarks = vectors(60, seed=1), Landmarks(sparse.csr_array(vectors(400)))
-    together = landmarks.nearest(sparse.csr_array(X), 5, options=LEAVES)
-    alone = [
+    near_together = landmarks.nearest(sparse.csr_array(X), 5, options=LEAVES)
+    near_alone = [
         landmarks.nearest(sparse.csr_array(X[[row]]), 5, options=LEAVES) for row in range(len(X))
     ]
-    assert together[0].tolist() == [near[0].tolist() for near, _ in alone]
+    assert near_together[0].tolist() == [near[0].tolist() for near, _ in near_alone]
 
 
 def test_equal_landmarks_can_be_divided_into_leaves() -> None:

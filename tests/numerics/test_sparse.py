@@ -106,8 +106,8 @@ def test_a_matrix_with_32_bit_indices_holds_the_same_values() -> None:
 
 def test_equal_rows_form_one_group_with_their_count() -> None:
     rows = np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [-0.0, 0.0], [2.0, 1.0]])
-    first, group, size = distinct_digests(row_digests(sparse.csr_array(rows)))
-    assert first.tolist() == [0, 1, 4]
+    first_row, group, size = distinct_digests(row_digests(sparse.csr_array(rows)))
+    assert first_row.tolist() == [0, 1, 4]
     assert group.tolist() == [0, 1, 0, 1, 2]
     assert size.tolist() == [2, 2, 1]
 
@@ -128,7 +128,7 @@ def test_digests_ignore_rounding_errors_and_the_order_of_entries() -> None:
 
 def test_groups_of_equal_digests_are_ordered_by_their_first_member() -> None:
     digests = np.array([9, 2, 9, 5, 2], dtype=np.uint64)
-    first, group, size = distinct_digests(digests)
-    assert first.tolist() == [0, 1, 3]
+    first_row, group, size = distinct_digests(digests)
+    assert first_row.tolist() == [0, 1, 3]
     assert group.tolist() == [0, 1, 0, 2, 1]
     assert size.tolist() == [2.0, 2.0, 1.0]

@@ -52,10 +52,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the start of processes, which take longer than these experiments."""
 
-    def here(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Any:
-        return ((at, work(item)) for at, item in enumerate(items))
+    def map_in_process(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Any:
+        return ((position, work(item)) for position, item in enumerate(items))
 
-    monkeypatch.setattr("mhpc.paper.cells.process_map", here)
+    monkeypatch.setattr("mhpc.paper.cells.process_map", map_in_process)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -97,11 +97,11 @@ def test_published_figures_stand_beside_ours_and_are_not_taken_for_them(
 ) -> None:
     reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(2))
     rows = table(tmp_path / "out" / "sources.csv")
-    format_published = {
+    published = {
         (row["sources"], row["metric"]): float(row["published"]) for row in rows if row["published"]
     }
-    assert format_published["3", "coverage_error"] == 102.949
-    assert len(format_published) == 9
+    assert published["3", "coverage_error"] == 102.949
+    assert len(published) == 9
     assert all(
         (row["method"], row["view"]) == ("mhpc", "specific") for row in rows if row["published"]
     )
@@ -114,36 +114,36 @@ def test_finished_cells_are_kept_and_not_done_again(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[Task] = []
-    patience = 4
+    limit = 4
 
-    def counted(task: Task) -> list[Record]:
-        if len(done) == patience:
+    def measure_or_interrupt(task: Task) -> list[Record]:
+        if len(done) == limit:
             raise KeyboardInterrupt
         done.append(task)
         return measure(task)
 
-    monkeypatch.setattr("mhpc.paper.cells.measure", counted)
+    monkeypatch.setattr("mhpc.paper.cells.measure", measure_or_interrupt)
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         reproduce([SMALL["sources"]()], out, data=data, seeds=range(2))
     assert [path.name for path in out.iterdir()] == ["cells"]
     assert len(list((out / "cells").iterdir())) == 4
-    patience = 100
+    limit = 100
     reproduce([SMALL["sources"]()], out, data=data, seeds=range(2))
     assert len(done) == 6
-    whole = tmp_path / "whole"
-    reproduce([SMALL["sources"]()], whole, data=data, seeds=range(2))
+    uninterrupted = tmp_path / "whole"
+    reproduce([SMALL["sources"]()], uninterrupted, data=data, seeds=range(2))
     for name in ("sources.csv", "sources.svg", "sources.png", "sources.html"):
-        assert (out / name).read_bytes() == (whole / name).read_bytes()
+        assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
 
 
 @pytest.mark.usefixtures("in_this_process")
 def test_cells_of_other_data_are_not_taken(tmp_path: Path) -> None:
-    first = write_small_sets(tmp_path / "first")
-    second = write_small_sets(tmp_path / "second", genes=20)
-    reproduce([SMALL["sources"]()], tmp_path / "out", data=first, seeds=range(1))
+    small = write_small_sets(tmp_path / "first")
+    large = write_small_sets(tmp_path / "second", genes=20)
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=small, seeds=range(1))
     cells = len(list((tmp_path / "out" / "cells").iterdir()))
-    reproduce([SMALL["sources"]()], tmp_path / "out", data=second, seeds=range(1))
+    reproduce([SMALL["sources"]()], tmp_path / "out", data=large, seeds=range(1))
     assert len(list((tmp_path / "out" / "cells").iterdir())) == 2 * cells
 
 
@@ -160,8 +160,8 @@ def test_a_cell_that_was_cut_short_is_done_again(data: Path, tmp_path: Path) -> 
 def test_the_number_of_processes_does_not_change_a_bit(data: Path, tmp_path: Path) -> None:
     for jobs in (1, 2):
         reproduce([SMALL["sources"]()], tmp_path / str(jobs), data=data, seeds=[3], jobs=jobs)
-    one, two = (tmp_path / jobs / "sources.csv" for jobs in ("1", "2"))
-    assert one.read_bytes() == two.read_bytes()
+    serial, parallel = (tmp_path / jobs / "sources.csv" for jobs in ("1", "2"))
+    assert serial.read_bytes() == parallel.read_bytes()
 
 
 def test_a_folder_of_somebody_is_left_alone(tmp_path: Path) -> None:
@@ -174,53 +174,53 @@ def test_a_folder_of_somebody_is_left_alone(tmp_path: Path) -> None:
 def test_what_figures_need_is_missed_before_the_work(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def begun(*_: Any, **__: Any) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
         raise AssertionError("it is begun")
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr(run, "measure_cells", begun)
+    monkeypatch.setattr(run, "measure_cells", fail)
     with pytest.raises(MissingExtraError, match=r"pip install 'mhpc\[report\]'"):
         run.reproduce(run.select_experiments(["sources"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_experiments_are_found_by_name() -> None:
-    assert [each.name for each in select_experiments(["lambda", "sources"])] == [
+    assert [experiment.name for experiment in select_experiments(["lambda", "sources"])] == [
         "lambda",
         "sources",
     ]
-    assert [each.name for each in select_experiments([])] == list(EXPERIMENTS)
-    assert [each.name for each in select_experiments(["all"])] == list(EXPERIMENTS)
+    assert [experiment.name for experiment in select_experiments([])] == list(EXPERIMENTS)
+    assert [experiment.name for experiment in select_experiments(["all"])] == list(EXPERIMENTS)
     with pytest.raises(ParameterError, match="no experiment 'source' .nearest: 'sources'"):
         select_experiments(["source"])
 
 
 def test_few_sources_give_the_published_figures(data_folder: Path, tmp_path: Path) -> None:
-    few = Sources(counts=(1, 3, 4, 5))
+    experiment = Sources(counts=(1, 3, 4, 5))
     cells = [
         Cell(cell.votes, tuple(v for v in cell.variants if v.label == "mhpc"))
-        for cell in few.cells([0])
+        for cell in experiment.cells([0])
     ]
-    rows = few.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
-    format_published = [row for row in rows if row.published is not None]
-    assert len(format_published) == 12
-    for row in format_published:
+    rows = experiment.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
+    published = [row for row in rows if row.published is not None]
+    assert len(published) == 12
+    for row in published:
         assert row.value == pytest.approx(row.published, rel=0.15), row
 
 
 def test_the_page_of_the_docs_shows_what_the_command_gives(data_folder: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    ours = Sources(counts=(5,))
+    experiment = Sources(counts=(5,))
     cells = [
         Cell(cell.votes, tuple(v for v in cell.variants if v.label == "mhpc"))
-        for cell in ours.cells(range(5))
+        for cell in experiment.cells(range(5))
     ]
-    rows = ours.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
+    rows = experiment.rows([Measured(cell, measure(Task(cell, data_folder))) for cell in cells])
     row = [
         text
         for metric in METRIC_ORDER
-        for found in select(rows, view="specific", metric=metric)
-        for text in (format_published(found.published), format_value(metric, found.value))
+        for measured in select(rows, view="specific", metric=metric)
+        for text in (format_published(measured.published), format_value(metric, measured.value))
     ]
     assert f"| 5 | {' | '.join(row)} |" in page
 

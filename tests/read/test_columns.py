@@ -121,17 +121,17 @@ def test_many_ids_are_numbered_like_few(monkeypatch: pytest.MonkeyPatch) -> None
         "instance": [f"i{n * 37 % 101}" if n % 7 else None for n in range(1000)],
         "label": [None, "?", "", "é", "?"] * 200,
     }
-    few = read(columns)
-    many = read(columns, max_enum_ids=0)
+    by_enum = read(columns)
+    by_hash = read(columns, max_enum_ids=0)
     # If two texts ever share a hash, ids are numbered in the slower way.
     monkeypatch.setattr(columns_module, "has_duplicates", lambda hashes: True)
     colliding = read(columns, max_enum_ids=0)
-    for cells in (many, colliding):
+    for cells in (by_hash, colliding):
         for role in columns:
-            assert cells.index[role].ids == few.index[role].ids
-            assert cells.position[role].tolist() == few.position[role].tolist()
-    assert few.index["label"].ids == ("?", "é")
-    assert few.position["label"].tolist()[:5] == [-1, 0, -1, 1, 0]
+            assert cells.index[role].ids == by_enum.index[role].ids
+            assert cells.position[role].tolist() == by_enum.position[role].tolist()
+    assert by_enum.index["label"].ids == ("?", "é")
+    assert by_enum.position["label"].tolist()[:5] == [-1, 0, -1, 1, 0]
 
 
 def test_equal_hashes_are_found() -> None:

@@ -22,24 +22,24 @@ from mhpc.settings import read_settings
 from mhpc.system.database import database
 
 
-def written(path: Path, content: str | bytes) -> Path:
+def write_file(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def test_a_row_too_short_for_a_matrix_is_reported_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", "id,user,a,b\n1,ann,0,1\n2,bob,0\n3,bob,0,1\n")
+    path = write_file(tmp_path / "m.csv", "id,user,a,b\n1,ann,0,1\n2,bob,0\n3,bob,0,1\n")
     with pytest.raises(UnreadableError, match="line 3: '2,bob,0' has 3 cells where the header"):
         read_votes(path, format="wide")
 
 
 def test_edges_may_end_their_lines_with_carriage_returns(tmp_path: Path) -> None:
-    path = written(tmp_path / "t", "plant flower\rplant tree\r")
+    path = write_file(tmp_path / "t", "plant flower\rplant tree\r")
     assert read_taxonomy(path, format="edges").labels.ids == ("plant", "flower", "tree")
 
 
 def test_a_very_long_number_in_the_first_record_is_harmless(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "v.jsonl",
         f'{{"item": 1, "judge": "a", "label": "x", "more": {"9" * 5000}}}\n',
     )
@@ -47,7 +47,7 @@ def test_a_very_long_number_in_the_first_record_is_harmless(tmp_path: Path) -> N
 
 
 def test_a_very_long_number_in_a_tree_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.json", f"[{'9' * 5000}]")
+    path = write_file(tmp_path / "t.json", f"[{'9' * 5000}]")
     with pytest.raises(UnreadableError, match="t.json: not JSON"):
         read_taxonomy(path)
 
@@ -62,19 +62,19 @@ def tasks(*controls: str | None) -> str:
 
 
 def test_a_single_control_needs_no_name(tmp_path: Path) -> None:
-    votes = read_votes(written(tmp_path / "e.json", tasks(None)))
+    votes = read_votes(write_file(tmp_path / "e.json", tasks(None)))
     assert votes.labels.ids == ("a",)
 
 
 def test_a_control_without_a_name_beside_another_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "e.json", tasks(None, "topic"))
+    path = write_file(tmp_path / "e.json", tasks(None, "topic"))
     with pytest.raises(DataError, match="2 controls contain labels, '', 'topic'"):
         read_votes(path)
 
 
 def test_a_classification_whose_task_has_no_name_is_read(tmp_path: Path) -> None:
     annotations = '"[{""value"": ""bee""}]"'
-    path = written(
+    path = write_file(
         tmp_path / "c.csv",
         f"classification_id,user_name,annotations,subject_ids\n1,ann,{annotations},7\n",
     )
@@ -93,25 +93,25 @@ def test_a_classification_whose_task_has_no_name_is_read(tmp_path: Path) -> None
 )
 def test_tasks_with_invalid_annotations_have_no_control(tmp_path: Path, task: object) -> None:
     assert isinstance(task, dict)
-    path = written(tmp_path / "tasks.json", json.dumps([{"id": 1, "data": {}, **task}]))
+    path = write_file(tmp_path / "tasks.json", json.dumps([{"id": 1, "data": {}, **task}]))
     assert read_tasks(path).control == {}
 
 
 def test_a_file_with_only_a_byte_order_mark_is_empty(tmp_path: Path) -> None:
-    path = written(tmp_path / "v.csv", b"\xef\xbb\xbf\n")
+    path = write_file(tmp_path / "v.csv", b"\xef\xbb\xbf\n")
     with pytest.raises(MhpcError, match="v.csv is empty"):
         read_votes(path)
     with pytest.raises(MissingColumnError):
-        read_votes(written(tmp_path / "w.csv", b"\xef\xbb\xbfx\n1\n"))
+        read_votes(write_file(tmp_path / "w.csv", b"\xef\xbb\xbfx\n1\n"))
 
 
 def test_a_file_of_edges_without_an_edge_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TaxonomyError, match="t has no label: there is nothing to choose between"):
-        read_taxonomy(written(tmp_path / "t", '" "'), format="edges")
+        read_taxonomy(write_file(tmp_path / "t", '" "'), format="edges")
 
 
 def test_a_label_longer_than_any_id_is_refused_in_a_short_message(tmp_path: Path) -> None:
-    path = written(tmp_path / "t", f"a/{'x' * 20_000}\na/b\n")
+    path = write_file(tmp_path / "t", f"a/{'x' * 20_000}\na/b\n")
     with pytest.raises(TaxonomyError, match="a label of 20,002 characters") as error:
         read_taxonomy(path)
     assert len(str(error.value)) < 400
@@ -122,11 +122,11 @@ def test_a_zip_with_names_that_are_not_utf8_is_refused(tmp_path: Path) -> None:
         archive.writestr("é.jsonl", "{}")
     content = (tmp_path / "v.zip").read_bytes().replace("é".encode(), b"\xff\xff")
     with pytest.raises(UnreadableError, match="v.zip starts like zip but does not decompress"):
-        read_votes(written(tmp_path / "v.zip", content))
+        read_votes(write_file(tmp_path / "v.zip", content))
 
 
 def test_a_very_long_column_name_is_shortened_in_messages(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", f"id,user,{'x' * 9000}\n1,ann,1\n2,ann,1\n3,ann,yes\n")
+    path = write_file(tmp_path / "m.csv", f"id,user,{'x' * 9000}\n1,ann,1\n2,ann,1\n3,ann,yes\n")
     with pytest.raises(
         UnreadableError, match="column 'x+…' has 'yes', which is not a number"
     ) as error:
@@ -144,20 +144,20 @@ def test_a_chain_of_thousands_of_levels_is_refused() -> None:
 
 def test_a_path_of_a_million_steps_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(TaxonomyError, match="t has a label of 2,000,001 characters"):
-        read_taxonomy(written(tmp_path / "t", "a/" * 1_000_000 + "b\n"), format="paths")
+        read_taxonomy(write_file(tmp_path / "t", "a/" * 1_000_000 + "b\n"), format="paths")
 
 
 def test_a_zip_with_a_damaged_directory_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
         archive.writestr("a.jsonl", "{}")
     content = bytearray((tmp_path / "v.zip").read_bytes())
-    at = content.index(b"PK\x01\x02")
+    entry = content.index(b"PK\x01\x02")
     # A size to be looked up in a field that is too short for it.
-    content[at + 24 : at + 28] = b"\xff\xff\xff\xff"
-    content[at + 30] = 4
-    content[at + 46 + 7 : at + 46 + 7] = b"\x01\x00\x00\x00"
+    content[entry + 24 : entry + 28] = b"\xff\xff\xff\xff"
+    content[entry + 30] = 4
+    content[entry + 46 + 7 : entry + 46 + 7] = b"\x01\x00\x00\x00"
     with pytest.raises(UnreadableError, match="v.zip starts like zip but does not decompress"):
-        read_votes(written(tmp_path / "v.zip", bytes(content)))
+        read_votes(write_file(tmp_path / "v.zip", bytes(content)))
 
 
 def test_long_words_are_not_compared_letter_by_letter() -> None:
@@ -179,7 +179,7 @@ def test_invalid_settings_are_refused(
     tmp_path: Path, name: str, content: str | bytes, message: str
 ) -> None:
     with pytest.raises(UnreadableError, match=f"settings .*{name}.*{message}"):
-        read_settings(written(tmp_path / name, content))
+        read_settings(write_file(tmp_path / name, content))
 
 
 def test_a_matrix_without_an_answer_has_no_scope() -> None:
@@ -188,13 +188,13 @@ def test_a_matrix_without_an_answer_has_no_scope() -> None:
 
 
 def test_leading_blank_lines_are_not_paths(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.json", "\n" * 60 + '{"plant": ["oak"]')
+    path = write_file(tmp_path / "t.json", "\n" * 60 + '{"plant": ["oak"]')
     with pytest.raises(MhpcError, match="t.json"):
         read_taxonomy(path)
 
 
 def test_messages_are_short_whatever_a_file_contains(tmp_path: Path) -> None:
-    path = written(tmp_path / "s.toml", f"{'parent' * 5000} = 1\n")
+    path = write_file(tmp_path / "s.toml", f"{'parent' * 5000} = 1\n")
     with pytest.raises(MhpcError) as refused:
         read_settings(path)
     assert len(str(refused.value)) < 2000
@@ -208,6 +208,6 @@ def test_parquet_columns_whose_names_are_not_text_are_refused(tmp_path: Path) ->
     path = tmp_path / "v.parquet"
     with database() as connection:
         connection.execute(f"COPY (SELECT 1 AS label, 2 AS other) TO '{path}'")
-    written(path, path.read_bytes().replace(b"label", b"l\xffbel"))
+    write_file(path, path.read_bytes().replace(b"label", b"l\xffbel"))
     with pytest.raises(UnreadableError, match="v.parquet: the names of its columns are not UTF-8"):
         read_votes(path)

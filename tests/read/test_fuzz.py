@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory() as _folder, warnings.catch_warnings():
     INPUTS = {valid.name: valid for valid in make_valid_inputs(Path(_folder))}
 CONTENTS = [content for valid in INPUTS.values() for content in valid.files.values()]
 
-few = settings(
+few_examples = settings(
     max_examples=12, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
@@ -71,7 +71,7 @@ def test_valid_inputs_are_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", INPUTS)
-@few
+@few_examples
 @given(rng=st.randoms(use_true_random=False), name_format=st.booleans())
 def test_damaged_files_are_read_or_refused(
     name: str, rng: random.Random, name_format: bool
@@ -88,7 +88,7 @@ contents = (
 )
 
 
-@settings(few, max_examples=150)
+@settings(few_examples, max_examples=150)
 @given(name=st.sampled_from(list(INPUTS)), content=contents, name_format=st.booleans())
 def test_files_with_any_content_are_read_or_refused(
     name: str, content: bytes, name_format: bool

@@ -22,14 +22,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_label_sets_come_back_as_they_were_decided(folder: Path) -> None:
-    found = read_labelled_scores(folder)
+    result = read_labelled_scores(folder)
     rows = [
-        f"{found.instances[row]},{found.taxonomy.labels[label]},{score}"
-        for row in range(len(found.instances))
-        for label, score in zip(*found.labels_of(row), strict=True)
+        f"{result.instances[row]},{result.taxonomy.labels[label]},{score}"
+        for row in range(len(result.instances))
+        for label, score in zip(*result.labels_of(row), strict=True)
     ]
     assert (folder / "labels.csv").read_text().splitlines()[1:] == rows
-    assert found.instances.ids == ("1", "2", "3")
+    assert result.instances.ids == ("1", "2", "3")
 
 
 def test_a_run_without_any_label_is_no_error(folder: Path) -> None:

@@ -46,9 +46,9 @@ def write(folder: Path, text: str, name: str = "votes.csv") -> Path:
 def write_parquet(folder: Path, *texts: str) -> Path:
     votes = folder / "votes"
     votes.mkdir()
-    for at, text in enumerate(texts):
+    for number, text in enumerate(texts):
         file = write(folder, text)
-        query = f"COPY (FROM read_csv('{file}', all_varchar=true)) TO '{votes}/{at}.parquet'"
+        query = f"COPY (FROM read_csv('{file}', all_varchar=true)) TO '{votes}/{number}.parquet'"
         duckdb.execute(f"{query} (FORMAT parquet)")
     return votes
 
@@ -88,22 +88,26 @@ def test_all_parts_together_are_the_votes(parts: int, tmp_path: Path) -> None:
         f"i{rng.integers(40)},s{rng.integers(5)},{rng.choice(['', 'a', 'b', 'c'])},{rng.random()}\n"
         for _ in range(300)
     ]
-    path = write_parquet(tmp_path, *(HEADER + "".join(rows[at : at + 100]) for at in (0, 100, 200)))
+    path = write_parquet(
+        tmp_path, *(HEADER + "".join(rows[start : start + 100]) for start in (0, 100, 200))
+    )
     with pytest.warns(MhpcWarning) as expected:
         votes = read_votes(path)
     survey = survey_file(path)
-    read = [read_part(survey, part, parts=parts) for part in range(parts)]
-    assert sorted(row for part in read for row in list_rows(part.votes)) == sorted(list_rows(votes))
-    assert sum(part.rows for part in read) == 300
-    first = sorted(
-        (f, id_) for p in read for f, id_ in zip(p.first_rows, p.votes.instances, strict=True)
+    batches = [read_part(survey, part, parts=parts) for part in range(parts)]
+    assert sorted(row for part in batches for row in list_rows(part.votes)) == sorted(
+        list_rows(votes)
     )
-    assert [id_ for _, id_ in first] == list(votes.instances)
-    assert all(part.votes.sources.ids == votes.sources.ids for part in read)
-    assert all(part.votes.labels.ids == votes.labels.ids for part in read)
+    assert sum(part.rows for part in batches) == 300
+    first_rows = sorted(
+        (f, id_) for p in batches for f, id_ in zip(p.first_rows, p.votes.instances, strict=True)
+    )
+    assert [id_ for _, id_ in first_rows] == list(votes.instances)
+    assert all(part.votes.sources.ids == votes.sources.ids for part in batches)
+    assert all(part.votes.labels.ids == votes.labels.ids for part in batches)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        warn_dropped((rows for part in read for rows in part.dropped), str(path))
+        warn_dropped((rows for part in batches for rows in part.dropped), str(path))
     assert {str(w.message) for w in warned} == {str(w.message) for w in expected}
 
 

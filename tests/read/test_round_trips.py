@@ -22,29 +22,29 @@ VOTES = st.dictionaries(st.tuples(IDS, IDS, IDS), SCORES, min_size=1, max_size=8
 
 
 @given(VOTES)
-def test_votes_survive_a_round_trip(said: dict[tuple[str, str, str], float]) -> None:
-    columns = zip(*said, strict=True)
+def test_votes_survive_a_round_trip(scores: dict[tuple[str, str, str], float]) -> None:
+    columns = zip(*scores, strict=True)
     table = dict(zip(("instance", "source", "label"), columns, strict=True))
-    votes = read_votes({**table, "score": list(said.values())})
+    votes = read_votes({**table, "score": list(scores.values())})
     with TemporaryDirectory() as folder:
         write_votes(Path(folder) / "votes.csv", votes)
-        again = read_votes(Path(folder) / "votes.csv")
-    assert rows(again) == rows(votes) == said
+        restored = read_votes(Path(folder) / "votes.csv")
+    assert rows(restored) == rows(votes) == scores
 
 
 @given(st.lists(IDS, min_size=2, max_size=8, unique=True), st.data())
 def test_taxonomies_survive_a_round_trip(ids: list[str], data: st.DataObject) -> None:
     edges = [
-        (ids[at], ids[data.draw(st.integers(0, at - 1))])
-        for at in range(1, len(ids))
+        (ids[position], ids[data.draw(st.integers(0, position - 1))])
+        for position in range(1, len(ids))
         if data.draw(st.booleans())
     ]
     taxonomy = build_taxonomy(ids, edges)
     with TemporaryDirectory() as folder:
         write_taxonomy(Path(folder) / "taxonomy.csv", taxonomy)
-        again = read_taxonomy(Path(folder) / "taxonomy.csv", format="table")
-    assert again.labels.ids == taxonomy.labels.ids
-    assert np.array_equal(again.parents.toarray(), taxonomy.parents.toarray())
+        restored = read_taxonomy(Path(folder) / "taxonomy.csv", format="table")
+    assert restored.labels.ids == taxonomy.labels.ids
+    assert np.array_equal(restored.parents.toarray(), taxonomy.parents.toarray())
 
 
 def rows(votes: Votes) -> dict[tuple[str, str, str], float]:

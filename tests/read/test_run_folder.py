@@ -39,14 +39,14 @@ def folder(original: Path, tmp_path: Path) -> Path:
 
 
 def test_a_run_is_read_back_as_it_was(folder: Path) -> None:
-    found = read_run(folder)
-    assert found.instances.ids == ("007", "1e5", "2020-01-01")
-    assert found.taxonomy.labels.ids == ("animal", "#bee", "plant")
-    assert found.taxonomy.names == ("fauna", "bee, or\nso", "plant")
+    run = read_run(folder)
+    assert run.instances.ids == ("007", "1e5", "2020-01-01")
+    assert run.taxonomy.labels.ids == ("animal", "#bee", "plant")
+    assert run.taxonomy.names == ("fauna", "bee, or\nso", "plant")
     scores = [[0.5, 0.5, 0], [0, 0, 0], [0, 0, 1]]
-    assert dense(found.score).tolist() == dense(found.specific).tolist() == scores
-    assert (found.method, found.converged) == ("sa", True)
-    assert found.parameters == {"votes": "raw", "average": "answers"}
+    assert dense(run.score).tolist() == dense(run.specific).tolist() == scores
+    assert (run.method, run.converged) == ("sa", True)
+    assert run.parameters == {"votes": "raw", "average": "answers"}
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_document_is_what_was_written(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "says"),
+    ("place", "value", "message"),
     [
         (["method"], 3, "'method': input should be a valid string"),
         (["trace"], {}, "'trace': input should be a valid"),
@@ -110,7 +110,7 @@ def test_the_document_is_what_was_written(folder: Path) -> None:
     ],
 )
 def test_an_error_in_run_json_is_reported_with_its_place(
-    folder: Path, place: list[Any], value: object, says: str
+    folder: Path, place: list[Any], value: object, message: str
 ) -> None:
     document = json.loads((folder / "run.json").read_text())
     inside = document
@@ -119,7 +119,7 @@ def test_an_error_in_run_json_is_reported_with_its_place(
     inside[place[-1]] = value
     (folder / "run.json").write_text(json.dumps(document))
     with pytest.raises(
-        UnreadableError, match=f"run.json is damaged, or of another version: {says}"
+        UnreadableError, match=f"run.json is damaged, or of another version: {message}"
     ):
         read_run_document(folder)
 
@@ -143,7 +143,7 @@ def test_infinite_numbers_in_json_are_refused(folder: Path, number: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "message"),
     [
         ("'007', 'animal', NULL, 1.0", "row 1 has no number in column 'score'"),
         ("'007', 'animal', 1.0, 'nan'::DOUBLE", "row 1 has no number in column 'specific'"),
@@ -152,23 +152,23 @@ def test_infinite_numbers_in_json_are_refused(folder: Path, number: str) -> None
         ("NULL, 'animal', 1.0, 1.0", "row 1 has an empty instance"),
     ],
 )
-def test_damaged_scores_are_refused(folder: Path, row: str, says: str) -> None:
+def test_damaged_scores_are_refused(folder: Path, row: str, message: str) -> None:
     duckdb.execute(
         f"COPY (SELECT * FROM (VALUES ({row})) AS v(instance, label, score, specific)) "
         f"TO '{folder}/scores.parquet'"
     )
-    with pytest.raises((DataError, UnreadableError), match=f"scores.parquet: {says}"):
+    with pytest.raises((DataError, UnreadableError), match=f"scores.parquet: {message}"):
         read_run(folder)
 
 
 def test_damaged_labels_are_refused(folder: Path) -> None:
-    for content, says in (
+    for content, message in (
         (b"instance,label,score\n,animal,1\n", "row 1 has an empty instance"),
         (b"instance,label,score\n007,animal,high\n", "row 1 has no number"),
         (b"instance,label,score\n\xff,animal,1\n", "byte 0xff is not UTF-8"),
     ):
         (folder / "labels.csv").write_bytes(content)
-        with pytest.raises((DataError, UnreadableError), match=f"labels.csv.*{says}"):
+        with pytest.raises((DataError, UnreadableError), match=f"labels.csv.*{message}"):
             read_labelled_scores(folder)
     (folder / "labels.csv").unlink()
     with pytest.raises(UnreadableError, match="labels.csv cannot be read"):

@@ -15,8 +15,8 @@ from mhpc.read.taxonomy import read_taxonomy
 
 def parents(taxonomy: Taxonomy) -> dict[str, set[str]]:
     return {
-        label: {taxonomy.labels[p] for p in taxonomy.parents_of(at)}
-        for at, label in enumerate(taxonomy)
+        label: {taxonomy.labels[p] for p in taxonomy.parents_of(position)}
+        for position, label in enumerate(taxonomy)
     }
 
 

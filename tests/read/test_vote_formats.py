@@ -37,13 +37,18 @@ def lines(*records: dict[str, Any]) -> str:
     return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
-def annotation(by: Any, paths: Sequence[Sequence[str]] | None, **more: Any) -> dict[str, Any]:
+def annotation(by: Any, paths: Sequence[Sequence[str]] | None, **fields: Any) -> dict[str, Any]:
     result = {"id": "r", "type": "taxonomy", "from_name": "topic", "value": {"taxonomy": paths}}
-    return {"completed_by": by, "result": [] if paths is None else [result], **more}
+    return {"completed_by": by, "result": [] if paths is None else [result], **fields}
 
 
-def task(id_: int, *annotations: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"id": id_, "data": {"text": "…", "key": f"k{id_}"}, "annotations": annotations, **more}
+def task(id_: int, *annotations: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "data": {"text": "…", "key": f"k{id_}"},
+        "annotations": annotations,
+        **fields,
+    }
 
 
 def test_label_studio_skips_cancelled_and_keeps_empty_annotations(tmp_path: Path) -> None:
@@ -135,8 +140,14 @@ def test_doccano_of_all_members_is_one_source(tmp_path: Path) -> None:
 
 
 def test_prodigy_rejected_and_ignored_answers(tmp_path: Path) -> None:
-    def answer(hash_: int, reply: str, **more: Any) -> dict[str, Any]:
-        return {"_input_hash": hash_, "_task_hash": 0, "_session_id": "s", "answer": reply, **more}
+    def answer(hash_: int, reply: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "_input_hash": hash_,
+            "_task_hash": 0,
+            "_session_id": "s",
+            "answer": reply,
+            **fields,
+        }
 
     path = put(
         tmp_path / "db.jsonl",

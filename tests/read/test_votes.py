@@ -198,18 +198,18 @@ def test_labels_are_not_changed_before_encoding() -> None:
     )
 )  # fmt: skip
 def test_repeated_and_overruled_votes_are_dropped_everywhere(
-    said: list[tuple[int, int, str | None, float]],
+    table: list[tuple[int, int, str | None, float]],
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MhpcWarning)
         votes = read_votes(
             {
-                name: [row[at] for row in said]
-                for at, name in enumerate(("instance", "source", "label", "score"))
+                name: [row[column] for row in table]
+                for column, name in enumerate(("instance", "source", "label", "score"))
             }
         )
     best: dict[tuple[str, str, str], float] = {}
-    for i, s, k, score in said:
+    for i, s, k, score in table:
         key = (str(i), str(s), k or "")
         best[key] = max(best.get(key, 0.0), score if k else 1.0)
     labelled = {key[:2] for key in best if key[2]}

@@ -59,7 +59,7 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
     assert page["overview"].keys() == {
         "sentences", "counts", "decision", "method", "parameters", "converged", "notes", "seconds",
     }  # fmt: skip
-    labels, sources = page["taxonomy"]["id"], [each["source"] for each in page["sources"]]
+    labels, sources = page["taxonomy"]["id"], [row["source"] for row in page["sources"]]
     assert sources == ["ann", "bob", "cid"]
     position = {label: k for k, label in enumerate(labels)}
     taxonomy = page["taxonomy"]
@@ -68,17 +68,17 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
     assert taxonomy["supported"][position["animal"]] == 3
     assert taxonomy["disputed"][position["flower"]] == 0
     assert taxonomy["disputed"][position["monarda"]] == 1
-    assert {each["instance"] for each in page["conflicts"]} == {"1", "3"}
-    case = next(each for each in page["conflicts"] if each["instance"] == "1")
-    assert case["agreed"] == position["flower"]
-    assert case["answers"][0] == {"source": 0, "labels": [[position["monarda"], 1.0]]}
-    label = next(each for each in case["labels"] if each["label"] == position["monarda"])
+    assert {row["instance"] for row in page["conflicts"]} == {"1", "3"}
+    flowers = next(row for row in page["conflicts"] if row["instance"] == "1")
+    assert flowers["agreed"] == position["flower"]
+    assert flowers["answers"][0] == {"source": 0, "labels": [[position["monarda"], 1.0]]}
+    label = next(row for row in flowers["labels"] if row["label"] == position["monarda"])
     assert label.keys() == {
         "label", "score", "specific", "chosen", "disputed", "vote_share", "stances",
     }  # fmt: skip
-    assert [each["stance"] for each in label["stances"]] == ["direct", "against", "vague"]
-    other = next(each for each in page["conflicts"] if each["instance"] == "3")
-    assert other["answers"][0]["labels"] == []
+    assert [row["stance"] for row in label["stances"]] == ["direct", "against", "vague"]
+    unlabelled = next(row for row in page["conflicts"] if row["instance"] == "3")
+    assert unlabelled["answers"][0]["labels"] == []
     assert page["agreement"]["common"][0][1] == 3
     # They contradict each other on 1 and 3; on 2, one of them is vague.
     assert page["agreement"]["share"][0][1] == pytest.approx(1 / 3, abs=1e-4)

@@ -66,9 +66,11 @@ def test_a_selected_method_is_named_with_the_number_of_candidates() -> None:
     sentence = describe_method("auto", make_selection(candidates=7))
     for fact in ("m0, the best of 7", "4-fold"):
         assert fact in sentence
-    both = describe_method("auto", make_selection(candidates=7, specific=("sa", "wa, alpha=1")))
-    assert "m0" in both
-    assert "sa + wa (alpha=1)" in both
+    of_two_views = describe_method(
+        "auto", make_selection(candidates=7, specific=("sa", "wa, alpha=1"))
+    )
+    assert "m0" in of_two_views
+    assert "sa + wa (alpha=1)" in of_two_views
 
 
 def test_a_method_that_ties_with_the_best_is_not_called_the_best() -> None:
@@ -104,12 +106,12 @@ def test_a_decision_has_its_size_rule_and_threshold(
 
 
 def test_the_least_reliable_source_has_the_highest_lower_bound() -> None:
-    few = make_profile("few", wrong=Proportion(0.5, 0.1, 0.9))
-    many = make_profile("many", wrong=Proportion(0.4, 0.3, 0.5))
-    (sentence,) = describe_least_reliable([few, many])
+    uncertain = make_profile("few", wrong=Proportion(0.5, 0.1, 0.9))
+    certain = make_profile("many", wrong=Proportion(0.4, 0.3, 0.5))
+    (sentence,) = describe_least_reliable([uncertain, certain])
     for fact in ("many", "40 %", "30 to 50 %", "flower"):
         assert fact in sentence
-    assert list(describe_least_reliable([many])) == []
+    assert list(describe_least_reliable([certain])) == []
 
 
 def test_dependent_sources_are_named_with_the_source_they_depend_on() -> None:

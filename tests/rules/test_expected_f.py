@@ -101,10 +101,10 @@ def test_an_instance_without_a_label_above_the_common_threshold_gets_none() -> N
 
 def test_a_common_factor_above_one_changes_nothing() -> None:
     scores = np.random.default_rng(1).random((20, len(DAG)))
-    plain, larger = (
+    unscaled, scaled = (
         mhpc.ExpectedF().decide(
             consolidation_of(factor * scores / scores.max(), DAG), labels_per_answer=2
         )
         for factor in (1, 8)
     )
-    assert plain.labels() == larger.labels()
+    assert unscaled.labels() == scaled.labels()

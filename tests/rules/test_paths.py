@@ -80,8 +80,8 @@ def test_labels_on_an_earlier_path_do_not_start_another() -> None:
 
 def test_there_are_no_more_paths_than_labels_that_reach_the_threshold() -> None:
     specific = {"bird": 0.2, "oak": 0.1}
-    both = ["plant", "tree", "oak", "animal", "bird"]
-    assert decide_garden(TopPaths(paths=5), specific) == [both]
+    two_paths = ["plant", "tree", "oak", "animal", "bird"]
+    assert decide_garden(TopPaths(paths=5), specific) == [two_paths]
     assert decide_garden(TopPaths(paths=5, threshold=0.15), specific) == [["animal", "bird"]]
 
 
@@ -98,7 +98,7 @@ def test_labels_are_related_to_themselves_their_ancestors_and_descendants(
     max_table_cells: int,
 ) -> None:
     relation = _AncestorRelation(GARDEN, max_table_cells=max_table_cells)
-    first, second = np.divmod(np.arange(len(GARDEN) ** 2), len(GARDEN))
+    left, right = np.divmod(np.arange(len(GARDEN) ** 2), len(GARDEN))
     closure = GARDEN.closure.toarray() > 0
     expected = (closure | closure.T).ravel()
-    np.testing.assert_array_equal(relation.holds(first, second), expected)
+    np.testing.assert_array_equal(relation.holds(left, right), expected)

@@ -43,14 +43,14 @@ def test_the_matched_threshold_gives_as_many_labels_as_sources_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "of_method", "expected", "origin"),
+    ("threshold", "of_method", "expected", "origin"),
     [(0.3, 0.6, 0.3, "given"), (None, 0.6, 0.6, "method")],
 )
 def test_a_given_threshold_comes_before_that_of_the_method(
-    given: float | None, of_method: float, expected: float, origin: str
+    threshold: float | None, of_method: float, expected: float, origin: str
 ) -> None:
     scores = consolidation_of(np.eye(len(DAG)), DAG, threshold=of_method)
-    fitted = mhpc.Threshold(threshold=given).fit(scores, labels_per_answer=1)
+    fitted = mhpc.Threshold(threshold=threshold).fit(scores, labels_per_answer=1)
     assert (fitted.threshold, fitted.threshold_from) == (expected, origin)
 
 
@@ -107,13 +107,13 @@ def test_an_answer_ends_at_the_parent_of_children_that_are_not_probable_enough()
 
 def test_a_probability_means_the_same_on_any_scale_of_scores() -> None:
     scores = np.random.default_rng(0).random((100, len(DAG)))
-    plain, flattened = (
+    unscaled, flattened = (
         mhpc.MinProbability(threshold=0.7).decide(
             consolidation_of(scores**power, DAG), labels_per_answer=2
         )
         for power in (1.0, 0.25)
     )
-    assert flattened.labels() == plain.labels()
+    assert flattened.labels() == unscaled.labels()
 
 
 def test_odds_of_3_to_1_become_even_if_missing_a_label_costs_3_times_as_much() -> None:

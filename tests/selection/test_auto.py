@@ -126,14 +126,14 @@ def test_new_instances_are_scored_by_the_selected_methods(
 ) -> None:
     panel, truth = simulated_garden
     is_first_half = np.arange(len(panel.instances)) % 2 == 0
-    first, second = (
+    train, test = (
         panel.select_instances(np.flatnonzero(mask)) for mask in (is_first_half, ~is_first_half)
     )
-    predicted = Auto().fit(SinglePartition(first)).predict(second)
+    predicted = Auto().fit(SinglePartition(train)).predict(test)
     position = {int(row): n for n, row in enumerate(np.flatnonzero(~is_first_half))}
-    known = [n for n, row in enumerate(truth.rows) if int(row) in position]
-    scores = dense(predicted.score)[[position[int(truth.rows[n])] for n in known]]
-    assert ranking_loss(truth.closed[known], scores) < 0.05
+    in_test = [n for n, row in enumerate(truth.rows) if int(row) in position]
+    scores = dense(predicted.score)[[position[int(truth.rows[n])] for n in in_test]]
+    assert ranking_loss(truth.closed[in_test], scores) < 0.05
 
 
 def test_one_truth_is_a_candidate_for_partitions_too() -> None:

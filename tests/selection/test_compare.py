@@ -12,10 +12,10 @@ def test_methods_with_parameters_are_compared_under_the_names_they_are_given() -
         truth=garden.truth,
     )
     assert [comparison.name for comparison in comparisons] == ["little", "much"]
-    little, much = (comparison.candidate for comparison in comparisons)
-    assert little is not None
-    assert much is not None
-    assert little.loss("closed") != much.loss("closed")
+    weak, strong = (comparison.candidate for comparison in comparisons)
+    assert weak is not None
+    assert strong is not None
+    assert weak.loss("closed") != strong.loss("closed")
     assert all(len(comparison.scorecards) == 2 for comparison in comparisons)
 
 

@@ -143,11 +143,11 @@ def test_only_labels_in_scope_are_ranked(
 
 def test_the_loss_is_0_for_the_first_rank_and_close_to_1_for_the_last() -> None:
     scores = np.linspace(1, 0, 50)[None, :]
-    first, last = np.zeros((2, 1, 50))
-    first[0, 0] = last[0, -1] = 1.0
+    first_label, last_label = np.zeros((2, 1, 50))
+    first_label[0, 0] = last_label[0, -1] = 1.0
     instance = np.array([0])
-    assert log_rank_loss(scores, instance, sparse.csr_array(first)).tolist() == [0.0]
-    assert log_rank_loss(scores, instance, sparse.csr_array(last))[0] == pytest.approx(
+    assert log_rank_loss(scores, instance, sparse.csr_array(first_label)).tolist() == [0.0]
+    assert log_rank_loss(scores, instance, sparse.csr_array(last_label))[0] == pytest.approx(
         math.log(50) / math.log(51)
     )
 
@@ -185,20 +185,20 @@ def test_cross_validation_ranks_methods_as_the_truth_does(
 def test_the_seed_determines_the_split(simulated_garden: SimulatedGarden) -> None:
     panel, _ = simulated_garden
     methods = {"sa": make_method("sa")}
-    first, same, other = (
+    losses, same_seed, other_seed = (
         cross_validate(panel, methods, n_folds=2, seed=seed)[0].closed for seed in (0, 0, 5)
     )
-    assert first == same
-    assert first != other
+    assert losses == same_seed
+    assert losses != other_seed
 
 
 def test_several_processes_give_the_losses_of_one(simulated_garden: SimulatedGarden) -> None:
     methods = {name: make_method(name) for name in ("sa", "majority")}
-    one, two = (
+    in_one_process, in_two = (
         cross_validate(simulated_garden[0], methods, n_folds=2, jobs=jobs) for jobs in (1, 2)
     )
-    assert [score.name for score in two] == ["sa", "majority"]
-    for serial, parallel in zip(one, two, strict=True):
+    assert [score.name for score in in_two] == ["sa", "majority"]
+    for serial, parallel in zip(in_one_process, in_two, strict=True):
         assert serial.closed == pytest.approx(parallel.closed, abs=1e-12)
 
 
@@ -220,8 +220,8 @@ def test_successive_halving_scores_all_on_one_fold_and_the_better_half_on_all(
     scores = successive_halving(candidates, folds, max_ratio=10.0)
     n_folds = {name: len(on_folds) for name, on_folds in scores.items()}
     assert sorted(n_folds.values()) == [1, 1, 1, 3, 3, 3]
-    first = {name: on_folds[0].losses["closed"] for name, on_folds in scores.items()}
-    assert n_folds[min(first, key=first.__getitem__)] == 3
+    first_losses = {name: on_folds[0].losses["closed"] for name, on_folds in scores.items()}
+    assert n_folds[min(first_losses, key=first_losses.__getitem__)] == 3
     # Nothing is close to the best but the best.
     strict = successive_halving(candidates, folds, max_ratio=1.0)
     assert 1 <= sum(len(on_folds) == 3 for on_folds in strict.values()) <= 2

@@ -14,14 +14,16 @@ from tests.fixtures.build import DAG, GARDEN
 from tests.fixtures.labelled_scores import SURE, THREE, UNSURE, make_labelled_scores
 
 
-def written(format_: str, subject: Any = THREE, what: Content = "labels", **parameters: Any) -> Any:
+def write_document(
+    format_: str, subject: Any = THREE, content: Content = "labels", **parameters: Any
+) -> Any:
     file = io.BytesIO()
-    make_format(format_, what, parameters).write(file, subject, what)
+    make_format(format_, content, parameters).write(file, subject, content)
     return json.loads(file.getvalue())
 
 
 def test_tasks_have_predictions_and_the_least_certain_come_first() -> None:
-    assert written("label-studio") == [
+    assert write_document("label-studio") == [
         {
             "id": 3,
             "data": {"instance": "3", "text": "3"},
@@ -69,31 +71,31 @@ def test_tasks_have_predictions_and_the_least_certain_come_first() -> None:
 
 
 def test_disputed_instances_come_before_uncertain_ones() -> None:
-    tasks = written("label-studio", replace(THREE, review_order=("2", "1")))
+    tasks = write_document("label-studio", replace(THREE, review_order=("2", "1")))
     assert [task["id"] for task in tasks] == [2, 1, 3]
 
 
 def test_all_labels_are_all_paths_and_choices_are_names() -> None:
-    tasks = written("label-studio", labels="all", order="given")
+    tasks = write_document("label-studio", labels="all", order="given")
     (region,) = tasks[0]["predictions"][0]["result"]
     assert region["value"] == {
         "taxonomy": [["plant"], ["plant", "flower"], ["plant", "flower", "monarda"]]
     }
-    tasks = written("label-studio", control="choices", from_name="kind", order="given")
+    tasks = write_document("label-studio", control="choices", from_name="kind", order="given")
     (region,) = tasks[0]["predictions"][0]["result"]
     assert (region["type"], region["from_name"]) == ("choices", "kind")
     assert region["value"] == {"choices": ["monarda"]}
 
 
 def test_predictions_have_the_number_of_their_task() -> None:
-    result = written("label-studio", shape="predictions", order="given")
+    result = write_document("label-studio", shape="predictions", order="given")
     assert [prediction["task"] for prediction in result] == [1, 2, 3]
     with pytest.raises(DataError, match="'photo-1' is not the number of a task; shape=tasks"):
-        written("label-studio", make_labelled_scores({"photo-1": SURE}), shape="predictions")
+        write_document("label-studio", make_labelled_scores({"photo-1": SURE}), shape="predictions")
 
 
 def test_an_id_that_is_not_a_number_is_stored_in_the_data() -> None:
-    (task,) = written("label-studio", make_labelled_scores({"007": SURE}))
+    (task,) = write_document("label-studio", make_labelled_scores({"007": SURE}))
     assert "id" not in task
     assert task["data"] == {"instance": "007", "text": "007"}
 
@@ -101,24 +103,24 @@ def test_an_id_that_is_not_a_number_is_stored_in_the_data() -> None:
 def test_fields_of_tasks_are_written_with_the_labels() -> None:
     fields = {"1": {"text": "a red flower"}, "2": {"text": "a small bird"}}
     result = make_labelled_scores({"1": SURE, "2": UNSURE}, fields=fields)
-    assert [task["data"] for task in written("label-studio", result)] == [
+    assert [task["data"] for task in write_document("label-studio", result)] == [
         {"instance": "2", "text": "a small bird"},
         {"instance": "1", "text": "a red flower"},
     ]
-    assert written("argilla", result)[0]["fields"] == {"text": "a small bird"}
+    assert write_document("argilla", result)[0]["fields"] == {"text": "a small bird"}
     result = make_labelled_scores({"11": SURE}, fields={"111": {}})
     with pytest.raises(DataError, match="'11' is not among the tasks .nearest: '111'"):
-        written("label-studio", result)
+        write_document("label-studio", result)
 
 
 def test_a_score_is_clipped_for_label_studio() -> None:
-    (task,) = written("label-studio", make_labelled_scores({"1": {"plant": 1.5}}))
+    (task,) = write_document("label-studio", make_labelled_scores({"1": {"plant": 1.5}}))
     assert task["predictions"][0]["score"] == 1.0
 
 
 def test_a_label_with_two_parents_is_written_below_the_first() -> None:
     result = make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG)
-    (task,) = written("label-studio", result)
+    (task,) = write_document("label-studio", result)
     (region,) = task["predictions"][0]["result"]
     assert region["value"]["taxonomy"] == [["a", "b", "d"]]
 
@@ -127,7 +129,7 @@ def test_labels_with_the_same_path_are_refused() -> None:
     paris = build_taxonomy(["1", "2", "3"], [], names=["Paris", "Lyon", "Paris"])
     result = make_labelled_scores({"x": {"3": 1.0}}, taxonomy=paris)
     with pytest.raises(DataError, match="labels '1', '3' are both 'Paris' in Label Studio"):
-        written("label-studio", result)
+        write_document("label-studio", result)
 
 
 def test_a_config_nests_choices_and_escapes_them() -> None:
@@ -157,9 +159,9 @@ def test_a_config_refuses_what_xml_cannot_hold() -> None:
 
 
 def test_argilla_records_have_suggestions() -> None:
-    lonely, _, first = written("argilla")
-    assert lonely["suggestions"] == {}
-    assert first == {
+    unlabelled, _, labelled = write_document("argilla")
+    assert unlabelled["suggestions"] == {}
+    assert labelled == {
         "id": "1",
         "fields": {"text": "1"},
         "metadata": {},
@@ -176,7 +178,7 @@ def test_argilla_records_have_suggestions() -> None:
 
 
 def test_argilla_records_may_be_flat_and_without_fields() -> None:
-    result = written("argilla", shape="flat", field=None, labels="deepest", text="path")
+    result = write_document("argilla", shape="flat", field=None, labels="deepest", text="path")
     assert result[0] == {"id": "3"}
     assert result[2] == {
         "id": "1",
@@ -187,4 +189,4 @@ def test_argilla_records_may_be_flat_and_without_fields() -> None:
 
 
 def test_no_instances_are_an_empty_array() -> None:
-    assert written("argilla", make_labelled_scores({}, taxonomy=GARDEN)) == []
+    assert write_document("argilla", make_labelled_scores({}, taxonomy=GARDEN)) == []

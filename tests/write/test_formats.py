@@ -22,11 +22,11 @@ VOTES = read_votes({"instance": [1, 2], "source": ["ann", "bob"], "label": ["é"
 WIDE_HEADER = ["instance", *GARDEN.labels]
 
 
-def written(
-    format_: str, what: Content = "labels", subject: Any = THREE, **parameters: Any
+def write_content(
+    format_: str, kind: Content = "labels", subject: Any = THREE, **parameters: Any
 ) -> bytes:
     file = io.BytesIO()
-    make_format(format_, what, parameters).write(file, subject, what)
+    make_format(format_, kind, parameters).write(file, subject, kind)
     return file.getvalue()
 
 
@@ -57,15 +57,15 @@ def test_the_command_offers_every_content() -> None:
 
 
 def test_labels_have_one_row_each() -> None:
-    assert written("csv").decode() == (
+    assert write_content("csv").decode() == (
         "instance,label,score\n1,plant,1.0\n1,flower,0.75\n1,monarda,0.5\n2,animal,0.5\n"
         "2,bird,0.25\n"
     )
-    assert written("tsv").decode().splitlines()[1] == "1\tplant\t1.0"
+    assert write_content("tsv").decode().splitlines()[1] == "1\tplant\t1.0"
 
 
 def test_scores_have_both_numbers() -> None:
-    lines = written("jsonl", "scores").decode().splitlines()
+    lines = write_content("jsonl", "scores").decode().splitlines()
     assert json.loads(lines[0]) == {
         "instance": "1", "label": "plant", "score": 1.0, "specific": 0.5,
     }  # fmt: skip
@@ -74,7 +74,7 @@ def test_scores_have_both_numbers() -> None:
 
 
 def test_wide_has_one_row_per_instance_and_one_column_per_label() -> None:
-    assert rows(written("csv", "wide")) == [
+    assert rows(write_content("csv", "wide")) == [
         WIDE_HEADER,
         ["1", "1", "1", "1", "0", "0", "0", "0", "0", "0"],
         ["2", "0", "0", "0", "0", "0", "0", "1", "1", "0"],
@@ -87,24 +87,29 @@ def test_a_label_called_instance_keeps_its_column() -> None:
 
     taxonomy = build_taxonomy(["instance", "b"], [])
     result = make_labelled_scores({"x": {"instance": 1.0}}, taxonomy=taxonomy)
-    assert rows(written("csv", "wide", result)) == [["instance_", "instance", "b"], ["x", "1", "0"]]
+    assert rows(write_content("csv", "wide", result)) == [
+        ["instance_", "instance", "b"],
+        ["x", "1", "0"],
+    ]
 
 
 def test_votes_and_taxonomies_have_the_usual_columns() -> None:
-    assert written("csv", "votes", VOTES).decode() == "instance,source,label\n1,ann,é\n2,bob,\n"
-    assert json.loads(written("jsonl", "votes", VOTES).splitlines()[1])["label"] is None
-    assert written("csv", "taxonomy", DAG).decode() == (
+    assert (
+        write_content("csv", "votes", VOTES).decode() == "instance,source,label\n1,ann,é\n2,bob,\n"
+    )
+    assert json.loads(write_content("jsonl", "votes", VOTES).splitlines()[1])["label"] is None
+    assert write_content("csv", "taxonomy", DAG).decode() == (
         "label,parent,name\na,,a\nb,a,b\nc,b,c\nd,b,d\nd,c,d\ne,a,e\n"
     )
 
 
-@pytest.mark.parametrize("what", ["labels", "scores", "wide"])
-def test_parquet_contains_the_same_as_csv(tmp_path: Path, what: Content) -> None:
-    write_file(tmp_path / "it's.parquet", THREE, what)
+@pytest.mark.parametrize("kind", ["labels", "scores", "wide"])
+def test_parquet_contains_the_same_as_csv(tmp_path: Path, kind: Content) -> None:
+    write_file(tmp_path / "it's.parquet", THREE, kind)
     relation = duckdb.execute("FROM read_parquet(?)", [str(tmp_path / "it's.parquet")])
     names = [column[0] for column in relation.description]
     content = [[str(cell) for cell in row] for row in relation.fetchall()]
-    assert [names, *content] == rows(written("csv", what))
+    assert [names, *content] == rows(write_content("csv", kind))
 
 
 def test_parquet_refuses_columns_that_differ_only_in_case() -> None:
@@ -113,21 +118,28 @@ def test_parquet_refuses_columns_that_differ_only_in_case() -> None:
     taxonomy = build_taxonomy(["Bee", "bee"], [])
     result = make_labelled_scores({"x": {"bee": 1.0}}, taxonomy=taxonomy)
     with pytest.raises(DataError, match="'Bee' and 'bee' differ only in case.*write jsonl"):
-        written("parquet", "wide", result)
-    assert json.loads(written("jsonl", "wide", result)) == {"instance": "x", "Bee": 0, "bee": 1}
+        write_content("parquet", "wide", result)
+    assert json.loads(write_content("jsonl", "wide", result)) == {
+        "instance": "x",
+        "Bee": 0,
+        "bee": 1,
+    }
 
 
 def test_cafa_has_every_score_above_0_with_three_digits() -> None:
     result = make_labelled_scores({"P1": {"plant": 1.0, "flower": 1 / 3, "oak": 1e-9}, "P2": {}})
-    assert written("cafa", "scores", result) == b"P1\tplant\t1\nP1\tflower\t0.333\nP1\toak\t1e-09\n"
-    assert b"0.33333" in written("cafa", "scores", result, digits=5)
+    assert (
+        write_content("cafa", "scores", result)
+        == b"P1\tplant\t1\nP1\tflower\t0.333\nP1\toak\t1e-09\n"
+    )
+    assert b"0.33333" in write_content("cafa", "scores", result, digits=5)
 
 
 def test_cafa_refuses_blanks_in_ids_and_scores_above_1() -> None:
     with pytest.raises(DataError, match="instance 'a b' has a blank in it.*or write csv"):
-        written("cafa", "scores", make_labelled_scores({"a b": {"plant": 1.0}}))
+        write_content("cafa", "scores", make_labelled_scores({"a b": {"plant": 1.0}}))
     with pytest.raises(DataError, match="'plant' of instance 'a' has score 1.5.*none above 1"):
-        written("cafa", "scores", make_labelled_scores({"a": {"plant": 1.5}}))
+        write_content("cafa", "scores", make_labelled_scores({"a": {"plant": 1.5}}))
 
 
 def test_a_format_that_cannot_hold_something_names_those_that_can() -> None:

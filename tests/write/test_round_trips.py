@@ -38,21 +38,23 @@ def votes_of(rows: list[tuple[str, str, str | None, float]]) -> Votes:
     names = ("instance", "source", "label", "score")
     # An answer is either "none of these" or labels, never both.
     empty = {row[:2] for row in rows if row[2] is None}
-    kept = [row for row in rows if row[2] is None or row[:2] not in empty]
-    return read_votes(dict(zip(names, zip(*kept, strict=True), strict=True)))
+    consistent = [row for row in rows if row[2] is None or row[:2] not in empty]
+    return read_votes(dict(zip(names, zip(*consistent, strict=True), strict=True)))
 
 
-def same_votes(one: Votes, other: Votes) -> bool:
+def votes_are_equal(left: Votes, right: Votes) -> bool:
     return all(
-        getattr(one, axis).ids == getattr(other, axis).ids
+        getattr(left, axis).ids == getattr(right, axis).ids
         for axis in ("instances", "sources", "labels")
     ) and all(
-        getattr(one, column).tolist() == getattr(other, column).tolist()
+        getattr(left, column).tolist() == getattr(right, column).tolist()
         for column in ("instance", "source", "label", "score")
     )
 
 
-def again(write: Callable[..., None], read: Callable[[Path], Any], subject: Any, end: str) -> Any:
+def write_and_read(
+    write: Callable[..., None], read: Callable[[Path], Any], subject: Any, end: str
+) -> Any:
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"file.{end}"
         write(path, subject)
@@ -66,7 +68,7 @@ def test_votes_survive_every_format(
     end: str, rows: list[tuple[str, str, str | None, float]]
 ) -> None:
     votes = votes_of(rows)
-    assert same_votes(again(write_votes, read_votes, votes, end), votes)
+    assert votes_are_equal(write_and_read(write_votes, read_votes, votes, end), votes)
 
 
 @st.composite
@@ -74,10 +76,12 @@ def taxonomies(draw: st.DrawFn) -> Taxonomy:
     """Draw labels, some with names, each below some of those before it."""
     labels = draw(st.lists(IDS, min_size=2, max_size=30, unique=True))
     edges = [
-        (label, above)
-        for at, label in enumerate(labels)
-        for above in draw(st.lists(st.sampled_from(labels[:at] or [""]), max_size=2, unique=True))
-        if above
+        (label, parent)
+        for position, label in enumerate(labels)
+        for parent in draw(
+            st.lists(st.sampled_from(labels[:position] or [""]), max_size=2, unique=True)
+        )
+        if parent
     ]
     return build_taxonomy(labels, edges, names=[draw(IDS) for _ in labels])
 
@@ -86,19 +90,19 @@ def taxonomies(draw: st.DrawFn) -> Taxonomy:
 @FEW
 @given(taxonomy=taxonomies())
 def test_taxonomies_survive_every_format(end: str, taxonomy: Taxonomy) -> None:
-    after = again(write_taxonomy, read_taxonomy, taxonomy, end)
-    assert after.labels.ids == taxonomy.labels.ids
-    assert after.names == taxonomy.names
-    assert (after.parents != taxonomy.parents).nnz == 0
+    restored = write_and_read(write_taxonomy, read_taxonomy, taxonomy, end)
+    assert restored.labels.ids == taxonomy.labels.ids
+    assert restored.names == taxonomy.names
+    assert (restored.parents != taxonomy.parents).nnz == 0
 
 
 @pytest.mark.parametrize(
-    ("format_", "what"), [("label-studio", "labels"), ("argilla", "labels"), ("cafa", "scores")]
+    ("format_", "content"), [("label-studio", "labels"), ("argilla", "labels"), ("cafa", "scores")]
 )
 def test_results_exported_to_a_tool_are_read_as_a_source(
-    tmp_path: Path, format_: str, what: Content
+    tmp_path: Path, format_: str, content: Content
 ) -> None:
-    write_file(tmp_path / "file", THREE, what, format=format_)
+    write_file(tmp_path / "file", THREE, content, format=format_)
     panel = encode(read_votes(tmp_path / "file", format=format_), GARDEN)
     labels_read = {
         panel.instances[i]: {GARDEN.labels[k] for k in panel.augmented[[answer]].indices}

@@ -55,9 +55,9 @@ def test_many_blocks_of_scores_keep_their_order(tmp_path: Path) -> None:
             row = np.repeat(np.arange(start, min(start + step, count)), 6)
             label = np.tile(np.arange(6), len(row) // 6)
             add(ScoredCells(row, label, (label + 1) / 6, np.zeros(len(row))))
-    found = scores_in(tmp_path / "scores.parquet")
-    assert [row[0] for row in found] == [id_ for id_ in ids for _ in range(6)]
-    assert [row[1] for row in found] == list(reversed(LABELS.ids)) * count
+    rows = scores_in(tmp_path / "scores.parquet")
+    assert [row[0] for row in rows] == [id_ for id_ in ids for _ in range(6)]
+    assert [row[1] for row in rows] == list(reversed(LABELS.ids)) * count
 
 
 def test_a_stream_without_blocks_leaves_a_table_without_rows(tmp_path: Path) -> None:
@@ -67,9 +67,9 @@ def test_a_stream_without_blocks_leaves_a_table_without_rows(tmp_path: Path) -> 
     assert (tmp_path / "b").read_bytes() == b"instance,label,score\n"
 
 
-def same_text(folder: Path, instances: Index, labels: Index, rows: list[Any]) -> None:
-    written = [(instances[i], labels[k], score) for i, k, score in rows]
-    write_csv(folder / "expected.csv", ("instance", "label", "score"), written)
+def assert_same_text(folder: Path, instances: Index, labels: Index, rows: list[Any]) -> None:
+    texts = [(instances[i], labels[k], score) for i, k, score in rows]
+    write_csv(folder / "expected.csv", ("instance", "label", "score"), texts)
     with labels_stream(folder / "labels.csv", instances, labels) as add:
         for start in range(0, len(rows), 3):
             row, label, score = zip(*rows[start : start + 3], strict=True)
@@ -79,7 +79,7 @@ def same_text(folder: Path, instances: Index, labels: Index, rows: list[Any]) ->
 
 def test_labels_are_quoted_as_the_other_tables_are(tmp_path: Path) -> None:
     rows = [(i, k, 1 / (i + k + 1)) for i in range(len(IDS)) for k in range(len(LABELS))]
-    same_text(tmp_path, IDS, LABELS, rows)
+    assert_same_text(tmp_path, IDS, LABELS, rows)
 
 
 TEXTS = st.lists(
@@ -95,7 +95,7 @@ def test_any_id_and_any_float_reads_as_python_writes_it(
     index = Index(tuple(texts))
     count = len(texts)
     rows = [(n % count, (n // 2) % count, score) for n, score in enumerate(floats)]
-    same_text(tmp_path_factory.mktemp("labels"), index, index, rows)
+    assert_same_text(tmp_path_factory.mktemp("labels"), index, index, rows)
 
 
 def test_many_floats_read_as_python_writes_them(tmp_path: Path) -> None:

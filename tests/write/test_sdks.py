@@ -87,7 +87,7 @@ def test_flat_records_are_what_argilla_writes_flat(tmp_path: Path) -> None:
             parameters={"shape": shape},
         )  # fmt: skip
     records = JsonIO._records_from_json(tmp_path / "records.json")
-    theirs = GenericIO.to_list(records, flatten=True)
-    ours = json.loads((tmp_path / "flat.json").read_text(encoding="utf-8"))
-    for one, other in zip(ours, theirs, strict=True):
-        assert one == {key: value for key, value in other.items() if key in one}
+    expected = GenericIO.to_list(records, flatten=True)
+    flat = json.loads((tmp_path / "flat.json").read_text(encoding="utf-8"))
+    for record, reference in zip(flat, expected, strict=True):
+        assert record == {key: value for key, value in reference.items() if key in record}

@@ -17,9 +17,9 @@ from tests.fixtures.labelled_scores import make_labelled_scores
 FORMULAS = ("=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1")  # noqa: RUF001
 
 
-def cells(format_: str, subject: Any, what: Content) -> list[list[str]]:
+def cells(format_: str, subject: Any, content: Content) -> list[list[str]]:
     file = io.BytesIO()
-    make_format(format_, what).write(file, subject, what)
+    make_format(format_, content).write(file, subject, content)
     text = file.getvalue().decode("utf-8-sig")
     return list(csv.reader(io.StringIO(text, newline="")))
 
@@ -29,15 +29,15 @@ def test_no_cell_begins_like_a_formula(formula: str) -> None:
     taxonomy = build_taxonomy([formula, "b"], [])
     result = make_labelled_scores({formula: {formula: 1.0}}, taxonomy=taxonomy)
     votes = read_votes({"instance": [formula], "source": [formula], "label": [formula]})
-    whats: tuple[tuple[Any, Content], ...] = (
+    subjects: tuple[tuple[Any, Content], ...] = (
         (result, "labels"), (result, "scores"), (result, "wide"), (taxonomy, "taxonomy"),
         (votes, "votes"),
     )  # fmt: skip
-    for subject, what in whats:
-        safe = cells("spreadsheet", subject, what)
+    for subject, content in subjects:
+        safe = cells("spreadsheet", subject, content)
         assert not [cell for row in safe for cell in row if cell.startswith(FORMULAS)]
         assert f"'{formula}" in {cell for row in safe for cell in row}
-        exact = cells("csv", subject, what)
+        exact = cells("csv", subject, content)
         assert formula in {cell for row in exact for cell in row}
 
 

@@ -134,9 +134,11 @@ def test_sources_have_one_row_each(tmp_path: Path) -> None:
     silent = SourceProfile(
         "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0
     )
-    sure, none = Proportion(1, 0.4, 1), Proportion(0, 0, 0.6)
-    errs = (Weakness("a,b", 3, 1),)
-    bob = SourceProfile("bob", 3, 0.75, 1.5, sure, none, none, 0.5, "cid", 1.0, "copy", errs)
+    always, never = Proportion(1, 0.4, 1), Proportion(0, 0, 0.6)
+    weaknesses = (Weakness("a,b", 3, 1),)
+    bob = SourceProfile(
+        "bob", 3, 0.75, 1.5, always, never, never, 0.5, "cid", 1.0, "copy", weaknesses
+    )
     write_sources(tmp_path / "sources.csv", [silent, bob])
     assert table(tmp_path / "sources.csv") == [
         [
@@ -205,12 +207,12 @@ def test_a_failed_write_leaves_the_old_file(
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    heard: list[bytes] = []
-    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
     reader.start()
     write_votes(pipe, read_votes({"instance": [1], "source": ["ann"], "label": ["bee"]}))
     reader.join(timeout=10)
-    assert heard == [b"instance,source,label\n1,ann,bee\n"]
+    assert received == [b"instance,source,label\n1,ann,bee\n"]
     assert pipe.is_fifo()
 
 

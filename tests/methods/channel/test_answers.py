@@ -24,10 +24,10 @@ def test_labels_without_scores_are_votes_as_they_are() -> None:
 def test_subtracting_the_votes_of_one_source_leaves_those_of_the_others() -> None:
     panel = panel_of(ROWS)
     is_ann = panel.source == panel.sources.positions["ann"]
-    rest = count_votes(panel, panel.raw).subtract(count_votes(panel, panel.raw, is_ann))
+    remaining = count_votes(panel, panel.raw).subtract(count_votes(panel, panel.raw, is_ann))
     others = count_votes(panel, panel.raw, ~is_ann)
-    np.testing.assert_allclose(dense(rest.votes), dense(others.votes))
-    assert rest.answers.tolist() == others.answers.tolist()
+    np.testing.assert_allclose(dense(remaining.votes), dense(others.votes))
+    assert remaining.answers.tolist() == others.answers.tolist()
 
 
 def test_answers_are_counted_by_their_weight() -> None:

@@ -155,8 +155,8 @@ def test_the_objective_of_the_first_solve_is_the_papers_cost() -> None:
     method = mhpc.MHPC(lam=3, sigma=0.5, max_iter=0)
     consolidation = method.consolidate(panel)
     Y = dense(consolidation.score)
-    votes, asked = dense(panel.raw), panel.answers_per_instance
-    fit = sum(np.sum((Y[i] - votes[a]) ** 2) / asked[i] for a, i in enumerate(panel.instance))
+    votes, n_answers = dense(panel.raw), panel.answers_per_instance
+    fit = sum(np.sum((Y[i] - votes[a]) ** 2) / n_answers[i] for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))
     C = dense(panel.augmented).sum(axis=0)
     S = np.nan_to_num(beta.ppf(0.025, C, len(panel.instance) - C + 1))
@@ -205,14 +205,14 @@ def test_a_graph_that_does_not_fit_in_memory_is_refused() -> None:
 
 @given(st.integers(0, 60), st.integers(1, 60), st.sampled_from([0.01, 0.05, 0.5]))
 def test_support_is_the_lower_bound_of_the_exact_interval(
-    occurrences: int, more: int, alpha: float
+    occurrences: int, failures: int, alpha: float
 ) -> None:
-    trials = occurrences + more
+    trials = occurrences + failures
     exact = binomtest(occurrences, trials).proportion_ci(1 - alpha, method="exact")
-    ours = clopper_pearson_lower(
+    support = clopper_pearson_lower(
         np.array([float(occurrences)]), np.array([float(trials)]), alpha=alpha
     )
-    assert ours[0] == pytest.approx(exact.low, abs=1e-12)
+    assert support[0] == pytest.approx(exact.low, abs=1e-12)
 
 
 def test_a_label_in_every_answer_has_support_below_one() -> None:

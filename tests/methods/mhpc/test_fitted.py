@@ -117,13 +117,15 @@ def test_a_run_solves_only_once(
 def test_instances_are_predicted_one_at_a_time_as_together(method: mhpc.MHPC) -> None:
     panel = small_panel(instances=40)
     fitted = method.fit(SinglePartition(panel.select_instances(np.arange(0, 40, 2))))
-    together = fitted.predict(panel)
+    predicted_together = fitted.predict(panel)
     restored = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     for i in range(len(panel.instances)):
-        alone = restored.predict(panel.select_instances(np.array([i])))
+        predicted_alone = restored.predict(panel.select_instances(np.array([i])))
         for view in ("score", "specific"):
-            expected = dense(getattr(together, view))[i]
-            np.testing.assert_allclose(dense(getattr(alone, view))[0], expected, atol=1e-12)
+            expected = dense(getattr(predicted_together, view))[i]
+            np.testing.assert_allclose(
+                dense(getattr(predicted_alone, view))[0], expected, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("anchor", ["mean", "previous"])
@@ -142,21 +144,21 @@ def test_a_new_instance_scores_nearly_as_in_a_run_with_all(anchor: Any) -> None:
 
 
 def test_equal_instances_are_one_vertex_that_counts_them() -> None:
-    once = instance_rows(30)
-    twice = once.take(np.repeat(np.arange(30), 2))
-    single, double = distinct_vertices(once), distinct_vertices(twice)
+    rows = instance_rows(30)
+    repeated_rows = rows.take(np.repeat(np.arange(30), 2))
+    single, double = distinct_vertices(rows), distinct_vertices(repeated_rows)
     assert double.counts.tolist() == (2 * single.counts).tolist()
     assert double.rows.compared.toarray().tolist() == single.rows.compared.toarray().tolist()
 
 
 def test_instances_with_different_evidence_are_two_vertices() -> None:
     row = instance_rows(1)
-    both = InstanceRows(
+    rows = InstanceRows(
         sparse.vstack([row.compared] * 2, format="csr"),
         sparse.vstack([row.values] * 2, format="csr"),
         np.array([1.0, 2.0]),
     )
-    assert distinct_vertices(both).counts.tolist() == [1.0, 1.0]
+    assert distinct_vertices(rows).counts.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("lam", [0.0, 3.0, 50.0])
@@ -197,14 +199,14 @@ def row_by_loops(extension: Extension, x: FloatArray, y: FloatArray, n: float) -
 @pytest.mark.parametrize("block_cells", [1, 1 << 22])
 def test_a_new_instance_is_its_row_of_the_system(n_neighbors: int | None, block_cells: int) -> None:
     extension = replace(extend(instance_rows(60))[0], n_neighbors=n_neighbors)
-    others = instance_rows(40, seed=5)
-    z = extension.solve(others, block_cells=block_cells)
-    known = set(extension.digests.tolist())
-    new = [i for i, digest in enumerate(others.digests().tolist()) if digest not in known]
+    new_rows = instance_rows(40, seed=5)
+    z = extension.solve(new_rows, block_cells=block_cells)
+    known_digests = set(extension.digests.tolist())
+    new = [i for i, digest in enumerate(new_rows.digests().tolist()) if digest not in known_digests]
     assert len(new) > 10
     for i in new:
-        x, y = others.compared.toarray()[i], others.values.toarray()[i]
-        expected = row_by_loops(extension, x, y, float(others.evidence[i]))
+        x, y = new_rows.compared.toarray()[i], new_rows.values.toarray()[i]
+        expected = row_by_loops(extension, x, y, float(new_rows.evidence[i]))
         np.testing.assert_allclose(z[i], expected, atol=1e-6 if n_neighbors is None else 1e-12)
 
 

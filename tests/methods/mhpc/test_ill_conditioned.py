@@ -47,8 +47,10 @@ def solved_by_fractions(
             b[r] = [x - by * y for x, y in zip(b[r], b[i], strict=True)]
     z: list[list[Fraction]] = [[] for _ in range(V)]
     for i in reversed(range(V)):
-        rest = [sum((A[i][j] * z[j][k] for j in range(i + 1, V)), Fraction(0)) for k in (0, 1)]
-        z[i] = [(b[i][k] - rest[k]) / A[i][i] for k in (0, 1)]
+        substituted = [
+            sum((A[i][j] * z[j][k] for j in range(i + 1, V)), Fraction(0)) for k in (0, 1)
+        ]
+        z[i] = [(b[i][k] - substituted[k]) / A[i][i] for k in (0, 1)]
     return np.asarray(np.array([[float(x) for x in row] for row in z]) * root[:, None])
 
 

@@ -84,13 +84,13 @@ def test_the_default_number_of_neighbors_is_fifteen() -> None:
 
 def test_the_graph_is_solved_once_however_many_iterations_are_allowed() -> None:
     panel = small_panel(instances=40)
-    single, many = (
+    without_iterations, with_iterations = (
         local_mhpc(solver="graph", max_iter=max_iter, tol=0).consolidate(panel)
         for max_iter in (0, 9)
     )
-    assert dense(single.score).tobytes() == dense(many.score).tobytes()
-    assert len(many.trace) == 1
-    assert many.converged
+    assert dense(without_iterations.score).tobytes() == dense(with_iterations.score).tobytes()
+    assert len(with_iterations.trace) == 1
+    assert with_iterations.converged
 
 
 def test_the_trace_equals_that_of_the_exact_solver() -> None:
@@ -135,8 +135,8 @@ def test_labels_that_nobody_gave_change_nothing() -> None:
 
 def test_few_instances_are_solved_exactly_and_many_on_a_graph() -> None:
     panel = small_panel(instances=40)
-    few = local_mpcu(**BEYOND).consolidate(panel)
-    assert few.notes == ("solver: exact, since there are at most 10,000 distinct instances",)
+    exact = local_mpcu(**BEYOND).consolidate(panel)
+    assert exact.notes == ("solver: exact, since there are at most 10,000 distinct instances",)
     for source_weights in ("equal", "learned"):
         method = local_mpcu(**{**BEYOND, "source_weights": source_weights})
         notes = method.fit(SinglePartition(panel), max_exact=20).notes
@@ -239,8 +239,8 @@ def test_sigma_ranges_from_separate_means_to_one_common_mean(
     panel = small_panel()
     mean = dense(mhpc.SA().consolidate(panel).score)
     answered = panel.answers_per_instance > 0
-    alone = dense(method(sigma=5e-324).consolidate(panel).score)
-    np.testing.assert_allclose(alone, mean, atol=1e-12)
-    together = dense(method(sigma=1e300, lam=4.0).consolidate(panel).score)
+    unsmoothed = dense(method(sigma=5e-324).consolidate(panel).score)
+    np.testing.assert_allclose(unsmoothed, mean, atol=1e-12)
+    smoothed = dense(method(sigma=1e300, lam=4.0).consolidate(panel).score)
     common = mean[answered].mean(axis=0)
-    np.testing.assert_allclose(together[answered], (mean[answered] + 4 * common) / 5, atol=1e-12)
+    np.testing.assert_allclose(smoothed[answered], (mean[answered] + 4 * common) / 5, atol=1e-12)

@@ -74,11 +74,11 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
 
 def test_each_view_is_smoothed_on_the_graph_of_votes_with_ancestors() -> None:
     panel = small_panel()
-    both = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
+    views = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
     closed = local_mhpc(votes="augmented", lam=2, max_iter=0).consolidate(panel)
     raw = local_mhpc(votes="raw", graph="augmented", lam=2, max_iter=0).consolidate(panel)
-    np.testing.assert_allclose(dense(both.score), dense(closed.score), atol=1e-12)
-    np.testing.assert_allclose(dense(both.specific), dense(raw.score), atol=1e-12)
+    np.testing.assert_allclose(dense(views.score), dense(closed.score), atol=1e-12)
+    np.testing.assert_allclose(dense(views.specific), dense(raw.score), atol=1e-12)
 
 
 def test_with_all_as_neighbors_it_is_the_dense_graph() -> None:
@@ -115,13 +115,13 @@ def test_an_instance_with_more_answers_is_smoothed_less() -> None:
 
 def test_filling_goes_down_from_the_smoothed_answers() -> None:
     panel = small_panel()
-    plain = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
+    unfilled = local_mhpc(votes="each", lam=2, max_iter=0).consolidate(panel)
     filled = local_mhpc(votes="each", lam=2, max_iter=0, fill_strength=0.4).consolidate(panel)
     expected = fill_down(
-        dense(plain.score)[:-1], panel.evidence[:-1], panel.popularity, DAG, strength=0.4
+        dense(unfilled.score)[:-1], panel.evidence[:-1], panel.popularity, DAG, strength=0.4
     )
     np.testing.assert_allclose(dense(filled.score)[:-1], expected, atol=1e-12)
-    np.testing.assert_allclose(dense(filled.specific), dense(plain.specific), atol=1e-12)
+    np.testing.assert_allclose(dense(filled.specific), dense(unfilled.specific), atol=1e-12)
     assert not dense(filled.score)[-1].any()
 
 

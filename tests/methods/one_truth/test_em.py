@@ -38,12 +38,12 @@ def em_by_loops(
         candidates[i] = sorted({k for j, _, v, *_ in votes if j == i
                                 for k in [v, *taxonomy.ancestors_of(int(v))]})  # fmt: skip
     S = range(len(votes))
-    same = [[t for t in S if votes[t][0] == votes[s][0]] for s in S]
+    peers = [[t for t in S if votes[t][0] == votes[s][0]] for s in S]
     independence = [
-        1 / sum(rho[votes[s][1], votes[t][1]] * votes[t][3] for t in same[s]) for s in S
+        1 / sum(rho[votes[s][1], votes[t][1]] * votes[t][3] for t in peers[s]) for s in S
     ]
     volume = [independence[s] * votes[s][4] for s in S]
-    others = [sum(volume[t] * (1 - rho[votes[s][1], votes[t][1]]) for t in same[s]) for s in S]
+    others = [sum(volume[t] * (1 - rho[votes[s][1], votes[t][1]]) for t in peers[s]) for s in S]
     popularity = np.full(K, 0.5)
     for s in S:
         popularity[votes[s][2]] += volume[s]
@@ -90,7 +90,7 @@ def em_by_loops(
         for s in S:
             i, m = votes[s][:2]
             by_others = {z: np.log(popularity[z]) + sum((1 - rho[m, votes[t][1]]) * volume[t]
-                         * np.log(p[t, z]) for t in same[s]) for z in candidates[i]}  # fmt: skip
+                         * np.log(p[t, z]) for t in peers[s]) for z in candidates[i]}  # fmt: skip
             total = sum(map(np.exp, by_others.values()))
             for z in candidates[i]:
                 w[s, z] = np.exp(by_others[z]) / total if others[s] > 1.5 else posterior[i, z]
@@ -151,9 +151,9 @@ def agreeing_rows() -> list[Row]:
     labels = ["monarda", "oak", "finch", "fuchsia"]
     vague = {"monarda": "flower", "oak": "tree", "finch": "bird", "fuchsia": "flower"}
     return [
-        (f"p{n}", who, vague[labels[n % 4]] if who == "cid" and n % 8 < 4 else labels[n % 4])
+        (f"p{n}", source, vague[labels[n % 4]] if source == "cid" and n % 8 < 4 else labels[n % 4])
         for n in range(40)
-        for who in ("ann", "bob", "cid")
+        for source in ("ann", "bob", "cid")
     ]
 
 
@@ -164,8 +164,8 @@ def test_a_vague_answer_supports_its_descendants(vague: str, label: str, rival: 
     tied: list[Row] = [("x", "ann", "monarda"), ("x", "bob", "oak")]
     panel = panel_of([*agreeing_rows(), *tied, ("x", "cid", vague)])
     posterior = dense(run_em(panel).posterior)[panel.instances.positions["x"]]
-    supported, other = posterior[GARDEN.labels.locate([label, rival])]
-    assert supported > 5 * other
+    supported, unsupported = posterior[GARDEN.labels.locate([label, rival])]
+    assert supported > 5 * unsupported
 
 
 def test_a_vague_answer_does_not_overrule_more_specific_ones() -> None:
@@ -197,15 +197,15 @@ def test_a_source_that_is_outvoted_is_assessed_by_the_others() -> None:
 
 def test_a_copy_with_dependence_1_changes_nothing() -> None:
     rows = [(i, s, k) for i, s, k, *_ in random_rows()]
-    alone = panel_of(rows)
-    doubled = panel_of([*rows, *((i, "copy", k) for i, s, k in rows if s == "a")])
-    dependence = np.eye(len(doubled.sources))
-    a, copy = doubled.sources.locate(["a", "copy"])
+    without_copy = panel_of(rows)
+    with_copy = panel_of([*rows, *((i, "copy", k) for i, s, k in rows if s == "a")])
+    dependence = np.eye(len(with_copy.sources))
+    a, copy = with_copy.sources.locate(["a", "copy"])
     dependence[a, copy] = dependence[copy, a] = 1
-    expected = dense(run_em(alone, tol=0).posterior)
-    shared = dense(run_em(doubled, dependence=dependence, tol=0).posterior)
+    expected = dense(run_em(without_copy, tol=0).posterior)
+    shared = dense(run_em(with_copy, dependence=dependence, tol=0).posterior)
     np.testing.assert_allclose(shared, expected, atol=1e-9)
-    assert np.abs(dense(run_em(doubled, tol=0).posterior) - expected).max() > 0.01
+    assert np.abs(dense(run_em(with_copy, tol=0).posterior) - expected).max() > 0.01
 
 
 def random_rows() -> list[Row]:
@@ -234,13 +234,13 @@ def known_labels(panel: Panel, instance: str, labels: list[str]) -> Sparse:
 
 
 def test_a_known_truth_is_kept_and_shows_which_source_is_right() -> None:
-    rows: list[Row] = [(f"p{n}", who, label) for n in range(8)
-                       for who, label in (("ann", "oak"), ("bob", "finch"))]  # fmt: skip
+    rows: list[Row] = [(f"p{n}", source, label) for n in range(8)
+                       for source, label in (("ann", "oak"), ("bob", "finch"))]  # fmt: skip
     panel = panel_of(rows, instances=["silent"])
     assert dense(run_em(panel).posterior)[4:8].max() < 0.51
-    known = sum(known_labels(panel, f"p{n}", ["oak"]) for n in range(4))
-    known = sparse.csr_array(known + known_labels(panel, "silent", ["bird"]))
-    result = run_em(panel, known=known)
+    known_truth = sum(known_labels(panel, f"p{n}", ["oak"]) for n in range(4))
+    known_truth = sparse.csr_array(known_truth + known_labels(panel, "silent", ["bird"]))
+    result = run_em(panel, known=known_truth)
     posterior = dense(result.posterior)
     oak, bird = GARDEN.labels.locate(["oak", "bird"])
     np.testing.assert_array_equal(posterior[:4, oak], 1)

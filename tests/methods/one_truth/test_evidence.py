@@ -68,7 +68,7 @@ def test_redundancy_is_the_dependence_of_sources_within_an_instance(block_pairs:
 )
 def test_votes_have_the_same_digest_only_if_they_are_equal(change: Row) -> None:
     answers = [("ann", "monarda"), ("bob", "flower"), ("cid", "oak")]
-    same: list[Row] = [(i, source, label) for i in "qr" for source, label in answers]
-    panel = panel_of([*same, change, ("p", "bob", "flower"), ("p", "dee", "oak")])
+    equal_rows: list[Row] = [(i, source, label) for i in "qr" for source, label in answers]
+    panel = panel_of([*equal_rows, change, ("p", "bob", "flower"), ("p", "dee", "oak")])
     q, r, p = digest_votes(extract_specific_votes(panel), panel)
     assert q == r != p

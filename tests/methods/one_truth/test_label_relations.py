@@ -21,12 +21,12 @@ def random_dag(seed: int) -> Taxonomy:
     return build_taxonomy(labels, edges)
 
 
-def relation_by_sets(taxonomy: Taxonomy, given: int, true: int) -> int:
-    if given == true:
+def relation_by_sets(taxonomy: Taxonomy, vote: int, true: int) -> int:
+    if vote == true:
         return Relation.EXACT
-    if given in taxonomy.ancestors_of(true):
+    if vote in taxonomy.ancestors_of(true):
         return Relation.VAGUE
-    if true in taxonomy.ancestors_of(given) or _are_siblings(taxonomy, given, true):
+    if true in taxonomy.ancestors_of(vote) or _are_siblings(taxonomy, vote, true):
         return Relation.NEAR
     return Relation.FAR
 
@@ -45,11 +45,9 @@ TAXONOMIES = [GARDEN, DAG, *map(random_dag, range(6))]
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)
 def test_relations_equal_those_by_sets(taxonomy: Taxonomy) -> None:
     K = len(taxonomy)
-    given, true = (side.ravel() for side in np.indices((K, K)))
-    expected = [
-        relation_by_sets(taxonomy, int(v), int(z)) for v, z in zip(given, true, strict=True)
-    ]
-    assert relate_labels(taxonomy, given, true).tolist() == expected
+    vote, true = (axis.ravel() for axis in np.indices((K, K)))
+    expected = [relation_by_sets(taxonomy, int(v), int(z)) for v, z in zip(vote, true, strict=True)]
+    assert relate_labels(taxonomy, vote, true).tolist() == expected
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)

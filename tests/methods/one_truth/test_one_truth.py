@@ -54,8 +54,8 @@ def test_instances_of_the_fit_are_recognized_by_their_votes_not_by_their_ids() -
 def e_step_by_loops(panel: Panel, fitted: FittedOneTruth) -> FloatArray:
     """The posterior of every candidate by the learned counts, one vote at a time."""
     learned, K, taxonomy = fitted.learned, len(panel.taxonomy), panel.taxonomy
-    given, true = (side.ravel() for side in np.indices((K, K)))
-    relation = relate_labels(taxonomy, given, true).reshape(K, K)
+    vote, true = (axis.ravel() for axis in np.indices((K, K)))
+    relation = relate_labels(taxonomy, vote, true).reshape(K, K)
     J, errors = learned.prior_confusions, learned.errors
 
     def likelihood(m: int, v: int, z: int) -> float:
@@ -93,17 +93,19 @@ def test_new_instances_are_scored_by_one_e_step() -> None:
 def test_fitted_and_new_instances_may_be_mixed_in_any_order() -> None:
     panel = PANELS["tree"]
     fitted = fit(panel.select_instances(np.array([0, 2, 3])))
-    together = dense(fitted.predict(panel).specific)
+    predicted_together = dense(fitted.predict(panel).specific)
     for row in range(len(panel.instances)):
-        single = fitted.predict(panel.select_instances(np.array([row])))
-        np.testing.assert_allclose(together[row], dense(single.specific)[0], atol=1e-12)
+        predicted_alone = fitted.predict(panel.select_instances(np.array([row])))
+        np.testing.assert_allclose(
+            predicted_together[row], dense(predicted_alone.specific)[0], atol=1e-12
+        )
 
 
 def test_an_answer_that_is_removed_makes_a_new_instance() -> None:
     panel = PANELS["tree"]
     fitted = fit(panel)
-    first = np.flatnonzero(panel.instance == 0)[0]
-    without = panel.select_answers(np.arange(len(panel.instance)) != first)
+    removed = np.flatnonzero(panel.instance == 0)[0]
+    without = panel.select_answers(np.arange(len(panel.instance)) != removed)
     before, after = (dense(fitted.predict(p).specific) for p in (panel, without))
     assert np.abs(before[0] - after[0]).max() > 0.01
     np.testing.assert_array_equal(before[1:], after[1:])
