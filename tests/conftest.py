@@ -1,4 +1,4 @@
-"""Where the public data sets are."""
+"""Settings and fixtures that all tests share."""
 
 import atexit
 import os
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Machines are busy at times: how long an example takes tells nothing.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# On a busy machine, the time that an example takes means nothing.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The public data sets; tests that need them are skipped where they are not."""
+    """The folder of the public data sets; tests that need them are skipped without it."""
     folder = os.environ.get("MHPC_DATA")
     if not folder:
         pytest.skip("MHPC_DATA does not say where the public data sets are")
@@ -23,11 +23,11 @@ def data_folder() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the workers of a parallel run end quietly, and programs under test hear interrupts.
+    """Silence workers of a parallel run as they exit, and let programs under test be interrupted.
 
-    DuckDB's binding counts what is alive when Python ends; in a worker that is most of it, and it
-    says so at length, among the results that people read. Whoever runs tests in the background has
-    them ignore interrupts, which programs that they start would inherit.
+    DuckDB's binding prints the objects that are still alive when Python exits, which in a worker
+    are most of them, in the middle of the test results. A shell starts background jobs with
+    interrupts ignored, and the programs that tests start would inherit that.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

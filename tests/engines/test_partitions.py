@@ -1,4 +1,4 @@
-"""Partitions: together they are what one panel is, however many they are."""
+"""Any number of partitions together are the same as actual panel."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def votes(tmp_path: Path) -> Path:
     return tmp_path / "votes.csv"
 
 
-def partitions(
+def plan(
     votes: Path,
     *,
     count: int = 5,
@@ -42,97 +42,98 @@ def partitions(
     return plan_partitions(survey, taxonomy, count=count, unknown=unknown, gold=gold, earlier=None)
 
 
-def whole_panel(votes: Path, *, scope: str = "all", unknown: Unknown = "error") -> Panel:
+def single_panel(votes: Path, *, scope: str = "all", unknown: Unknown = "error") -> Panel:
     taxonomy = mhpc.read_taxonomy(votes.parent / "taxonomy.csv")
     return mhpc.encode(mhpc.read_votes(votes, scope=scope), taxonomy, unknown=unknown)
 
 
-def assert_same(one: Panel, other: Panel) -> None:
-    assert one.instances.ids == other.instances.ids
-    assert one.sources.ids == other.sources.ids
-    assert one.taxonomy.labels.ids == other.taxonomy.labels.ids
-    assert one.instance.tolist() == other.instance.tolist()
-    assert one.source.tolist() == other.source.tolist()
-    assert_equal(one.raw, other.raw)
-    assert_equal(one.augmented, other.augmented)
-    assert_equal(one.scope, other.scope)
-    assert (one.gold is None) == (other.gold is None)
-    if one.gold is not None and other.gold is not None:
-        assert one.gold.rows.tolist() == other.gold.rows.tolist()
-        assert_equal(one.gold.closed, other.gold.closed)
+def assert_same(actual: Panel, expected: Panel) -> None:
+    assert actual.instances.ids == expected.instances.ids
+    assert actual.sources.ids == expected.sources.ids
+    assert actual.taxonomy.labels.ids == expected.taxonomy.labels.ids
+    assert actual.instance.tolist() == expected.instance.tolist()
+    assert actual.source.tolist() == expected.source.tolist()
+    assert_equal(actual.raw, expected.raw)
+    assert_equal(actual.augmented, expected.augmented)
+    assert_equal(actual.scope, expected.scope)
+    assert (actual.gold is None) == (expected.gold is None)
+    if actual.gold is not None and expected.gold is not None:
+        assert actual.gold.rows.tolist() == expected.gold.rows.tolist()
+        assert_equal(actual.gold.closed, expected.gold.closed)
 
 
-def assert_equal(one: Sparse | None, other: Sparse | None) -> None:
-    assert (one is None) == (other is None)
-    if one is not None and other is not None:
-        assert np.array_equal(one.toarray(), other.toarray())
+def assert_equal(actual: Sparse | None, expected: Sparse | None) -> None:
+    assert (actual is None) == (expected is None)
+    if actual is not None and expected is not None:
+        assert np.array_equal(actual.toarray(), expected.toarray())
 
 
 @pytest.mark.parametrize("count", [1, 5, 70])
 @pytest.mark.parametrize("scope", ["all", "used"])
-def test_partitions_together_are_the_panel(count: int, scope: str, votes: Path) -> None:
-    whole = partitions(votes, count=count, scope=scope)
-    found = join_partitions([load_partition(whole, part) for part in range(count)])
-    assert_same(found, whole_panel(votes, scope=scope))
+def test_joined_partitions_are_the_same_as_one_panel(count: int, scope: str, votes: Path) -> None:
+    planned = plan(votes, count=count, scope=scope)
+    joined = join_partitions([load_partition(planned, index) for index in range(count)])
+    assert_same(joined, single_panel(votes, scope=scope))
 
 
-def test_gold_labels_are_a_source_of_every_partition(votes: Path) -> None:
+def test_gold_labels_are_a_source_in_every_partition(votes: Path) -> None:
     gold = mhpc.read_truth({"instance": ["i3", "i5", "i8"], "label": ["a/x/1", "b/y/2", None]})
-    whole = partitions(votes, gold=gold, count=9)
-    found = [load_partition(whole, part) for part in range(9)]
-    assert {part.panel.sources.ids[-1] for part in found} == {"gold"}
-    panel = whole_panel(votes)
+    planned = plan(votes, gold=gold, count=9)
+    parts = [load_partition(planned, index) for index in range(9)]
+    assert {part.panel.sources.ids[-1] for part in parts} == {"gold"}
+    panel = single_panel(votes)
     expected = append_gold_source(panel, encode_truth(gold, panel.taxonomy, panel.instances))
-    assert_same(join_partitions(found), expected)
+    assert_same(join_partitions(parts), expected)
 
 
-def test_a_known_instance_without_votes_is_refused_as_ever(votes: Path) -> None:
+def test_gold_labels_of_an_unknown_instance_are_refused_with_the_same_error(votes: Path) -> None:
     gold = mhpc.read_truth({"instance": ["i3", "i600"], "label": ["a/x/1", "b/y/2"]})
-    panel = whole_panel(votes)
+    panel = single_panel(votes)
     with pytest.raises(UnknownInstanceError) as expected:
         encode_truth(gold, panel.taxonomy, panel.instances)
-    with pytest.raises(UnknownInstanceError) as found:
-        partitions(votes, gold=gold)
-    assert str(found.value) == str(expected.value)
+    with pytest.raises(UnknownInstanceError) as error:
+        plan(votes, gold=gold)
+    assert str(error.value) == str(expected.value)
 
 
-def test_an_unknown_label_is_refused(votes: Path) -> None:
+def test_an_unknown_label_is_refused_with_the_same_error(votes: Path) -> None:
     votes.write_text(votes.read_text() + "i3,s1,a/x/9\ni4,s2,z\n")
     with pytest.raises(UnknownLabelError) as expected:
-        whole_panel(votes)
-    with pytest.raises(UnknownLabelError) as found:
-        partitions(votes)
-    assert str(found.value) == str(expected.value)
+        single_panel(votes)
+    with pytest.raises(UnknownLabelError) as error:
+        plan(votes)
+    assert str(error.value) == str(expected.value)
 
 
 @pytest.mark.parametrize("unknown", ["drop", "graft"])
 def test_unknown_labels_are_reported_once(unknown: Unknown, votes: Path) -> None:
     votes.write_text(votes.read_text() + "i3,s99,a/x/9\ni4,s99,z\n")
-    with pytest.warns(MhpcWarning, match="2 labels not in the taxonomy") as told:
-        whole = partitions(votes, unknown=unknown)
-    assert len(told) == 1
-    found = join_partitions([load_partition(whole, part) for part in range(5)])
+    with pytest.warns(MhpcWarning, match="2 labels not in the taxonomy") as reported:
+        planned = plan(votes, unknown=unknown)
+    assert len(reported) == 1
+    joined = join_partitions([load_partition(planned, index) for index in range(5)])
     with pytest.warns(MhpcWarning):
-        expected = whole_panel(votes, unknown=unknown)
-    assert_same(found, expected)
+        expected = single_panel(votes, unknown=unknown)
+    assert_same(joined, expected)
 
 
 @pytest.mark.parametrize("count", [1, 4])
-@pytest.mark.parametrize("most", [1, 17, 59])
+@pytest.mark.parametrize("size", [1, 17, 59])
 def test_a_sample_does_not_depend_on_how_votes_are_divided(
-    count: int, most: int, votes: Path
+    count: int, size: int, votes: Path
 ) -> None:
     gold = mhpc.read_truth({"instance": ["i3", "i5"], "label": ["a/x/1", "b/y/2"]})
-    whole = partitions(votes, gold=gold, count=count)
-    parts = [load_partition(whole, part) for part in range(count)]
-    lot, first = (
-        np.concatenate(each) for each in zip(*(draw_lots(p, most) for p in parts), strict=True)
+    planned = plan(votes, gold=gold, count=count)
+    parts = [load_partition(planned, index) for index in range(count)]
+    lots, first_rows = (
+        np.concatenate(arrays) for arrays in zip(*(draw_lots(p, size) for p in parts), strict=True)
     )
-    at = np.lexsort((first, lot))[most - 1]
-    some = [select_up_to(part, (int(lot[at]), int(first[at]))) for part in parts]
-    panel = whole_panel(votes)
+    last = np.lexsort((first_rows, lots))[size - 1]
+    bound = (int(lots[last]), int(first_rows[last]))
+    samples = [select_up_to(part, bound) for part in parts]
+    panel = single_panel(votes)
     panel = append_gold_source(panel, encode_truth(gold, panel.taxonomy, panel.instances))
     assert_same(
-        join_partitions([part for part in some if part is not None]),
-        SinglePartition(panel).sample(most),
+        join_partitions([sample for sample in samples if sample is not None]),
+        SinglePartition(panel).sample(size),
     )

@@ -1,4 +1,4 @@
-"""Same seed, same bits: files do not depend on how many threads there are."""
+"""The files of a run do not depend on the number of threads."""
 
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("method", ["cross-source", "mlcm", "mhpc-local"])
-def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
+def test_one_thread_and_two_threads_write_the_same_bytes(
     method: str, votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parameters = {"solver": "graph", "landmarks": 300} if method == "mhpc-local" else {}
@@ -31,13 +31,13 @@ def test_a_run_gives_the_same_bytes_in_one_thread_and_in_two(
         votes=str(votes / "votes.csv"), taxonomy=str(votes / "taxonomy.csv"), method=method,
         parameters=parameters,
     )  # fmt: skip
-    found = []
-    # Parts of a few instances each, so that threads have something to share.
+    outputs = []
+    # Blocks of a few instances, so that several threads have work.
     monkeypatch.setattr(
         "mhpc.methods.base.SinglePartition", partial(SinglePartition, max_instances=100)
     )
     for count in (1, 2):
         with limit_threads(count), threadpool_limits(count, user_api="blas"):
             run(settings, output=tmp_path / str(count))
-        found.append({name: (tmp_path / str(count) / name).read_bytes() for name in FILES})
-    assert found[0] == found[1]
+        outputs.append({name: (tmp_path / str(count) / name).read_bytes() for name in FILES})
+    assert outputs[0] == outputs[1]
