@@ -1,4 +1,4 @@
-"""crowd-kit's manners: a frame in, a Series out."""
+"""The interface of crowd-kit: a dataframe in, a Series out."""
 
 import pytest
 
@@ -26,10 +26,10 @@ DATA = pd.DataFrame(
 
 
 def test_a_series_of_label_sets_is_indexed_by_task() -> None:
-    found = Consolidator(GARDEN, method="majority").fit_predict(DATA)
-    assert found.name == "agg_label"
-    assert found.index.name == "task"
-    assert found.to_dict() == {
+    labels = Consolidator(GARDEN, method="majority").fit_predict(DATA)
+    assert labels.name == "agg_label"
+    assert labels.index.name == "task"
+    assert labels.to_dict() == {
         10: ["plant", "flower", "monarda"],
         7: ["animal", "bird"],
         8: [],
@@ -38,27 +38,27 @@ def test_a_series_of_label_sets_is_indexed_by_task() -> None:
 
 
 def test_single_answers_are_the_deepest_labels() -> None:
-    found = Consolidator(GARDEN, method="majority", answers="single").fit_predict(DATA)
-    assert found.to_dict() == {10: "monarda", 7: "bird", 8: None, 9: "oak"}
+    labels = Consolidator(GARDEN, method="majority", answers="single").fit_predict(DATA)
+    assert labels.to_dict() == {10: "monarda", 7: "bird", 8: None, 9: "oak"}
 
 
 def test_probabilities_are_a_frame_of_tasks_and_labels() -> None:
     model = Consolidator(GARDEN, method="majority")
-    found = model.fit_predict_proba(DATA)
-    assert found.index.tolist() == [10, 7, 8, 9]
-    assert found.columns.tolist() == list(GARDEN.labels)
-    assert found.loc[10, "monarda"] == 1.0
-    assert found.loc[7, "finch"] == pytest.approx(1 / 3)
-    assert found.sparse.density < 1
+    probabilities = model.fit_predict_proba(DATA)
+    assert probabilities.index.tolist() == [10, 7, 8, 9]
+    assert probabilities.columns.tolist() == list(GARDEN.labels)
+    assert probabilities.loc[10, "monarda"] == 1.0
+    assert probabilities.loc[7, "finch"] == pytest.approx(1 / 3)
+    assert probabilities.sparse.density < 1
     assert model.labels_.loc[7] == ["animal", "bird"]
 
 
 def test_without_a_hierarchy_labels_are_flat() -> None:
     flat = pd.DataFrame({"task": ["t", "t", "t"], "worker": [1, 2, 3], "label": ["a", "a", "b"]})
-    found = Consolidator(method="majority", answers="single").fit_predict(flat)
-    assert found.to_dict() == {"t": "a"}
+    labels = Consolidator(method="majority", answers="single").fit_predict(flat)
+    assert labels.to_dict() == {"t": "a"}
 
 
-def test_a_wrong_choice_is_refused() -> None:
+def test_an_unknown_kind_of_answers_is_refused() -> None:
     with pytest.raises(ParameterError, match="give sets | single"):
         Consolidator(answers="one")  # type: ignore[arg-type]

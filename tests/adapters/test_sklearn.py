@@ -1,4 +1,4 @@
-"""scikit-learn's manners, judged by scikit-learn itself."""
+"""The interface of scikit-learn, checked by scikit-learn's own battery."""
 
 import pickle
 import warnings
@@ -28,16 +28,16 @@ X = np.array(
     ],
     dtype=object,
 )
-"""Four instances, three sources; nobody was asked about the third."""
+"""Four instances and three sources; the third instance has no answer."""
 
 
-def sets(predicted: Any, labels: Any) -> list[list[str]]:
+def label_sets(predicted: Any, labels: Any) -> list[list[str]]:
     return [[str(labels[k]) for k in row.nonzero()[0]] for row in predicted.toarray()]
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
-        # The checks make up numbers; each is a label here, most of them seen once.
+        # The checks pass random numbers, each of which becomes a label; most occur once.
         Consolidator(method="sa", unknown="drop"),
         Consolidator(method="cross-source", unknown="drop"),
     ]
@@ -53,7 +53,7 @@ def test_a_row_is_an_instance_and_a_column_a_label() -> None:
     predicted = model.fit_predict(X)
     assert predicted.shape == (4, len(GARDEN))
     assert model.classes_.tolist() == list(GARDEN.labels)
-    assert sets(predicted, model.classes_) == [
+    assert label_sets(predicted, model.classes_) == [
         ["plant", "flower"],
         ["animal", "bird", "finch"],
         [],
@@ -63,10 +63,10 @@ def test_a_row_is_an_instance_and_a_column_a_label() -> None:
 
 def test_a_fitted_estimator_predicts_other_instances() -> None:
     model = Consolidator(GARDEN, method="majority").fit(X)
-    again = model.predict(X)
-    assert (again != model.fit_predict(X)).nnz == 0
-    one = model.predict(X[1:2])
-    assert sets(one, model.classes_) == [["animal", "bird", "finch"]]
+    predicted = model.predict(X)
+    assert (predicted != model.fit_predict(X)).nnz == 0
+    single = model.predict(X[1:2])
+    assert label_sets(single, model.classes_) == [["animal", "bird", "finch"]]
     scores = model.predict_proba(X)
     assert scores.shape == (4, len(GARDEN))
     assert scores[[2]].nnz == 0
@@ -80,21 +80,21 @@ def test_columns_of_a_frame_are_the_sources() -> None:
     assert model.feature_names_in_.tolist() == ["ann", "bob", "cid"]
 
 
-def test_parameters_can_be_got_set_and_cloned() -> None:
+def test_parameters_can_be_read_set_and_cloned() -> None:
     columns = {"label": ["tree", "oak"], "parent": [None, "tree"]}
     model = Consolidator(columns, method="majority")
     assert clone(model).get_params() == model.get_params()
-    same = clone(Consolidator(GARDEN)).fit(X).classes_
-    assert same.tolist() == list(GARDEN.labels)
+    classes = clone(Consolidator(GARDEN)).fit(X).classes_
+    assert classes.tolist() == list(GARDEN.labels)
     assert model.set_params(method="sa").get_params()["method"] == "sa"
 
 
-def test_it_may_end_a_pipeline_and_be_pickled() -> None:
+def test_it_can_be_the_last_step_of_a_pipeline_and_be_pickled() -> None:
     pipeline = make_pipeline("passthrough", Consolidator(GARDEN, method="majority"))
     expected = Consolidator(GARDEN, method="majority").fit_predict(X)
     assert (pipeline.fit_predict(X) != expected).nnz == 0
-    thawed = pickle.loads(pickle.dumps(pipeline))  # noqa: S301 - our own
-    assert (thawed.predict(X) != expected).nnz == 0
+    restored = pickle.loads(pickle.dumps(pipeline))  # noqa: S301 - our own
+    assert (restored.predict(X) != expected).nnz == 0
 
 
 def test_one_truth_predicts_the_instances_of_the_fit_as_fit_predict_does() -> None:

@@ -1,4 +1,4 @@
-"""One battery over every format: the same answers, told by each, must become the same panel."""
+"""One battery over every format: the same answers must become the same panel."""
 
 import csv
 import io
@@ -33,20 +33,20 @@ ANSWERS: Answers = {
     ("2", "bob"): ["bird", "plant"],
     ("3", "bob"): ["oak"],
 }
-"""Ann was not asked about 3."""
+"""What two sources answered; ann has no answer for instance 3."""
 
 PATHS = {label: GARDEN.path(GARDEN.labels.positions[label]).split(" > ") for label in GARDEN}
 
 
-def told(panel: Panel) -> dict[tuple[str, str], dict[str, float]]:
-    found = {}
+def labels_by_answer(panel: Panel) -> dict[tuple[str, str], dict[str, float]]:
+    answers = {}
     for answer, (i, s) in enumerate(zip(panel.instance, panel.source, strict=True)):
         row = panel.raw[[answer]].tocoo()
         labels = {
             panel.taxonomy.labels[k]: float(v) for k, v in zip(row.col, row.data, strict=True)
         }
-        found[panel.instances[i], panel.sources[s]] = labels
-    return found
+        answers[panel.instances[i], panel.sources[s]] = labels
+    return answers
 
 
 def csv_text(header: list[str], rows: list[list[Any]], delimiter: str = ",") -> str:
@@ -61,20 +61,21 @@ def lines(records: list[dict[str, Any]]) -> str:
 
 
 def tasks(value: Callable[[list[str]], dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    made: dict[str, dict[str, Any]] = {}
-    for at, ((instance, source), labels) in enumerate(ANSWERS.items()):
-        task = made.setdefault(
+    tasks_by_id: dict[str, dict[str, Any]] = {}
+    for number, ((instance, source), labels) in enumerate(ANSWERS.items()):
+        task = tasks_by_id.setdefault(
             instance,
             {"id": int(instance), "data": {"text": "…"}, "annotations": [], "predictions": []},
         )
-        result = {"id": f"r{at}", "type": kind, "from_name": "topic", "to_name": "text"}
+        result = {"id": f"r{number}", "type": kind, "from_name": "topic", "to_name": "text"}
         task["annotations"].append(
             {
-                "id": at, "completed_by": {"id": at, "email": source}, "was_cancelled": False,
-                "ground_truth": False, "result": [{**result, "value": value(labels)}],
+                "id": number, "completed_by": {"id": number, "email": source},
+                "was_cancelled": False, "ground_truth": False,
+                "result": [{**result, "value": value(labels)}],
             }
         )  # fmt: skip
-    return list(made.values())
+    return list(tasks_by_id.values())
 
 
 def taxonomy_value(labels: list[str]) -> dict[str, Any]:
@@ -83,10 +84,10 @@ def taxonomy_value(labels: list[str]) -> dict[str, Any]:
 
 def long_table(folder: Path) -> Path:
     rows = [[i, s, label] for (i, s), labels in ANSWERS.items() for label in labels]
-    return written(folder / "votes.csv", csv_text(["instance", "source", "label"], rows))
+    return write_text(folder / "votes.csv", csv_text(["instance", "source", "label"], rows))
 
 
-def written(path: Path, text: str) -> Path:
+def write_text(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -102,12 +103,12 @@ def judge_lines(folder: Path) -> Path:
         for (i, s), labels in ANSWERS.items()
         for label in labels
     ]
-    return written(folder / "judges.jsonl", lines(records))
+    return write_text(folder / "judges.jsonl", lines(records))
 
 
 def judge_lists(folder: Path) -> Path:
     records = [{"item": i, "judge": s, "label": labels} for (i, s), labels in ANSWERS.items()]
-    return written(folder / "judges.jsonl", lines(records))
+    return write_text(folder / "judges.jsonl", lines(records))
 
 
 def json_array(folder: Path) -> Path:
@@ -116,7 +117,7 @@ def json_array(folder: Path) -> Path:
         for (i, s), labels in ANSWERS.items()
         for label in labels
     ]
-    return written(folder / "votes.json", json.dumps(records, indent=1))
+    return write_text(folder / "votes.json", json.dumps(records, indent=1))
 
 
 def wide(folder: Path) -> Path:
@@ -125,7 +126,7 @@ def wide(folder: Path) -> Path:
         for (i, s), labels in ANSWERS.items()
     ]
     header = ["text", "id", "created_utc", "rater_id", "example_very_unclear", *GARDEN]
-    return written(folder / "emotions.csv", csv_text(header, rows))
+    return write_text(folder / "emotions.csv", csv_text(header, rows))
 
 
 def matrices(folder: Path) -> Path:
@@ -136,7 +137,7 @@ def matrices(folder: Path) -> Path:
             for (i, s), labels in ANSWERS.items()
             if s == source
         ]
-        written(folder / "sources" / f"{source}.csv", csv_text(["Study", *order], rows))
+        write_text(folder / "sources" / f"{source}.csv", csv_text(["Study", *order], rows))
     return folder / "sources"
 
 
@@ -149,18 +150,18 @@ def cafa(folder: Path) -> str:
             for label in labels
         ]
         framed = ["AUTHOR team", "MODEL 1", "KEYWORDS none.", *rows, "END"]
-        written(folder / f"{source}.tsv", "\n".join(framed if source == "bob" else rows) + "\n")
+        write_text(folder / f"{source}.tsv", "\n".join(framed if source == "bob" else rows) + "\n")
     return f"{folder}/*.tsv"
 
 
 def label_studio(folder: Path) -> Path:
     exported = tasks(taxonomy_value, "taxonomy")
-    return written(folder / "export.json", json.dumps(exported, indent=1))
+    return write_text(folder / "export.json", json.dumps(exported, indent=1))
 
 
 def label_studio_choices(folder: Path) -> Path:
     exported = tasks(lambda labels: {"choices": labels}, "choices")
-    return written(folder / "export.json", json.dumps(exported))
+    return write_text(folder / "export.json", json.dumps(exported))
 
 
 def label_studio_in_memory(folder: Path) -> list[dict[str, Any]]:
@@ -171,45 +172,45 @@ def label_studio_min(folder: Path) -> Path:
     records = [
         {
             "text": "…", "id": int(i), "topic": [taxonomy_value(labels)], "annotator": s,
-            "annotation_id": at, "created_at": "…", "updated_at": "…", "lead_time": 3.5,
+            "annotation_id": number, "created_at": "…", "updated_at": "…", "lead_time": 3.5,
         }
-        for at, ((i, s), labels) in enumerate(ANSWERS.items())
+        for number, ((i, s), labels) in enumerate(ANSWERS.items())
     ]  # fmt: skip
-    return written(folder / "min.json", json.dumps(records, indent=2))
+    return write_text(folder / "min.json", json.dumps(records, indent=2))
 
 
 def label_studio_min_choices(folder: Path) -> Path:
-    """As the converter has it: one choice is plain text, several are in an object."""
+    """Write what the converter writes: one choice as text, several in an object."""
     records = [
         {
             "text": "…", "id": int(i), "topic": labels[0] if len(labels) == 1 else {
                 "choices": labels
-            }, "annotator": s, "annotation_id": at,
+            }, "annotator": s, "annotation_id": number,
         }
-        for at, ((i, s), labels) in enumerate(ANSWERS.items())
+        for number, ((i, s), labels) in enumerate(ANSWERS.items())
     ]  # fmt: skip
-    return written(folder / "min.json", json.dumps(records, indent=2))
+    return write_text(folder / "min.json", json.dumps(records, indent=2))
 
 
 def label_studio_csv(folder: Path) -> Path:
     rows = [
-        [at, s, "…", i, json.dumps([taxonomy_value(labels)]), "…"]
-        for at, ((i, s), labels) in enumerate(ANSWERS.items())
+        [number, s, "…", i, json.dumps([taxonomy_value(labels)]), "…"]
+        for number, ((i, s), labels) in enumerate(ANSWERS.items())
     ]
     header = ["annotation_id", "annotator", "created_at", "id", "topic", "text"]
-    return written(folder / "export.csv", csv_text(header, rows))
+    return write_text(folder / "export.csv", csv_text(header, rows))
 
 
 def argilla_flat(folder: Path) -> Path:
-    return written(folder / "records.json", json.dumps(argilla_records(flatten=True)))
+    return write_text(folder / "records.json", json.dumps(argilla_records(flatten=True)))
 
 
 def argilla_nested(folder: Path) -> Path:
-    return written(folder / "records.json", json.dumps(argilla_records(flatten=False)))
+    return write_text(folder / "records.json", json.dumps(argilla_records(flatten=False)))
 
 
 def argilla_records(*, flatten: bool) -> list[dict[str, Any]]:
-    made = []
+    records = []
     for instance in ("1", "2", "3"):
         answers = {s: labels for (i, s), labels in ANSWERS.items() if i == instance}
         if flatten:
@@ -224,8 +225,8 @@ def argilla_records(*, flatten: bool) -> list[dict[str, Any]]:
                 "id": instance, "fields": {"text": "…"}, "metadata": {}, "suggestions": {},
                 "responses": {"topic": responses}, "vectors": {}, "status": "completed",
             }  # fmt: skip
-        made.append(record)
-    return made
+        records.append(record)
+    return records
 
 
 def doccano(folder: Path) -> Path:
@@ -248,7 +249,7 @@ def prodigy(folder: Path) -> Path:
         }
         for (i, s), labels in ANSWERS.items()
     ]  # fmt: skip
-    return written(folder / "annotations.jsonl", lines(records))
+    return write_text(folder / "annotations.jsonl", lines(records))
 
 
 def zooniverse(folder: Path) -> Path:
@@ -258,36 +259,36 @@ def zooniverse(folder: Path) -> Path:
         "subject_data", "subject_ids",
     ]  # fmt: skip
     rows: list[list[Any]] = []
-    for at, ((i, s), labels) in enumerate(ANSWERS.items()):
+    for number, ((i, s), labels) in enumerate(ANSWERS.items()):
         survey = [{"choice": k, "answers": {"HOWMANY": "1"}, "filters": {}} for k in labels]
-        said = json.dumps([{"task": "T0", "value": survey}])
-        rows.append([at, s, "", "ip", 1, "w", "1.1", "…", "", "", "{}", said, "{}", i])
-    return written(folder / "classifications.csv", csv_text(header, rows))
+        annotations = json.dumps([{"task": "T0", "value": survey}])
+        rows.append([number, s, "", "ip", 1, "w", "1.1", "…", "", "", "{}", annotations, "{}", i])
+    return write_text(folder / "classifications.csv", csv_text(header, rows))
 
 
 def peerannot(folder: Path) -> Path:
-    made: dict[str, dict[str, Any]] = {}
+    answers: dict[str, dict[str, Any]] = {}
     for (i, s), labels in ANSWERS.items():
-        made.setdefault(i, {})[s] = labels if len(labels) > 1 else labels[0]
-    return written(folder / "answers.json", json.dumps(made))
+        answers.setdefault(i, {})[s] = labels if len(labels) > 1 else labels[0]
+    return write_text(folder / "answers.json", json.dumps(answers))
 
 
-def rows_of_frame() -> dict[str, list[str]]:
+def long_columns() -> dict[str, list[str]]:
     rows = [(i, s, label) for (i, s), labels in ANSWERS.items() for label in labels]
     return dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
 
 
-WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+VOTE_EXAMPLES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "long": ("long", long_table),
     "json-array": ("long", json_array),
     "crowd-kit-lists": ("long", crowd_kit),
-    "crowd-kit": ("long", lambda folder: pandas.DataFrame(rows_of_frame())),
+    "crowd-kit": ("long", lambda folder: pandas.DataFrame(long_columns())),
     "polars-lists": ("long", lambda folder: polars.from_pandas(crowd_kit(folder))),
     "arrow-lists": ("long", lambda folder: pyarrow.Table.from_pandas(crowd_kit(folder))),
     "relation-lists": ("long", lambda folder: duckdb.connect().from_df(crowd_kit(folder))),
     "relation": (
         "long",
-        lambda folder: duckdb.connect().from_df(pandas.DataFrame(rows_of_frame())),
+        lambda folder: duckdb.connect().from_df(pandas.DataFrame(long_columns())),
     ),
     "judges": ("long", judge_lines),
     "judges-lists": ("long", judge_lists),
@@ -311,18 +312,20 @@ WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-def test_every_format_is_in_the_battery() -> None:
-    assert {name for name, _ in WAYS.values()} == set(VOTE_FORMATS)
+def test_every_format_of_votes_has_an_example() -> None:
+    assert {name for name, _ in VOTE_EXAMPLES.values()} == set(VOTE_FORMATS)
 
 
-@pytest.mark.parametrize("insist", [False, True], ids=["sniffed", "insisted"])
-@pytest.mark.parametrize("way", WAYS)
-def test_the_same_answers_become_the_same_panel(way: str, insist: bool, tmp_path: Path) -> None:
-    name, put = WAYS[way]
-    votes = read_votes(put(tmp_path), format=name if insist else None)
+@pytest.mark.parametrize("is_named", [False, True], ids=["format detected", "format named"])
+@pytest.mark.parametrize("example", VOTE_EXAMPLES)
+def test_the_same_answers_become_the_same_panel(
+    example: str, is_named: bool, tmp_path: Path
+) -> None:
+    format_, write = VOTE_EXAMPLES[example]
+    votes = read_votes(write(tmp_path), format=format_ if is_named else None)
     panel = encode(votes, GARDEN)
     expected = {answer: dict.fromkeys(labels, 1.0) for answer, labels in ANSWERS.items()}
-    assert told(panel) == expected
+    assert labels_by_answer(panel) == expected
     assert panel.scope is None
     assert votes.gold is None
 
@@ -336,8 +339,8 @@ OBO = "format-version: 1.2\n" + "".join(
     for label in GARDEN
 )
 PARENT = {
-    label: GARDEN.labels[above[0]] if len(above := GARDEN.parents_of(at)) else None
-    for at, label in enumerate(GARDEN)
+    label: GARDEN.labels[above[0]] if len(above := GARDEN.parents_of(position)) else None
+    for position, label in enumerate(GARDEN)
 }
 
 
@@ -371,57 +374,61 @@ def turtle() -> str:
 
 
 def graph(folder: Path) -> Any:
-    made = networkx.DiGraph()
-    made.add_nodes_from(GARDEN)
-    made.add_edges_from((above, label) for label, above in PARENT.items() if above)
-    return made
+    digraph = networkx.DiGraph()
+    digraph.add_nodes_from(GARDEN)
+    digraph.add_edges_from((above, label) for label, above in PARENT.items() if above)
+    return digraph
 
 
 def path_codes(folder: Path) -> Path:
-    return written(folder / "t", "".join(f"{'/'.join(PATHS[label])}\n" for label in GARDEN))
+    return write_text(folder / "t", "".join(f"{'/'.join(PATHS[label])}\n" for label in GARDEN))
 
 
 def table(folder: Path) -> Path:
-    numbers = {label: at for at, label in enumerate(GARDEN, start=1)}
+    numbers = {label: number for number, label in enumerate(GARDEN, start=1)}
     rows = [[numbers[k], k, numbers[PARENT[k] or ""] if PARENT[k] else -1] for k in GARDEN]
-    return written(folder / "t.csv", csv_text(["ID", "name", "parentID"], rows))
+    return write_text(folder / "t.csv", csv_text(["ID", "name", "parentID"], rows))
 
 
-HIERARCHY_WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+TAXONOMY_EXAMPLES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "table": ("table", table),
-    "edges": ("edges", lambda folder: written(folder / "t", "".join(
+    "edges": ("edges", lambda folder: write_text(folder / "t", "".join(
         f"{above} {label}\n" for label, above in PARENT.items() if above
     ))),
     "paths": ("paths", path_codes),
-    "obo": ("obo", lambda folder: written(folder / "t", OBO)),
-    "skos": ("skos", lambda folder: written(folder / "t", turtle())),
-    "label-studio": ("label-studio", lambda folder: written(folder / "t", config_xml())),
+    "obo": ("obo", lambda folder: write_text(folder / "t", OBO)),
+    "skos": ("skos", lambda folder: write_text(folder / "t", turtle())),
+    "label-studio": ("label-studio", lambda folder: write_text(folder / "t", config_xml())),
     "networkx": ("networkx", graph),
-    "nested": ("nested", lambda folder: written(folder / "t", json.dumps(
+    "nested": ("nested", lambda folder: write_text(folder / "t", json.dumps(
         nested_json()["children"]
     ))),
 }  # fmt: skip
 
 
-def by_name(taxonomy: Taxonomy) -> dict[str, set[str]]:
+def parents_by_name(taxonomy: Taxonomy) -> dict[str, set[str]]:
     return {
-        taxonomy.names[at]: {taxonomy.names[p] for p in taxonomy.parents_of(at)}
-        for at in range(len(taxonomy))
+        taxonomy.names[k]: {taxonomy.names[p] for p in taxonomy.parents_of(k)}
+        for k in range(len(taxonomy))
     }
 
 
-def test_every_hierarchy_is_in_the_battery() -> None:
-    elsewhere = {"arff", "icd-10-cm"}
-    assert {name for name, _ in HIERARCHY_WAYS.values()} | elsewhere == set(TAXONOMY_FORMATS)
+def test_every_format_of_taxonomies_has_an_example() -> None:
+    tested_elsewhere = {"arff", "icd-10-cm"}
+    assert {name for name, _ in TAXONOMY_EXAMPLES.values()} | tested_elsewhere == set(
+        TAXONOMY_FORMATS
+    )
 
 
-@pytest.mark.parametrize("insist", [False, True], ids=["sniffed", "insisted"])
-@pytest.mark.parametrize("way", HIERARCHY_WAYS)
-def test_the_same_hierarchy_comes_from_every_format(way: str, insist: bool, tmp_path: Path) -> None:
-    name, put = HIERARCHY_WAYS[way]
-    found = read_taxonomy(put(tmp_path), format=name if insist else None)
-    assert by_name(found) == by_name(GARDEN)
-    # Whoever votes by name or by path is understood.
+@pytest.mark.parametrize("is_named", [False, True], ids=["format detected", "format named"])
+@pytest.mark.parametrize("example", TAXONOMY_EXAMPLES)
+def test_the_same_hierarchy_becomes_the_same_taxonomy(
+    example: str, is_named: bool, tmp_path: Path
+) -> None:
+    format_, write = TAXONOMY_EXAMPLES[example]
+    taxonomy = read_taxonomy(write(tmp_path), format=format_ if is_named else None)
+    assert parents_by_name(taxonomy) == parents_by_name(GARDEN)
+    # Votes may use the name or the path of a label.
     for label in GARDEN:
-        both = found.locate([label, " > ".join(PATHS[label])])
-        assert found.names[both[0]] == found.names[both[1]] == label
+        located = taxonomy.locate([label, " > ".join(PATHS[label])])
+        assert taxonomy.names[located[0]] == taxonomy.names[located[1]] == label

@@ -1,4 +1,4 @@
-"""What every method must do, whatever it computes."""
+"""What every method must do."""
 
 import copy
 import warnings
@@ -61,7 +61,7 @@ FIXED = [entry for entry in ALL if entry.id != "auto"]
 
 
 DIVISIBLE = [entry for entry in ALL if not entry.values[0].needs_all(4)]  # type: ignore[union-attr]
-"""Methods that are fitted by sums over instances, in whatever blocks those come."""
+"""Methods that are fitted by sums over blocks of instances."""
 
 ROWS: list[Row] = [
     ("p1", "ann", "monarda"),
@@ -238,7 +238,7 @@ def test_lambda_zero_is_simple_averaging(name: str, parameters: dict[str, object
 @pytest.mark.parametrize(
     "name", [name for name in METHODS if "max_iter" in method_class(name).model_fields]
 )
-def test_a_method_that_did_not_converge_says_so(name: str) -> None:
+def test_a_method_that_did_not_converge_warns(name: str) -> None:
     solver = {"solver": "alternate"} if name == "mlcm" else {}
     method = make_method(name, {"max_iter": 1, "tol": 0, **solver})
     with pytest.warns(ConvergenceWarning, match=f"{name} stopped after 1 iterations"):
@@ -248,7 +248,7 @@ def test_a_method_that_did_not_converge_says_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("method", DIVISIBLE)
-def test_it_does_not_matter_how_instances_are_divided(method: BaseMethod) -> None:
+def test_scores_do_not_depend_on_how_instances_are_divided(method: BaseMethod) -> None:
     panel = panel_of(ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -259,7 +259,7 @@ def test_it_does_not_matter_how_instances_are_divided(method: BaseMethod) -> Non
 
 @pytest.mark.parametrize("panel", [panel_of(ROWS), small_panel()], ids=["tree", "dag"])
 @pytest.mark.parametrize("method", ALL)
-def test_what_is_saved_gives_the_same_scores_and_label_sets(
+def test_a_saved_method_gives_the_same_scores_and_label_sets(
     method: BaseMethod, panel: Panel, tmp_path: Path
 ) -> None:
     consolidation = consolidate(method, panel)
@@ -268,18 +268,19 @@ def test_what_is_saved_gives_the_same_scores_and_label_sets(
     write_frozen(tmp_path / "model.npz", (consolidation.fitted(), rule))
     fitted, saved_rule = read_frozen(tmp_path / "model.npz", {**METHODS, **RULES})
     assert isinstance(fitted, FittedMethod)
-    again = predict_scores(method, fitted, panel)
+    restored = predict_scores(method, fitted, panel)
     for view in ("closed", "specific"):
         np.testing.assert_allclose(
-            dense(again.view(view)), dense(consolidation.view(view)), atol=1e-6
+            dense(restored.view(view)), dense(consolidation.view(view)), atol=1e-6
         )
     np.testing.assert_array_equal(
-        dense(apply_rule(saved_rule, again).reason), dense(apply_rule(rule, consolidation).reason)
+        dense(apply_rule(saved_rule, restored).reason),
+        dense(apply_rule(rule, consolidation).reason),
     )
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_a_fitted_method_scores_single_instances_alike(method: BaseMethod) -> None:
+def test_a_fitted_method_gives_a_single_instance_the_same_scores(method: BaseMethod) -> None:
     panel = panel_of(ROWS)
     consolidation = consolidate(method, panel)
     assert consolidation.fitted is not None

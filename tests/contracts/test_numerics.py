@@ -21,7 +21,7 @@ from mhpc.numerics.arrays import dense
 from mhpc.result import Result
 from tests.contracts.test_methods import ALL
 from tests.fixtures.build import DAG, Row, panel_of, votes_of
-from tests.fixtures.panels import EXTREMES, LABELS, Case, cases, drawn, siblings
+from tests.fixtures.panels import EXTREMES, LABELS, Case, cases, make_siblings, random_rows
 
 Waived = Mapping[str, str]
 """Methods, or variants of them by their ids, for which a property does not hold, and why."""
@@ -34,7 +34,7 @@ METHODS: Mapping[str, Method] = {str(variant.id): variant.values[0] for variant 
 
 
 def waive(*names: str, why: str) -> Waived:
-    """Waive a property for some methods in all their variants."""
+    """Waive a property for all variants of the named methods."""
     return {variant: why for variant in METHODS if variant.partition(" ")[0] in names}
 
 
@@ -90,7 +90,7 @@ LOWERED_BY_SUPPORT: Waived = {
 
 
 def unless(waived: Waived) -> list[Any]:
-    """Return the methods that a property is promised for, all new ones included."""
+    """Return the methods that must have a property: all that are not waived."""
     assert waived.keys() <= METHODS.keys(), waived.keys() - METHODS.keys()
     return [variant for variant in ALL if variant.id not in waived]
 
@@ -112,9 +112,16 @@ def scores_of(method: Method, rows: list[Row], taxonomy: Taxonomy = DAG) -> dict
     }
 
 
-def assert_same(one: Mapping[Any, float], other: Mapping[Any, float], *, to: float = 1e-8) -> None:
-    assert one.keys() == other.keys()
-    np.testing.assert_allclose([other[key] for key in one], list(one.values()), atol=to, rtol=to)
+def assert_same(
+    expected: Mapping[Any, float], actual: Mapping[Any, float], *, tolerance: float = 1e-8
+) -> None:
+    assert expected.keys() == actual.keys()
+    np.testing.assert_allclose(
+        [actual[key] for key in expected],
+        list(expected.values()),
+        atol=tolerance,
+        rtol=tolerance,
+    )
 
 
 def reordered(order: str, rows: list[Row]) -> tuple[list[Row], Taxonomy]:
@@ -134,7 +141,7 @@ def reordered(order: str, rows: list[Row]) -> tuple[list[Row], Taxonomy]:
 
 @pytest.mark.parametrize("method", ALL)
 def test_the_order_of_rows_and_names_does_not_matter(method: Method) -> None:
-    rows = drawn()
+    rows = random_rows()
     original = scores_of(method, rows)
     for order in ("rows", "instances", "sources", "labels"):
         shuffled, taxonomy = reordered(order, rows)
@@ -144,7 +151,7 @@ def test_the_order_of_rows_and_names_does_not_matter(method: Method) -> None:
 
 @pytest.mark.parametrize("method", unless({"auto": _SELECTS}))
 def test_the_names_of_instances_and_sources_do_not_matter(method: Method) -> None:
-    rows = drawn()
+    rows = random_rows()
     renamed: list[Row] = [(f"{i}'\n", f"the {s}", *rest) for i, s, *rest in rows]
     scores = scores_of(method, renamed)
     assert_same(scores_of(method, rows), {(i[:-2], k): scores[i, k] for i, k in scores})
@@ -156,14 +163,14 @@ def doubled(rows: list[Row]) -> list[Row]:
 
 @pytest.mark.parametrize("method", ALL)
 def test_copies_of_an_instance_have_the_same_scores(method: Method) -> None:
-    scores = scores_of(method, doubled(drawn()))
+    scores = scores_of(method, doubled(random_rows()))
     first = {key: value for key, value in scores.items() if "again" not in key[0]}
     assert_same(first, {(i, k): scores[f"{i} again", k] for i, k in first})
 
 
 @pytest.mark.parametrize("method", unless(CHANGED_BY_DOUBLING))
 def test_doubling_all_instances_changes_no_score(method: Method) -> None:
-    single, double = scores_of(method, drawn()), scores_of(method, doubled(drawn()))
+    single, double = scores_of(method, random_rows()), scores_of(method, doubled(random_rows()))
     assert_same(single, {key: double[key] for key in single})
 
 
@@ -171,14 +178,14 @@ def test_doubling_all_instances_changes_no_score(method: Method) -> None:
 def test_a_label_that_nobody_uses_changes_no_score(method: Method) -> None:
     edges = [(LABELS[k], LABELS[p]) for k in range(len(DAG)) for p in DAG.parents_of(k)]
     more = build_taxonomy(["unused", *LABELS], edges)
-    without, with_it = scores_of(method, drawn()), scores_of(method, drawn(), more)
+    without, with_it = scores_of(method, random_rows()), scores_of(method, random_rows(), more)
     assert_same(without, {key: with_it[key] for key in without})
     assert max(with_it[key] for key in with_it if key[1] == "unused") < 1e-5
 
 
 @pytest.mark.parametrize("method", unless(LOWERED_BY_SUPPORT))
 def test_one_more_answer_for_a_label_never_lowers_its_score(method: Method) -> None:
-    rows = drawn(scores=False)
+    rows = random_rows(scores=False)
     before = scores_of(method, rows)
     for label in LABELS:
         after = scores_of(method, [*rows, ("x3", "new", label)])
@@ -187,7 +194,7 @@ def test_one_more_answer_for_a_label_never_lowers_its_score(method: Method) -> N
 
 @pytest.mark.parametrize("method", unless(NOT_ABOVE_CHILDREN))
 def test_a_parent_is_never_below_its_child(method: Method) -> None:
-    score = dense(consolidate(method, drawn()).score)
+    score = dense(consolidate(method, random_rows()).score)
     for label in range(len(DAG)):
         for parent in DAG.parents_of(label):
             assert (score[:, parent] >= score[:, label] - 1e-12).all()
@@ -195,7 +202,7 @@ def test_a_parent_is_never_below_its_child(method: Method) -> None:
 
 @pytest.mark.parametrize("method", unless(BEYOND_ONE))
 def test_scores_lie_between_0_and_1(method: Method) -> None:
-    for rows in (drawn(), drawn(scores=False), drawn(sources=1)):
+    for rows in (random_rows(), random_rows(scores=False), random_rows(sources=1)):
         consolidation = consolidate(method, rows)
         for view in (consolidation.score, consolidation.specific):
             assert dense(view).min() >= 0.0
@@ -257,7 +264,7 @@ def test_any_panel_gives_sound_results_with_auto(case: Case) -> None:
 
 
 def test_without_answers_all_scores_are_zero() -> None:
-    panel = panel_of(drawn(), DAG)
+    panel = panel_of(random_rows(), DAG)
     unanswered = panel.select_answers(np.zeros(len(panel.source), dtype=bool))
     for name, method in METHODS.items():
         consolidation = method.consolidate(unanswered)
@@ -276,32 +283,32 @@ def extreme_values(method: BaseMethod) -> Iterator[dict[str, Any]]:
             if kind.get("type") not in ("number", "integer"):
                 continue
             is_integer = kind["type"] == "integer"
-            least = kind.get("minimum", 5e-324)
-            most = kind.get("maximum", LARGE_VALUES.get(name, 10**9) if is_integer else 1e300)
+            smallest = kind.get("minimum", 5e-324)
+            largest = kind.get("maximum", LARGE_VALUES.get(name, 10**9) if is_integer else 1e300)
             if "exclusiveMaximum" in kind:
-                most = float(np.nextafter(kind["exclusiveMaximum"], 0))
-            yield {name: least}
-            yield {name: most}
+                largest = float(np.nextafter(kind["exclusiveMaximum"], 0))
+            yield {name: smallest}
+            yield {name: largest}
 
 
 def extreme_parameters() -> Iterator[Any]:
     for name, method in METHODS.items():
         assert isinstance(method, BaseMethod)
-        for end in extreme_values(method):
-            yield pytest.param(method, end, id=f"{name} {end}")
+        for extreme in extreme_values(method):
+            yield pytest.param(method, extreme, id=f"{name} {extreme}")
 
 
-@pytest.mark.parametrize(("method", "end"), list(extreme_parameters()))
-def test_extreme_parameters_give_sound_results(method: BaseMethod, end: dict[str, Any]) -> None:
-    parameters = {**method.model_dump(), **end}
-    if "tol" in end and not end["tol"] and "max_iter" in parameters:
+@pytest.mark.parametrize(("method", "extreme"), list(extreme_parameters()))
+def test_extreme_parameters_give_sound_results(method: BaseMethod, extreme: dict[str, Any]) -> None:
+    parameters = {**method.model_dump(), **extreme}
+    if "tol" in extreme and not extreme["tol"] and "max_iter" in parameters:
         # No iteration converges to the last bit.
         parameters["max_iter"] = min(parameters["max_iter"], 5)
-    case = (drawn(instances=6, sources=3), DAG)
+    case = (random_rows(instances=6, sources=3), DAG)
     try:
         assert_sound(result_of(make_method(method.name, parameters), case))
-    except ParameterError as refused:
-        assert "not allowed" in str(refused)  # noqa: PT017 - only what does not go together
+    except ParameterError as error:
+        assert "not allowed" in str(error)  # noqa: PT017 - only values that do not go together
 
 
 WIDE = 100_000
@@ -310,8 +317,8 @@ WIDE = 100_000
 @pytest.mark.parametrize(
     "method", [entry for entry in ALL if not str(entry.id).startswith(("channel", "auto"))]
 )
-def test_of_a_hundred_thousand_siblings_only_those_in_use_cost_memory(method: Method) -> None:
-    result = result_of(method, (_of_siblings(), _wide()))
+def test_unused_labels_among_a_hundred_thousand_siblings_need_no_memory(method: Method) -> None:
+    result = result_of(method, (_rows_of_siblings(), _wide_taxonomy()))
     assert np.isfinite(dense(result.consolidation.score[:2])).all()
     assert len(result.labels) == 7
 
@@ -321,14 +328,16 @@ def test_channel_is_refused_with_too_many_siblings(
     sources: str,
 ) -> None:
     method = make_method("channel", {"source_weights": sources})
-    panel = SinglePartition(panel_of(_of_siblings(), _wide()))
+    panel = SinglePartition(panel_of(_rows_of_siblings(), _wide_taxonomy()))
     with pytest.raises(TooLargeError, match="10,000,100,002 ways in which 100,001 labels"):
         check_memory(method, panel)
 
 
 @pytest.mark.parametrize("sources", [1, 2])
 def test_auto_leaves_out_candidates_that_do_not_fit(sources: int) -> None:
-    consolidation = make_method("auto").consolidate(panel_of(_of_siblings(sources), _wide()))
+    consolidation = make_method("auto").consolidate(
+        panel_of(_rows_of_siblings(sources), _wide_taxonomy())
+    )
     assert np.isfinite(dense(consolidation.score)).all()
     assert any(note.startswith("Candidate channel was left out: ") for note in consolidation.notes)
     selection = consolidation.selection
@@ -336,7 +345,7 @@ def test_auto_leaves_out_candidates_that_do_not_fit(sources: int) -> None:
     assert "channel" not in (*selection.specific, *selection.closed)
 
 
-def _of_siblings(sources: int = 3) -> list[Row]:
+def _rows_of_siblings(sources: int = 3) -> list[Row]:
     """Return answers of two labels each, so that methods for one true label do not apply."""
     return [
         (f"x{i}", f"s{s}", f"k{(7919 * (i + more) + (s == 2) * i) % WIDE}")
@@ -347,8 +356,8 @@ def _of_siblings(sources: int = 3) -> list[Row]:
 
 
 @cache
-def _wide() -> Taxonomy:
-    return siblings(WIDE)
+def _wide_taxonomy() -> Taxonomy:
+    return make_siblings(WIDE)
 
 
 GROUPED_BY_POSITION: Waived = {
@@ -359,7 +368,7 @@ GROUPED_BY_POSITION: Waived = {
 
 @pytest.mark.parametrize("method", unless(GROUPED_BY_POSITION))
 def test_the_order_of_many_sources_does_not_matter(method: Method) -> None:
-    rows = drawn(sources=7)
+    rows = random_rows(sources=7)
     assert_same(scores_of(method, rows), scores_of(method, reordered("sources", rows)[0]))
 
 

@@ -1,4 +1,4 @@
-"""What holds on every public set: no label without its ancestors, by any rule."""
+"""On public data sets, every rule assigns labels together with their ancestors."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ SETS = {
     "dog": ("auto",),
     "birthplaces": ("majority", "one-truth"),
 }
-"""Sets, and methods that are quick there."""
+"""Data sets, and methods that are fast on them."""
 
 
-def without_an_ancestor(decision: Decision) -> int:
-    """Count labels that are implied by a chosen one and not chosen."""
+def count_missing_ancestors(decision: Decision) -> int:
+    """Count ancestors of chosen labels that are not chosen."""
     chosen = decision.reason.astype(bool).astype(np.int64)
     implied = (chosen @ decision.taxonomy.closure.astype(np.int64)).tocsr()
     return int(implied.nnz - chosen.nnz)
@@ -33,9 +33,9 @@ def test_every_label_comes_with_its_ancestors(data_folder: Path, name: str, meth
     folder = data_folder / name
     taxonomy = mhpc.read_taxonomy(folder / "taxonomy.csv")
     result = mhpc.consolidate(mhpc.read_votes(folder / "votes.csv"), taxonomy, method=method)
-    assert without_an_ancestor(result.decision) == 0
-    size = result.panel.labels_per_answer
+    assert count_missing_ancestors(result.decision) == 0
+    mean_size = result.panel.labels_per_answer
     for rule in RULES:
-        decision = make_rule(rule).decide(result.consolidation, labels_per_answer=size)
+        decision = make_rule(rule).decide(result.consolidation, labels_per_answer=mean_size)
         assert decision.reason.nnz
-        assert without_an_ancestor(decision) == 0, rule
+        assert count_missing_ancestors(decision) == 0, rule

@@ -84,7 +84,7 @@ def fit(name: str, parameters: dict[str, Any], scores: Consolidation, **more: An
     return make_rule(name, **parameters, **more).fit(scores, labels_per_answer=LABELS_PER_ANSWER)
 
 
-def test_every_rule_has_variants_here() -> None:
+def test_every_rule_has_variants() -> None:
     assert list(VARIANTS) == list(RULES)
     for name in RULES:
         kind = rule_class(name)
@@ -103,7 +103,7 @@ def test_a_decision_has_the_name_of_its_rule(name: str, parameters: dict[str, An
 @pytest.mark.parametrize(("name", "parameters"), ALL)
 @given(scores=consolidations(), depth_bias=st.sampled_from([-3.0, -1.0, 0.0, 1.0, 3.0]))
 @settings(max_examples=60)
-def test_sets_are_closed_and_reasons_tell_labels_from_their_ancestors(
+def test_label_sets_are_closed_and_reasons_distinguish_labels_from_ancestors(
     name: str, parameters: dict[str, Any], scores: Consolidation, depth_bias: float
 ) -> None:
     fitted = fit(name, parameters, scores, depth_bias=depth_bias)

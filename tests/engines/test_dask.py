@@ -27,14 +27,14 @@ from mhpc.errors import ParameterError, WorkerError
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system.display import Progress, silent
-from tests.fixtures.clusters import Processes, processes, write_votes
+from tests.fixtures.clusters import ClusterProcesses, start_cluster, write_votes
 
 GARDEN = Path(mhpc.datasets.__file__).parent / "garden"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    with processes(tmp_path_factory.mktemp("cluster")) as started:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcesses]:
+    with start_cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 
 
@@ -136,7 +136,7 @@ def assert_same_conflicts(local_run: Path, dask_run: Path) -> None:
 
 @pytest.mark.parametrize("method", ["majority", "cross-source", "dawid-skene", "mhpc", "auto"])
 def test_both_engines_give_the_same_results_on_the_garden(
-    method: str, cluster: Processes, tmp_path: Path
+    method: str, cluster: ClusterProcesses, tmp_path: Path
 ) -> None:
     local_run = consolidate(GARDEN, tmp_path / "local", "local", method=method)
     dask_run = consolidate(GARDEN, tmp_path / "dask", cluster.engine, method=method)
@@ -164,7 +164,7 @@ def test_both_engines_give_the_same_results_on_the_garden(
     ],
 )
 def test_both_engines_give_the_same_results_on_shuffled_votes(
-    settings: dict[str, Any], cluster: Processes, votes_folder: Path, tmp_path: Path
+    settings: dict[str, Any], cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
 ) -> None:
     local_run = consolidate(votes_folder, tmp_path / "local", "local", **settings)
     dask_run = consolidate(votes_folder, tmp_path / "dask", cluster.engine, **settings)
@@ -172,7 +172,7 @@ def test_both_engines_give_the_same_results_on_shuffled_votes(
 
 
 def test_both_engines_fit_rules_to_the_same_sample(
-    cluster: Processes, votes_folder: Path, tmp_path: Path
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
 ) -> None:
     options: dict[str, Any] = {"method": "cross-source", "limits": {"rule_sample": 500}}
     local_run = consolidate(votes_folder, tmp_path / "local", "local", **options)
@@ -181,7 +181,7 @@ def test_both_engines_fit_rules_to_the_same_sample(
 
 
 def test_gold_labels_are_kept_and_learned_from(
-    cluster: Processes, votes_folder: Path, tmp_path: Path
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
 ) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("instance,label\ni7,a/x/1\ni9,b/y/2\ni11,\n")
@@ -193,7 +193,7 @@ def test_gold_labels_are_kept_and_learned_from(
 
 
 def test_a_run_of_either_engine_can_be_applied_by_both(
-    cluster: Processes, votes_folder: Path, tmp_path: Path
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
 ) -> None:
     fitted_run = consolidate(
         votes_folder, tmp_path / "fitted", cluster.engine, method="cross-source"
@@ -207,7 +207,7 @@ def test_a_run_of_either_engine_can_be_applied_by_both(
 
 
 def test_a_sample_is_the_same_as_that_of_a_panel_in_memory(
-    cluster: Processes, votes_folder: Path, tmp_path: Path
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
 ) -> None:
     taxonomy = mhpc.read_taxonomy(votes_folder / "taxonomy.csv")
     local = SinglePartition(mhpc.encode(mhpc.read_votes(votes_folder / "votes.csv"), taxonomy))
@@ -228,7 +228,7 @@ def test_a_sample_is_the_same_as_that_of_a_panel_in_memory(
 
 
 def test_a_truth_is_refused_with_the_command_that_measures_the_result(
-    cluster: Processes, tmp_path: Path
+    cluster: ClusterProcesses, tmp_path: Path
 ) -> None:
     with pytest.raises(ParameterError, match="mhpc evaluate .*OUT --truth"):
         consolidate(
@@ -242,7 +242,7 @@ def test_a_killed_worker_does_not_change_the_result(
     nanny: bool, votes_folder: Path, tmp_path: Path
 ) -> None:
     local_run = consolidate(votes_folder, tmp_path / "local", "local", method="cross-source")
-    with processes(tmp_path, nanny=nanny) as started:
+    with start_cluster(tmp_path, nanny=nanny) as started:
         killed: list[int] = []
 
         def kill(stage: str, done: int, total: int) -> None:
@@ -263,7 +263,7 @@ def test_a_lost_cluster_is_reported_and_leaves_no_files(
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    with processes(tmp_path) as started:
+    with start_cluster(tmp_path) as started:
         pids = (started.scheduler.pid,) if scheduler else started.workers
 
         def kill(stage: str, done: int, total: int) -> None:

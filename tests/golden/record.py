@@ -13,7 +13,7 @@ from tests.golden.runs import FILE, RUNS, run
 
 
 def record(folder: Path) -> None:
-    """Run every method on every set, and write the fingerprints, one run a line."""
+    """Run every method on every set, and write the fingerprints, one line per run."""
     lines = [
         f"{json.dumps(f'{name}/{method}')}: {json.dumps(run(name, method, folder))}"
         for name, method in RUNS

@@ -33,7 +33,7 @@ METHODS = (
 )  # fmt: skip
 
 EXAMPLE = "garden"
-"""The bundled example, the one set that is always there."""
+"""The bundled example, the only set that needs no download."""
 
 INSTANCES = 400
 """How many instances of a public set are used, the first ones in order of appearance."""
@@ -41,7 +41,7 @@ INSTANCES = 400
 
 @dataclass(frozen=True)
 class PublicSet:
-    """Where the votes of a public set are, and what their sources can speak about."""
+    """Where the votes of a public set are, and the scope of its sources."""
 
     votes: str = "votes.csv"
     scope: Literal["all", "used"] = "all"
@@ -103,8 +103,8 @@ def first_rows(file: Path, *, instances: int) -> list[dict[str, str]]:
     content = file.read_bytes()
     text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    kept = set(list(dict.fromkeys(row["instance"] for row in rows))[:instances])
-    return [row for row in rows if row["instance"] in kept]
+    first = set(list(dict.fromkeys(row["instance"] for row in rows))[:instances])
+    return [row for row in rows if row["instance"] in first]
 
 
 def run(name: str, method: str, folder: Path | None) -> Fingerprint:
@@ -119,21 +119,23 @@ def run(name: str, method: str, folder: Path | None) -> Fingerprint:
 def fingerprint(result: mhpc.Result) -> Fingerprint:
     """Return what identifies a result, whatever the order of its instances, labels and sources."""
     consolidation = result.consolidation
-    instances, labels = list(consolidation.instances), list(consolidation.taxonomy.labels)
+    instances, columns = list(consolidation.instances), list(consolidation.taxonomy.labels)
     decided = sorted(
-        (instance, label) for instance, given in result.decision.labels().items() for label in given
+        (instance, label)
+        for instance, labels in result.decision.labels().items()
+        for label in labels
     )
     return {
         "decided": hashlib.sha256(repr(decided).encode()).hexdigest()[:16],
         "decided labels": len(decided),
-        "score": weighted_sums(consolidation.score, instances, labels),
-        "specific": weighted_sums(consolidation.specific, instances, labels),
+        "score": weighted_sums(consolidation.score, instances, columns),
+        "specific": weighted_sums(consolidation.specific, instances, columns),
         "sources": source_sums(result.sources),
     }
 
 
 def weighted_sums(matrix: Any, rows: list[str], columns: list[str]) -> list[float]:
-    """Return sums of all cells, each under other weights of 1/2 to 1 with random signs.
+    """Return sums of all cells, under several random weightings from 1/2 to 1 with random signs.
 
     The weight of a cell depends on where its ids are among the sorted ids. No weight is near 0, so
     that a change of any one cell is seen, and signs keep the sums small.
@@ -151,7 +153,7 @@ def source_sums(sources: Iterable[object]) -> dict[str, float]:
     ordered = sorted(sources, key=attrgetter(SOURCE_ID))
     sums = {}
     for meaning, name in SOURCE_COLUMNS.items():
-        column = np.nan_to_num([float(attrgetter(name)(each)) for each in ordered], nan=-1.0)
+        column = np.nan_to_num([float(attrgetter(name)(source)) for source in ordered], nan=-1.0)
         sums[meaning] = rounded(math.fsum(column * np.arange(1, len(ordered) + 1)))
     return sums
 

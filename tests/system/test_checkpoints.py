@@ -1,4 +1,4 @@
-"""Runs that resume others: finished stages are not computed again, and the result is the same."""
+"""A resumed run does not repeat finished stages and gives the same result."""
 
 import json
 import os
@@ -33,7 +33,7 @@ FILES = ("labels.csv", "scores.parquet", "sources.csv", "model.npz")
 
 
 class FailedError(Exception):
-    """What ends a run in these tests."""
+    """The error that ends a run in these tests."""
 
 
 @pytest.fixture
@@ -43,22 +43,22 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def cross_validated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The candidates that were cross-validated, in order; the fifth fails."""
-    found: list[str] = []
+    names: list[str] = []
     score_fold = cross_validation.score_fold
 
-    def counting(method: Any, *args: Any) -> Any:
-        found.append(method.name)
-        if len(found) == 5:
+    def record(method: Any, *args: Any) -> Any:
+        names.append(method.name)
+        if len(names) == 5:
             raise FailedError
         return score_fold(method, *args)
 
-    monkeypatch.setattr(cross_validation, "score_fold", counting)
-    return found
+    monkeypatch.setattr(cross_validation, "score_fold", record)
+    return names
 
 
-def consolidated(
+def consolidate(
     data: Path, *, resume: bool = False, checkpoint_after: float = 0.0, **settings: Any
 ) -> dict[str, bytes]:
     files = {name: str(data / f"{name}.csv") for name in ("votes", "taxonomy")}
@@ -84,23 +84,23 @@ def add_second_labels(data: Path) -> None:
 
 
 def notes(data: Path) -> list[str]:
-    found: list[str] = json.loads((data / "OUT" / "run.json").read_text())["notes"]
-    return found
+    run_notes: list[str] = json.loads((data / "OUT" / "run.json").read_text())["notes"]
+    return run_notes
 
 
 def test_a_failed_cross_validation_is_resumed_where_it_stopped(
-    data: Path, tried: list[str]
+    data: Path, cross_validated: list[str]
 ) -> None:
     with pytest.raises(FailedError) as ended:
-        consolidated(data)
+        consolidate(data)
     assert ended.value.__notes__ == [RESUME_HINT]
     assert checkpoint_folder(data / "OUT").is_dir()
-    resumed = consolidated(data, resume=True)
+    resumed = consolidate(data, resume=True)
     assert notes(data)[-1] == "resumed: 4 stages taken from an earlier run"
-    begun = len(tried)
-    assert consolidated(data) == resumed
-    # Four of them were not tried again; the fifth, which died, was.
-    assert len(tried) - begun == begun - 1
+    first_count = len(cross_validated)
+    assert consolidate(data) == resumed
+    # The resumed run repeated only the fifth, which had failed.
+    assert len(cross_validated) - first_count == first_count - 1
     assert not checkpoint_folder(data / "OUT").exists()
 
 
@@ -109,15 +109,15 @@ def test_a_fitted_method_is_not_fitted_again(
     method: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_second_labels(data)
-    expected = consolidated(data, method=method)
+    expected = consolidate(data, method=method)
     with monkeypatch.context() as patched:
         patched.setattr("mhpc.run.write_sources", _fail)
         with pytest.raises(FailedError):
-            consolidated(data, method=method)
+            consolidate(data, method=method)
     monkeypatch.setattr(cross_validation, "score_fold", _fail)
     for name in {*METHODS} - {"auto"}:
         monkeypatch.setattr(type(make_method(name)), "fit", _fail)
-    assert consolidated(data, method=method, resume=True) == expected
+    assert consolidate(data, method=method, resume=True) == expected
     assert "resumed" in notes(data)[-1]
 
 
@@ -125,47 +125,49 @@ def _fail(*_: Any, **__: Any) -> None:
     raise FailedError
 
 
-def changed_votes(data: Path) -> dict[str, Any]:
+def change_votes(data: Path) -> dict[str, Any]:
     (data / "votes.csv").write_text((data / "votes.csv").read_text() + "new,s1,a\n")
     return {}
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
-    [(changed_votes, "votes"), (lambda _: {"seed": 1}, "seed")],
+    [(change_votes, "votes"), (lambda _: {"seed": 1}, "seed")],
     ids=["votes", "a setting"],
 )
 def test_other_votes_or_settings_start_from_scratch(
-    change: Callable[[Path], dict[str, Any]], named: str, data: Path, tried: list[str]
+    change: Callable[[Path], dict[str, Any]], named: str, data: Path, cross_validated: list[str]
 ) -> None:
     with pytest.raises(FailedError):
-        consolidated(data)
+        consolidate(data)
     settings = change(data)
     with pytest.warns(
         MhpcWarning, match=f"since the earlier run '{named}' changed; .* from scratch"
     ):
-        consolidated(data, resume=True, **settings)
+        consolidate(data, resume=True, **settings)
     assert notes(data) == []
 
 
-def test_a_run_that_does_not_resume_starts_from_scratch(data: Path, tried: list[str]) -> None:
-    with pytest.raises(FailedError):
-        consolidated(data)
-    consolidated(data)
-    assert notes(data) == []
-    with pytest.warns(MhpcWarning, match="no finished stage of an earlier run is kept"):
-        consolidated(data, resume=True)
-
-
-def test_a_run_that_is_refused_leaves_the_checkpoints_of_another(
-    data: Path, tried: list[str]
+def test_a_run_that_does_not_resume_starts_from_scratch(
+    data: Path, cross_validated: list[str]
 ) -> None:
     with pytest.raises(FailedError):
-        consolidated(data)
+        consolidate(data)
+    consolidate(data)
+    assert notes(data) == []
+    with pytest.warns(MhpcWarning, match="no finished stage of an earlier run is kept"):
+        consolidate(data, resume=True)
+
+
+def test_a_refused_run_leaves_the_checkpoints_of_an_earlier_one(
+    data: Path, cross_validated: list[str]
+) -> None:
+    with pytest.raises(FailedError):
+        consolidate(data)
     (data / "OUT").mkdir()
     (data / "OUT" / "mine.txt").write_text("not to be replaced")
     with pytest.raises(FileExistsError) as refused:
-        consolidated(data)
+        consolidate(data)
     assert not hasattr(refused.value, "__notes__")
     assert checkpoint_folder(data / "OUT").is_dir()
 
@@ -185,17 +187,17 @@ def test_a_damaged_checkpoint_is_computed_again(tmp_path: Path) -> None:
 def test_steps_are_checkpointed_until_all_are_finished(tmp_path: Path) -> None:
     stages = make_checkpoints(tmp_path / "kept", {})
     stages.begin(resume=False)
-    seen: list[int] = []
+    file_counts: list[int] = []
 
     def all_steps() -> tuple[int, ...]:
-        for at in range(2):
-            checkpointed(f"step {at}", lambda: (0,))
-            seen.append(len(list(stages.store.folder.glob("*.npz"))))
+        for step in range(2):
+            checkpointed(f"step {step}", lambda: (0,))
+            file_counts.append(len(list(stages.store.folder.glob("*.npz"))))
         return (1,)
 
     with use_checkpoints(stages):
         assert checkpointed_steps("all", all_steps) == (1,)
-    assert seen == [1, 2]
+    assert file_counts == [1, 2]
     assert len(list(stages.store.folder.glob("*.npz"))) == 1
 
 
@@ -205,17 +207,19 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path: Path
         stages = make_checkpoints(folder, {})
         stages.begin(resume=False)
         with use_checkpoints(stages):
-            assert checkpointed("one", partial(_given, outcome)) is outcome
+            assert checkpointed("one", partial(_return, outcome)) is outcome
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def _given(outcome: object) -> object:
+def _return(outcome: object) -> object:
     return outcome
 
 
-def test_the_first_seconds_of_a_run_are_not_checkpointed(data: Path, tried: list[str]) -> None:
+def test_the_first_seconds_of_a_run_are_not_checkpointed(
+    data: Path, cross_validated: list[str]
+) -> None:
     with pytest.raises(FailedError) as ended:
-        consolidated(data, checkpoint_after=600.0)
+        consolidate(data, checkpoint_after=600.0)
     assert not hasattr(ended.value, "__notes__")
     assert sorted(path.name for path in data.iterdir()) == ["taxonomy.csv", "votes.csv"]
 
@@ -226,13 +230,13 @@ from functools import partial
 import mhpc.run
 from mhpc.cli import main
 
-def killed(*args, **kwargs):
+def kill(*args, **kwargs):
     os.kill(os.getpid(), {signal})
     import time
     time.sleep(60)
 
 mhpc.run.run = partial(mhpc.run.run, checkpoint_after=0.0)
-mhpc.run.write_sources = killed
+mhpc.run.write_sources = kill
 if __name__ == "__main__":
     main()
 """
@@ -244,7 +248,7 @@ def test_a_process_that_is_killed_after_the_selection_can_be_resumed(
 ) -> None:
     command = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--force"]
     command += ["--progress", "none"]
-    expected = consolidated(data)
+    expected = consolidate(data)
     (data / "work.py").write_text(KILLED.format(signal=int(number)))
     ended = subprocess.run(
         [sys.executable, "work.py", *command], cwd=data, capture_output=True, text=True,
@@ -254,5 +258,5 @@ def test_a_process_that_is_killed_after_the_selection_can_be_resumed(
     if number == signal.SIGINT:
         assert ended.stderr.strip() == f"mhpc: interrupted; {RESUME_HINT}"
     assert {name: (data / "OUT" / name).read_bytes() for name in expected} == expected
-    assert consolidated(data, resume=True) == expected
+    assert consolidate(data, resume=True) == expected
     assert "resumed" in notes(data)[-1]

@@ -12,11 +12,11 @@ from mhpc.system.database import database, identifier, literal, one_file, reason
 )
 def test_no_extension_is_fetched_or_loaded(setting: str) -> None:
     with database() as connection:
-        found = connection.execute("SELECT current_setting(?)", [setting]).fetchone()
-    assert found == (False,)
+        row = connection.execute("SELECT current_setting(?)", [setting]).fetchone()
+    assert row == (False,)
 
 
-def test_cores_may_be_few() -> None:
+def test_the_number_of_threads_can_be_limited() -> None:
     with database(threads=1) as connection:
         assert connection.execute("SELECT current_setting('threads')").fetchone() == (1,)
 
@@ -29,8 +29,8 @@ def test_quotes_in_names_and_texts_are_doubled() -> None:
 
 @pytest.mark.parametrize("name", ["v[1].txt", "v*.txt", "v?.txt", "it's.txt", "v].txt", "[*]"])
 def test_a_name_with_wildcards_means_one_file(tmp_path: Path, name: str) -> None:
-    for other in ("v1.txt", "vx.txt", "*"):
-        (tmp_path / other).write_text("the wrong file\n")
+    for wrong_name in ("v1.txt", "vx.txt", "*"):
+        (tmp_path / wrong_name).write_text("the wrong file\n")
     (tmp_path / name).write_text("this one\n")
     rows = duckdb.execute(f"SELECT line FROM {text_lines(tmp_path / name, 'none')}").fetchall()
     assert rows == [("this one",)]
@@ -47,9 +47,9 @@ def test_wildcards_in_folders_are_literal(tmp_path: Path) -> None:
 WRONG = {
     "too few": ("a,b\n1,2\n3\n", ", line 3: '3' has 1 cells where the header has 2"),
     "too many": ("a,b\n1,2,3\n", ", line 2: '1,2,3' has 3 cells where the header has 2"),
-    # What a line says about quotes or encodings is not what is wrong with it.
-    "talk of quotes": ("a,b\nunterminated quote\n", "has 1 cells where the header has 2"),
-    "talk of encodings": ("a,b\ninvalid unicode\n", "has 1 cells where the header has 2"),
+    # The text of a line must not be mistaken for DuckDB's reason.
+    "a line about quotes": ("a,b\nunterminated quote\n", "has 1 cells where the header has 2"),
+    "a line about encodings": ("a,b\ninvalid unicode\n", "has 1 cells where the header has 2"),
     "open quote": ('a,b\n1,"2\n3,4\n', ", line 2: '1,\"2' opens a quote that does not end"),
     "early end": ('a,b\n1,"2"x\n', ", line 2: '1,\"2\"x' opens a quote that does not end"),
     "line ends": ("a,b\n1,2\r\n3,4\n", ": not CSV; are its line ends mixed"),
@@ -74,6 +74,6 @@ def test_reasons_describe_the_error_in_the_file(
     assert "\n" not in message
 
 
-def test_other_reasons_are_the_first_line_of_duckdb() -> None:
+def test_other_reasons_are_the_first_line_of_the_message() -> None:
     error = duckdb.IOException("IO Error: the disk is on fire\nPossible solution: water")
     assert reason(error) == ": the disk is on fire"

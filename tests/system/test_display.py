@@ -1,4 +1,4 @@
-"""Notebooks show short tables, and never run what is in them."""
+"""Notebooks show short tables and escape their contents."""
 
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +13,7 @@ from tests.fixtures.build import GARDEN
 EVIL = "<script>alert('x')</script>"
 
 
-def displayed() -> dict[str, Any]:
+def examples() -> dict[str, Any]:
     taxonomy = build_taxonomy([EVIL, "b", "c"], [("b", EVIL)])
     votes = mhpc.read_votes({"instance": [EVIL, "2"], "source": [EVIL, "s"], "label": [EVIL, "b"]})
     result = mhpc.consolidate(votes, taxonomy, method="sa")
@@ -24,9 +24,9 @@ def displayed() -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", displayed())
-def test_what_is_shown_is_well_formed_and_escaped(name: str) -> None:
-    html = displayed()[name]._repr_html_()
+@pytest.mark.parametrize("name", examples())
+def test_the_html_is_well_formed_and_escaped(name: str) -> None:
+    html = examples()[name]._repr_html_()
     assert "<script>" not in html
     if name != "scorecard":
         assert "&lt;script&gt;" in html
@@ -37,7 +37,7 @@ def many_votes() -> Votes:
     return mhpc.read_votes({"instance": range(1000), "source": [1] * 1000, "label": ["oak"] * 1000})
 
 
-def test_a_long_table_shows_its_beginning_and_says_how_much_more_there_is() -> None:
+def test_a_long_table_shows_its_first_rows_and_the_number_of_the_others() -> None:
     html = many_votes()._repr_html_()
     assert html.count("<tr>") == 11
     assert "… and 990 more" in html

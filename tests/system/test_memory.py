@@ -13,7 +13,7 @@ def test_available_memory_is_what_linux_reports(tmp_path: Path) -> None:
     assert available_memory(meminfo=meminfo) == 5 * 1024
 
 
-def test_elsewhere_it_is_all_memory_or_unknown(
+def test_without_meminfo_it_is_the_total_memory_or_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = tmp_path / "missing"
@@ -33,7 +33,7 @@ def test_elsewhere_it_is_all_memory_or_unknown(
         ("2048", 2048),
     ],
 )
-def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+def test_sizes_are_parsed_with_their_units(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
@@ -43,7 +43,7 @@ def test_a_text_that_is_not_a_size_is_refused(text: str) -> None:
         parse_size(text)
 
 
-def test_the_budget_is_what_was_set_and_else_half_of_what_is_free() -> None:
+def test_the_budget_is_half_of_the_free_memory_unless_it_is_set() -> None:
     free = available_memory()
     if free is not None:
         assert memory_budget() == pytest.approx(free / 2, rel=0.2)
@@ -65,7 +65,7 @@ def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
     assert available_memory(cgroup=tmp_path) == pytest.approx(free, rel=0.2)
 
 
-def test_the_limit_is_what_was_set_and_else_all_that_is_free(
+def test_the_limit_is_the_free_memory_unless_it_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 7000)
@@ -74,6 +74,6 @@ def test_the_limit_is_what_was_set_and_else_all_that_is_free(
         assert memory.memory_limit() == 12345
 
 
-def test_the_memory_of_this_process_is_some_megabytes_or_unknown(tmp_path: Path) -> None:
+def test_the_memory_of_this_process_is_at_least_ten_megabytes_or_unknown(tmp_path: Path) -> None:
     assert memory.held_memory() == 0 or memory.held_memory() > 10**7
     assert memory.held_memory(statm=tmp_path / "missing") == 0

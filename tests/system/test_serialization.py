@@ -1,4 +1,4 @@
-"""Frozen data in files: they come back equal, and only registered types are ever made."""
+"""Saved data are read back equal, and only registered types are ever created."""
 
 import ast
 import json
@@ -51,7 +51,7 @@ def round_trip(value: Any, folder: Path) -> Any:
     return read_frozen(folder / "file.npz", HOMES)
 
 
-def test_data_come_back_equal(tmp_path: Path) -> None:
+def test_data_are_read_back_equal(tmp_path: Path) -> None:
     value = {
         "numbers": (1, 2.5, None, True, "text"),
         "array": np.arange(6).reshape(2, 3),
@@ -75,10 +75,10 @@ def test_every_registered_class_round_trips(name: str, tmp_path: Path) -> None:
     result = round_trip(kind(**values), tmp_path)
     assert type(result) is kind
     for field, value in values.items():
-        kept = getattr(result, field)
-        assert type(kept) is type(value), field
+        restored = getattr(result, field)
+        assert type(restored) is type(value), field
         if isinstance(value, np.ndarray):
-            np.testing.assert_array_equal(kept, value)
+            np.testing.assert_array_equal(restored, value)
 
 
 def example(annotation: Any) -> Any:
@@ -105,7 +105,7 @@ def example(annotation: Any) -> Any:
     raise AssertionError(f"no example of {annotation}")
 
 
-def test_everything_that_methods_and_rules_fit_is_registered() -> None:
+def test_every_fitted_method_is_registered() -> None:
     for home in HOMES.values():
         import_module(home.partition(":")[0])
     classes = [*FittedMethod.__subclasses__()]
