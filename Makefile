@@ -51,6 +51,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.speed.neighbors
 	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.scale
+	$(BIN)/python -m benchmarks.quality.real
 	$(BIN)/python -m benchmarks.quality.methods
 	$(BIN)/python -m benchmarks.quality.auto
 	$(BIN)/python -m benchmarks.quality.ablation
