@@ -52,8 +52,8 @@ LAYERS: tuple[dict[str, str], ...] = (
 )
 """Every package and module of mhpc, from the bottom to the top, and what it is for.
 
-Each may import the layers below it and nothing beside it: a stage knows the nouns of data, not
-another stage. There are no exceptions.
+A package may import the layers below its own, but no other package of its layer: stages share
+the types of `data` and do not know each other. There are no exceptions.
 """
 
 MODULES = {
@@ -92,10 +92,10 @@ def test_a_package_imports_only_what_is_below_it(name: str) -> None:
     modules = [module for module in MODULES if module != "mhpc" and package_of(module) == name]
     assert modules
     for module in modules:
-        assert {package_of(other) for other in imports_of(module)} <= allowed, module
+        assert {package_of(imported) for imported in imports_of(module)} <= allowed, module
 
 
-def test_no_module_imports_itself_in_a_circle() -> None:
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
     imports = {module: imports_of(module) for module in MODULES}
     while leaves := [module for module, below in imports.items() if not below & imports.keys()]:
         for module in leaves:
@@ -127,12 +127,12 @@ def test_dir_lists_public_names_only() -> None:
     assert not any(name.startswith("_") for name in dir(mhpc))
 
 
-def test_importing_the_package_waits_for_nothing_heavy() -> None:
+def test_importing_the_package_imports_no_heavy_dependency() -> None:
     script = "import mhpc, sys; print({'numpy', 'scipy', 'duckdb', 'rich'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_raises_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'consolidat'"):
         mhpc.consolidat  # type: ignore[attr-defined]  # noqa: B018

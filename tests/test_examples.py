@@ -1,4 +1,4 @@
-"""The examples run, and the notebook shows what it computes."""
+"""The examples run, and the notebook shows the results that it computes."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOK = EXAMPLES / "review.ipynb"
 
 
-def test_the_script_on_a_dataframe_beats_the_majority_vote() -> None:
+def test_the_dataframe_example_beats_the_majority_vote() -> None:
     script = [sys.executable, "-W", "error", str(EXAMPLES / "dataframe.py")]
     run = subprocess.run(script, capture_output=True, text=True, check=True)
     (line,) = [line for line in run.stdout.splitlines() if line.startswith("hierarchical_f ")]
@@ -22,7 +22,7 @@ def test_the_script_on_a_dataframe_beats_the_majority_vote() -> None:
     assert float(consolidated) > float(majority) + 0.05
 
 
-def test_the_notebook_shows_what_it_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_outputs_of_the_notebook_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     results = run_cells(notebook)

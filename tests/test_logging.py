@@ -1,4 +1,4 @@
-"""Stages and selections are logged for those who ask, and for nobody else."""
+"""Stages and selections are logged if logging is enabled, and only then."""
 
 import logging
 import subprocess
@@ -19,22 +19,22 @@ TREE = mhpc.read_taxonomy({"label": ["tree", "oak", "fir"], "parent": [None, "tr
 def test_the_method_and_its_convergence_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mhpc"):
         mhpc.consolidate(votes(), TREE, method="mhpc")
-    told = [record.getMessage() for record in caplog.records if record.name == "mhpc"]
-    assert told[0].endswith("by mhpc")
-    assert "mhpc converged after" in told[-1]
+    messages = [record.getMessage() for record in caplog.records if record.name == "mhpc"]
+    assert messages[0].endswith("by mhpc")
+    assert "mhpc converged after" in messages[-1]
 
 
-def test_the_reason_of_the_selection_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_for_the_selection_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mhpc"):
         mhpc.consolidate(votes(), TREE)
     assert any(record.getMessage().startswith("selected: ") for record in caplog.records)
 
 
-def test_unless_asked_a_library_is_silent() -> None:
+def test_nothing_is_printed_by_default() -> None:
     script = (
         "import mhpc; votes = mhpc.read_votes({'instance': [1], 'source': [1], 'label': ['a']}); "
         "tree = mhpc.read_taxonomy({'label': ['a', 'b'], 'parent': [None, 'a']}); "
         "mhpc.consolidate(votes, tree, method='sa')"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"", b"")
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert (completed.stdout, completed.stderr) == (b"", b"")

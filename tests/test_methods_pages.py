@@ -1,4 +1,4 @@
-"""Every method has a page with the same sections, which names all its parameters."""
+"""Every method has a page with the same sections that documents all its parameters."""
 
 import re
 from pathlib import Path
@@ -39,20 +39,20 @@ def test_every_method_page_has_the_same_sections(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_section_on_parameters_names_each_of_them_and_no_other(name: str) -> None:
+def test_the_section_on_parameters_lists_exactly_the_parameters(name: str) -> None:
     lists = re.findall(r"^- ((?:`[a-z_]+`(?:, )?)+):", section(name, "Parameters"), re.MULTILINE)
     named = [field for line in lists for field in re.findall(r"`([a-z_]+)`", line)]
     assert sorted(named) == sorted(parameters(name))
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_setting_on_a_page_is_one_of_a_parameter(name: str) -> None:
+def test_every_setting_on_a_page_names_a_parameter(name: str) -> None:
     settings = re.findall(r"`([a-z_]+)=[^`]*`", page(name))
     settings += re.findall(r"--set ([a-z_]+)=", page(name))
     assert set(settings) <= parameters(name)
 
 
-def test_the_defaults_on_the_page_about_the_paper_are_those_of_mhpc() -> None:
+def test_the_page_about_the_paper_states_the_defaults_of_mhpc() -> None:
     paper = (PAGES.parent / "paper.md").read_text(encoding="utf-8")
     defaults = re.findall(r"`([a-z_]+)=([^`]*)`, the\s+default", paper)
     assert {name for name, _ in defaults} == {"average", "anchor"}

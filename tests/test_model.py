@@ -1,4 +1,4 @@
-"""``model.npz``: a model comes back equal; a damaged or edited one is refused or applied."""
+"""``model.npz``: a model is read back equal; a damaged one is refused, an edited one may apply."""
 
 import random
 import shutil
@@ -34,7 +34,7 @@ def make_model(fitted: FittedMethod | None = None) -> Model:
     return Model("sa", {"votes": "raw"}, fitted, rule, Index(("ann", "bob")), scope)
 
 
-def test_a_model_comes_back_equal(tmp_path: Path) -> None:
+def test_a_model_is_read_back_equal(tmp_path: Path) -> None:
     write_model(tmp_path, make_model())
     model = read_model(tmp_path)
     assert (model.method, model.parameters) == ("sa", {"votes": "raw"})
@@ -49,14 +49,14 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         read_model(tmp_path)
 
 
-def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_model_in_it_is_refused(tmp_path: Path) -> None:
     write_model(tmp_path, make_model())
     change_description(tmp_path / "model.npz", lambda before: {**before, "value": None})
     with pytest.raises(UnreadableError, match="it holds no model"):
         read_model(tmp_path)
 
 
-def test_half_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     write_model(tmp_path, make_model())
     content = (tmp_path / "model.npz").read_bytes()
     (tmp_path / "model.npz").write_bytes(content[: len(content) // 2])
@@ -64,19 +64,19 @@ def test_half_a_file_is_refused(tmp_path: Path) -> None:
         read_model(tmp_path)
 
 
-def test_what_goes_wrong_while_a_model_is_used_is_damage() -> None:
+def test_an_error_while_a_model_is_applied_is_reported_as_damage() -> None:
     with (
         pytest.raises(UnreadableError, match=r"out/model\.npz is damaged: no such row; consol"),
         model_errors(Path("out")),
     ):
         raise IndexError("no such row")
-    with pytest.raises(MhpcError, match="as it is"), model_errors(Path("out")):
-        raise MhpcError("as it is")
+    with pytest.raises(MhpcError, match="unchanged"), model_errors(Path("out")):
+        raise MhpcError("unchanged")
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Runs of several methods on part of the bundled example, and the votes they read."""
+    """Folders of runs on a part of the bundled example, by method; its votes are beside them."""
     folder = tmp_path_factory.mktemp("runs")
     lines = (GARDEN / "votes.csv").read_text().splitlines()
     (folder / "votes.csv").write_text("\n".join(lines[:200]) + "\n")

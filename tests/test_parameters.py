@@ -27,7 +27,7 @@ def test_numbers_may_be_given_as_text() -> None:
     assert Oven(heat="200").heat == 200.0  # type: ignore[arg-type]
 
 
-def test_a_wrong_value_is_refused_with_what_would_be_valid() -> None:
+def test_an_invalid_value_is_refused_with_the_valid_range() -> None:
     with pytest.raises(ParameterError, match="Oven: heat = 300 is not allowed; give number >= 0"):
         Oven(heat=300)
     with pytest.raises(ParameterError, match="rack = 'low' is not allowed; give top | middle or"):
@@ -39,7 +39,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
         Oven(heta=3)  # type: ignore[call-arg]
 
 
-def test_parameters_describe_themselves() -> None:
+def test_parameters_are_described_with_default_range_and_meaning() -> None:
     assert Oven.describe()[0] == {
         "name": "heat", "default": 180.0, "range": "number >= 0, < 300", "meaning": "Degrees.",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The README fits on one screen, and what it says is true; tests/docs runs its examples."""
+"""The README is short and its facts are correct; tests/docs runs its examples."""
 
 import re
 import subprocess
@@ -11,18 +11,18 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_it_fits_on_one_screen() -> None:
+def test_the_readme_fits_on_one_screen() -> None:
     assert len(README.splitlines()) <= 70
 
 
-def test_its_two_commands_are_targets_of_the_makefile() -> None:
+def test_the_make_commands_are_targets_of_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in ("demo", "test"):
         assert re.search(rf"^make {target}\b", README, flags=re.MULTILINE), target
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
 
 
-def test_it_names_the_files_of_a_run(tmp_path: Path) -> None:
+def test_the_readme_lists_the_files_of_a_run(tmp_path: Path) -> None:
     options = ["votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa"]
     options += ["-o", str(tmp_path / "result")]
     command = [sys.executable, "-m", "mhpc", "consolidate", *options]
@@ -32,7 +32,7 @@ def test_it_names_the_files_of_a_run(tmp_path: Path) -> None:
     assert files == {path.name for path in (tmp_path / "result").iterdir()}
 
 
-def test_its_measurements_are_those_of_the_docs() -> None:
+def test_the_measurements_equal_those_of_the_docs() -> None:
     page = (ROOT / "docs" / "deciding.md").read_text(encoding="utf-8")
     measured = {row[0]: [row[1], row[3], row[4]] for row in table_rows(page) if len(row) == 6}
     shown = [row[1:] for row in table_rows(README) if re.fullmatch(r"0\.\d{3}", row[-1])]
@@ -41,11 +41,11 @@ def test_its_measurements_are_those_of_the_docs() -> None:
         assert values == [f"{float(value):.3f}" for value in measured[name]], name
 
 
-def test_its_picture_is_up_to_date(tmp_path: Path) -> None:
+def test_the_figure_is_up_to_date(tmp_path: Path) -> None:
     script = ROOT / "docs" / "figures" / "make_example.py"
     subprocess.run([sys.executable, script, tmp_path / "example.svg"], check=True)
-    drawn = (tmp_path / "example.svg").read_text(encoding="utf-8")
-    assert drawn == (ROOT / "docs" / "figures" / "example.svg").read_text(encoding="utf-8")
+    svg = (tmp_path / "example.svg").read_text(encoding="utf-8")
+    assert svg == (ROOT / "docs" / "figures" / "example.svg").read_text(encoding="utf-8")
 
 
 def table_rows(page: str) -> list[list[str]]:

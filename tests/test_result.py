@@ -1,4 +1,4 @@
-"""A result in Python goes out as frames and files."""
+"""A result is converted to dataframes and files."""
 
 import sys
 from pathlib import Path
@@ -31,7 +31,9 @@ def rows(frame: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_labels_scores_and_wide_tables_are_frames(result: mhpc.Result, library: Any) -> None:
+def test_labels_scores_and_wide_tables_are_converted_to_dataframes(
+    result: mhpc.Result, library: Any
+) -> None:
     pytest.importorskip(library)
     frame = result.to_frame(library)
     assert type(frame).__module__.startswith(library)
@@ -45,10 +47,10 @@ def test_labels_scores_and_wide_tables_are_frames(result: mhpc.Result, library: 
     assert [sum(row[1:]) for row in wide] == [2, 2, 0]
 
 
-def test_a_result_without_labels_is_an_empty_frame() -> None:
+def test_a_result_without_labels_gives_an_empty_dataframe() -> None:
     votes = mhpc.read_votes({"instance": [1], "source": ["a"], "label": [None]})
-    nothing = mhpc.consolidate(votes, GARDEN, method="majority")
-    assert rows(nothing.to_frame("pandas")) == []
+    result = mhpc.consolidate(votes, GARDEN, method="majority")
+    assert rows(result.to_frame("pandas")) == []
 
 
 def test_a_library_that_is_missing_or_unknown_is_named(
@@ -70,7 +72,7 @@ def test_a_result_is_written_for_other_tools(result: mhpc.Result, tmp_path: Path
     assert '"model_version": "first"' in (tmp_path / "new.json").read_text()
 
 
-def test_votes_and_taxonomies_are_written_by_their_names(tmp_path: Path) -> None:
+def test_the_file_name_determines_the_format_of_votes_and_taxonomies(tmp_path: Path) -> None:
     mhpc.write_votes(tmp_path / "v.parquet", mhpc.read_votes(ROWS))
     assert len(mhpc.read_votes(tmp_path / "v.parquet")) == 4
     mhpc.write_taxonomy(tmp_path / "t.jsonl", GARDEN)

@@ -1,4 +1,4 @@
-"""The page for everybody: any name, any screen, light or dark, by keyboard, on paper."""
+"""The page with any names, on any screen, in light and dark, by keyboard and in print."""
 
 from pathlib import Path
 
@@ -39,11 +39,11 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 
 
 def test_names_are_always_shown_as_text(show: Open) -> None:
-    tame, hostile = sample_facts(), sample_facts(hostile=True)
-    counted = "() => document.querySelectorAll('script, img, b, iframe').length"
-    expected = show(tame).evaluate(counted)
+    harmless, hostile = sample_facts(), sample_facts(hostile=True)
+    count = "() => document.querySelectorAll('script, img, b, iframe').length"
+    expected = show(harmless).evaluate(count)
     page = show(hostile)
-    assert page.evaluate(counted) == expected
+    assert page.evaluate(count) == expected
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE[0])
     page.get_by_label("Search labels").fill("<img")
     expect(page.locator("[role=tree] mark")).to_have_text("<img")
@@ -51,7 +51,7 @@ def test_names_are_always_shown_as_text(show: Open) -> None:
         expect(page.locator("#sources tbody bdi", has_text=name).first).to_have_text(name)
 
 
-def test_a_hostile_name_in_an_address_is_a_name(show: Open) -> None:
+def test_a_hostile_name_in_an_address_is_treated_as_text(show: Open) -> None:
     page = show(sample_facts(hostile=True), "#conflict=%3C%2Fscript%3E%3Cimg%20src%3Dx%20onerror")
     link = page.locator("#conflicts ol a").nth(1)
     link.click()
@@ -61,7 +61,7 @@ def test_a_hostile_name_in_an_address_is_a_name(show: Open) -> None:
 
 
 @pytest.mark.parametrize("scored", [False, True])
-def test_no_two_texts_are_glued_together(show: Open, scored: bool) -> None:
+def test_adjacent_texts_are_separated_by_a_space(show: Open, scored: bool) -> None:
     facts = sample_facts(sources=14)
     for conflict in facts["conflicts"] if scored else []:
         for answer in conflict["answers"]:
@@ -81,25 +81,25 @@ def test_a_phone_does_not_scroll_sideways(show: Open, hostile: bool) -> None:
     expect(page.get_by_label("Sort by")).to_be_visible()
 
 
-def test_dark_and_light_mode_differ_only_in_colours(show: Open) -> None:
+def test_light_and_dark_mode_have_their_own_background(show: Open) -> None:
     colour = "() => getComputedStyle(document.body).backgroundColor"
-    seen = {
+    backgrounds = {
         scheme: show(sample_facts(), color_scheme=scheme).evaluate(colour)
         for scheme in ("light", "dark")
     }
-    assert seen == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 30)"}
+    assert backgrounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 30)"}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("bare", [False, True])
-def test_no_accessibility_violation_is_found(show: Open, scheme: str, bare: bool) -> None:
+def test_axe_finds_no_accessibility_violation(show: Open, scheme: str, bare: bool) -> None:
     facts = sample_facts(labels=30, sources=5, instances=9, conflicts=2)
     page = show(bare_facts() if bare else facts, color_scheme=scheme)
     if not bare:
         page.locator("#sources .name").first.click()
         page.get_by_label("disagreement", exact=True).check()
     violations = Axe().run(page).response["violations"]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
 def test_the_keyboard_reaches_the_report_first(show: Open) -> None:
@@ -130,6 +130,6 @@ def test_the_command_can_be_copied(show: Open) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == sample_facts()["command"]
 
 
-def test_data_of_another_format_are_refused(show: Open) -> None:
+def test_data_in_another_format_version_are_refused(show: Open) -> None:
     page = show(sample_facts() | {"format": 2})
     expect(page.get_by_text("format 2, but this page reads format 1")).to_be_visible()

@@ -1,4 +1,4 @@
-"""A small garden to run commands in."""
+"""A folder with small tables, and a function that runs commands in it."""
 
 from pathlib import Path
 from subprocess import CompletedProcess

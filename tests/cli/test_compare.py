@@ -25,7 +25,8 @@ def test_every_combination_of_values_is_compared(mhpc: Mhpc) -> None:
         "--method", "mhpc-local", "--set", "lam=1,5", "--set", "sigma=0.3,none",
         "--set", "n_neighbors=2", "--json",
     )  # fmt: skip
-    names = [each["name"] for each in json.loads(done.stdout)]
+    comparisons = json.loads(done.stdout)
+    names = [comparison["name"] for comparison in comparisons]
     assert names == [
         "sa",
         "mhpc-local, lam=1, sigma=0.3, n_neighbors=2",
@@ -33,8 +34,8 @@ def test_every_combination_of_values_is_compared(mhpc: Mhpc) -> None:
         "mhpc-local, lam=5, sigma=0.3, n_neighbors=2",
         "mhpc-local, lam=5, sigma=None, n_neighbors=2",
     ]
-    tried = [each["candidate"]["parameters"] for each in json.loads(done.stdout)[1:]]
-    assert [(each["lam"], each["sigma"]) for each in tried] == [
+    parameters = [comparison["candidate"]["parameters"] for comparison in comparisons[1:]]
+    assert [(values["lam"], values["sigma"]) for values in parameters] == [
         (1, 0.3), (1, None), (5, 0.3), (5, None)
     ]  # fmt: skip
 

@@ -65,7 +65,7 @@ def test_run_json_records_settings_inputs_and_metrics(garden: Path, mhpc: Mhpc) 
     assert [card["view"] for card in run_json["scorecards"]] == ["closed", "specific"]
 
 
-def test_an_instance_without_labels_is_kept(garden: Path, mhpc: Mhpc) -> None:
+def test_an_instance_without_labels_is_in_the_scores(garden: Path, mhpc: Mhpc) -> None:
     mhpc(*CONSOLIDATE, "OUT", "--method", "sa")
     assert {row[0] for row in scores(garden / "OUT")} == {"1", "2", "3"}
     assert [row for row in scores(garden / "OUT") if row[0] == "3"] == [("3", "plant", 0.0, 0.0)]
@@ -115,10 +115,10 @@ def test_a_run_can_be_repeated_from_anywhere(
     monkeypatch.chdir(garden / "elsewhere")
     done = mhpc("consolidate", "--config", "../OUT/run.json", "-o", "OUT2")
     assert done.returncode == 0
-    again = garden / "elsewhere" / "OUT2"
-    assert scores(again) == scores(garden / "OUT")
-    assert document(again)["settings"] == document(garden / "OUT")["settings"]
-    assert (again / "labels.csv").read_bytes() == (garden / "OUT" / "labels.csv").read_bytes()
+    repeated = garden / "elsewhere" / "OUT2"
+    assert scores(repeated) == scores(garden / "OUT")
+    assert document(repeated)["settings"] == document(garden / "OUT")["settings"]
+    assert (repeated / "labels.csv").read_bytes() == (garden / "OUT" / "labels.csv").read_bytes()
 
 
 def test_options_take_precedence_over_settings_from_toml(garden: Path, mhpc: Mhpc) -> None:
@@ -145,11 +145,13 @@ def test_columns_can_be_named(garden: Path, mhpc: Mhpc) -> None:
     assert {row[:2] for row in scores(garden / "OUT")} == {("1", "bee"), ("1", "animal")}
 
 
-def test_silence_outside_the_scope_of_a_source_is_not_a_no(garden: Path, mhpc: Mhpc) -> None:
+def test_a_label_outside_the_scope_of_a_source_is_not_rejected_by_it(
+    garden: Path, mhpc: Mhpc
+) -> None:
     (garden / "scope.csv").write_text("source,label\nbob,flower\nbob,animal\n")
     mhpc(*CONSOLIDATE, "all", "--method", "sa")
     mhpc(*CONSOLIDATE, "scoped", "--method", "sa", "--scope", "scope.csv")
-    # Bob did not say monarda: a "no" if he could have, nothing if he does not know the word.
+    # Bob did not give monarda: a "no" if it is in his scope, no answer otherwise.
     assert ("1", "monarda", 0.5, 0.5) in scores(garden / "all")
     assert ("1", "monarda", 1.0, 1.0) in scores(garden / "scoped")
 
@@ -197,16 +199,16 @@ def test_an_old_output_survives_a_failing_run(
 ) -> None:
     mhpc(*CONSOLIDATE, "OUT")
     before = {path.name: path.read_bytes() for path in (garden / "OUT").iterdir()}
-    around = sorted(garden.iterdir())
+    entries = sorted(garden.iterdir())
 
-    def failing(*_: object, **__: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("mhpc.engines.local.labels_stream", failing)
+    monkeypatch.setattr("mhpc.engines.local.labels_stream", fail)
     done = mhpc(*CONSOLIDATE, "OUT", "--method", "sa", "--force")
     assert done.returncode in (1, 130)
     assert {path.name: path.read_bytes() for path in (garden / "OUT").iterdir()} == before
-    assert sorted(garden.iterdir()) == around
+    assert sorted(garden.iterdir()) == entries
 
 
 def test_an_output_may_be_deep_and_end_with_a_slash(garden: Path, mhpc: Mhpc) -> None:
@@ -229,11 +231,11 @@ def test_gold_instances_keep_their_labels(garden: Path, mhpc: Mhpc) -> None:
 
 def test_run_json_has_the_candidates_and_the_selection(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT")
-    choice = document(garden / "OUT")["selection"]
-    assert choice["closed"]
-    assert choice["reason"]
-    assert {"name", "closed", "specific", "seconds"} <= choice["candidates"][0].keys()
-    assert f"the best of {len(choice['candidates'])} " in done.stdout
+    selection = document(garden / "OUT")["selection"]
+    assert selection["closed"]
+    assert selection["reason"]
+    assert {"name", "closed", "specific", "seconds"} <= selection["candidates"][0].keys()
+    assert f"the best of {len(selection['candidates'])} " in done.stdout
 
 
 def test_gold_of_an_unknown_instance_is_refused(garden: Path, mhpc: Mhpc) -> None:

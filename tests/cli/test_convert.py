@@ -65,18 +65,18 @@ def test_predictions_contain_the_data_and_control_of_the_tasks(
     assert tasks[-1]["data"]["url"].endswith(".jpg")
     (prediction,) = tasks[-1]["predictions"]
     assert prediction["model_version"] == "first"
-    (made,) = prediction["result"]
-    assert (made["from_name"], made["to_name"]) == ("kind", "photo")
+    (predicted,) = prediction["result"]
+    assert (predicted["from_name"], predicted["to_name"]) == ("kind", "photo")
 
 
 def test_standard_input_is_votes_by_default(garden: Path) -> None:
-    line = [sys.executable, "-m", "mhpc", "convert", "-", "-", "--to", "jsonl"]
-    done = subprocess.run(line, input=VOTES, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-m", "mhpc", "convert", "-", "-", "--to", "jsonl"]
+    done = subprocess.run(command, input=VOTES, capture_output=True, text=True, timeout=60)
     assert json.loads(done.stdout.splitlines()[0]) == {
         "instance": "1", "source": "ann", "label": "monarda",
     }  # fmt: skip
     done = subprocess.run(
-        [*line, "--what", "taxonomy"], input=TAXONOMY, capture_output=True, text=True, timeout=60
+        [*command, "--what", "taxonomy"], input=TAXONOMY, capture_output=True, text=True, timeout=60
     )
     assert json.loads(done.stdout.splitlines()[1])["parent"] == "plant"
 
@@ -129,10 +129,10 @@ def test_an_existing_file_is_replaced_only_with_force(garden: Path, mhpc: Mhpc) 
 
 
 def test_verbose_logs_stages(garden: Path) -> None:
-    line = [
+    command = [
         sys.executable, "-m", "mhpc", "--verbose", "consolidate", "votes.csv", "--taxonomy",
         "taxonomy.csv", "-o", "OUT",
     ]  # fmt: skip
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert "mhpc: reading: done in " in done.stderr
     assert "mhpc: selected: " in done.stderr

@@ -1,4 +1,4 @@
-"""Where the work runs, on the command line."""
+"""``mhpc consolidate --engine``, and votes in several files."""
 
 import json
 import sys
@@ -35,14 +35,16 @@ def test_without_dask_the_message_says_what_to_install(
 
 def test_votes_may_be_a_folder_of_parquet_files(garden: Path, mhpc: Mhpc) -> None:
     (garden / "votes").mkdir()
-    for at in (0, 1):
+    for part in (0, 1):
         duckdb.execute(
             f"COPY (FROM read_csv('{garden}/votes.csv', all_varchar=true) WHERE "
-            f"(instance = '1') = ({at} = 0)) TO '{garden}/votes/{at}.parquet' (FORMAT parquet)"
+            f"(instance = '1') = ({part} = 0)) TO '{garden}/votes/{part}.parquet' (FORMAT parquet)"
         )
-    assert mhpc(*CONSOLIDATE, "-o", "ONE").returncode == 0
+    assert mhpc(*CONSOLIDATE, "-o", "FROM_FILE").returncode == 0
     folder = ("consolidate", "votes/", *CONSOLIDATE[2:])
-    assert mhpc(*folder, "-o", "TWO").returncode == 0
-    inputs = json.loads((garden / "TWO/run.json").read_text())["inputs"]
+    assert mhpc(*folder, "-o", "FROM_FOLDER").returncode == 0
+    inputs = json.loads((garden / "FROM_FOLDER/run.json").read_text())["inputs"]
     assert inputs["votes"]["files"] == 2
-    assert (garden / "ONE/labels.csv").read_text() == (garden / "TWO/labels.csv").read_text()
+    assert (garden / "FROM_FILE/labels.csv").read_text() == (
+        garden / "FROM_FOLDER/labels.csv"
+    ).read_text()

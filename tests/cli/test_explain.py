@@ -65,7 +65,7 @@ def test_a_run_without_any_label_is_explained(mhpc: Mhpc, garden: Path) -> None:
 
 
 def test_a_replaced_run_is_explained_by_its_own_model(mhpc: Mhpc, garden: Path) -> None:
-    """In one process, as in a notebook."""
+    # In one process, as in a notebook, where a cached model could be used by mistake.
     words = ("votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--method", "dawid-skene")
     assert mhpc("consolidate", *words).returncode == 0
     assert mhpc("explain", "OUT", "1").returncode == 0

@@ -1,4 +1,4 @@
-"""Failures around a run: one line that says what would work, and the earlier output intact."""
+"""Failures of disks and inputs give a one-line error and leave the earlier output intact."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def names(folder: Path) -> set[str]:
 
 @pytest.fixture
 def old(garden: Path, mhpc: Mhpc) -> dict[str, bytes]:
-    """What an earlier run wrote to OUT."""
+    """The files that an earlier run wrote to OUT."""
     assert mhpc(*CONSOLIDATE, "OUT").returncode == 0
     return contents(garden / "OUT")
 
@@ -38,11 +38,11 @@ def old(garden: Path, mhpc: Mhpc) -> dict[str, bytes]:
 def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
     stage: str, garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object, **__: object) -> None:
+    def fill_disk(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     before = names(garden)
-    monkeypatch.setattr(f"mhpc.run.{stage}", full)
+    monkeypatch.setattr(f"mhpc.run.{stage}", fill_disk)
     done = mhpc(*CONSOLIDATE, "OUT", "--force", "--report")
     assert done.returncode == 2
     assert done.stderr == (
@@ -54,13 +54,13 @@ def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
 
 
 def test_a_file_size_limit_leaves_the_earlier_output(garden: Path, old: dict[str, bytes]) -> None:
-    """Every writer meets the limit by itself: DuckDB's, NumPy's and Python's."""
+    """DuckDB, NumPy and Python all report the limit in their own way."""
     before = names(garden)
-    for most in (0, 600):
+    for limit in (0, 600):
         done = subprocess.run(
             [sys.executable, "-m", "mhpc", *CONSOLIDATE, "OUT", "--force", "--progress", "none"],
             cwd=garden, capture_output=True, text=True, check=False,
-            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most, most)),
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
         )  # fmt: skip
         assert done.returncode == 2, done.stderr
         assert done.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Exports of tools on the command line: in as they are, with what they mark as the truth."""
+"""Exports of annotation tools on the command line, with the ground truth that they mark."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ def annotation(by: int, path: list[str], **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def export(garden: Path) -> None:
-    """Leave an export and its config in the working folder; of task 1 the truth is known."""
+    """Write an export and its config; task 1 has a ground truth."""
     flower, bee = ["plant", "flower"], ["animal", "bee"]
     tasks = [
         [annotation(1, bee), annotation(2, bee), annotation(3, flower, ground_truth=True)],
@@ -31,8 +31,8 @@ def export(garden: Path) -> None:
         [annotation(1, flower), annotation(2, flower)],
     ]
     records = [
-        {"id": at, "data": {"text": "…"}, "annotations": annotations}
-        for at, annotations in enumerate(tasks, start=1)
+        {"id": number, "data": {"text": "…"}, "annotations": annotations}
+        for number, annotations in enumerate(tasks, start=1)
     ]
     (garden / "export.json").write_text(json.dumps(records))
     (garden / "config.xml").write_text(CONFIG)
@@ -52,16 +52,16 @@ def test_an_export_and_its_config_are_inspected(mhpc: Mhpc) -> None:
 
 
 @pytest.mark.usefixtures("export")
-@pytest.mark.parametrize("insist", [(), ("--format", "label-studio", "--taxonomy-format",
+@pytest.mark.parametrize("formats", [(), ("--format", "label-studio", "--taxonomy-format",
                                          "label-studio=topic")])  # fmt: skip
 def test_ground_truth_in_an_export_is_gold(
-    mhpc: Mhpc, garden: Path, insist: tuple[str, ...]
+    mhpc: Mhpc, garden: Path, formats: tuple[str, ...]
 ) -> None:
     run = ("consolidate", "export.json", "--taxonomy", "config.xml", "--method", "majority")
-    done = mhpc(*run, *insist, "-o", "out")
+    done = mhpc(*run, *formats, "-o", "out")
     assert done.returncode == 0, done.stderr
     rows = labels(garden / "out")
-    # Both voters say bee, but it is known to be a flower.
+    # Both sources answered bee, but the ground truth is flower.
     assert {label for instance, label in rows if instance == "1"} == {"plant", "plant > flower"}
 
 

@@ -1,4 +1,4 @@
-"""Random tables through every command: a result, or one line that says what is wrong."""
+"""Every command gives a result or a one-line error on random tables."""
 
 import random
 import tempfile
@@ -35,8 +35,8 @@ def check(done: CompletedProcess[str]) -> None:
         assert "rror: " in done.stderr, done.stderr
 
 
-def ask(mhpc: Mhpc, tables: Tables, rng: random.Random) -> None:
-    """Ask an output by every command that takes one."""
+def run_commands(mhpc: Mhpc, tables: Tables, rng: random.Random) -> None:
+    """Run every command that reads the output of a run."""
     instance, label = rng.choice(tables.instances), rng.choice(tables.labels)
     check(mhpc("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop"))
     check(mhpc("explain", "OUT", "--", instance, label))
@@ -54,8 +54,12 @@ def test_random_tables_are_consolidated_or_refused(mhpc: Mhpc, rng: random.Rando
         check(mhpc("inspect", *BOTH))
         done = mhpc("consolidate", *BOTH, "-o", "OUT", *unusual_options(rng, FAST, list(RULES)))
         check(done)
-        made = {path.name for path in Path().iterdir()} - {"votes.csv", "taxonomy.csv", "truth.csv"}
-        assert made == ({"OUT"} if done.returncode == 0 else set())
+        created = {path.name for path in Path().iterdir()} - {
+            "votes.csv",
+            "taxonomy.csv",
+            "truth.csv",
+        }
+        assert created == ({"OUT"} if done.returncode == 0 else set())
         if done.returncode == 0:
             read_labelled_scores(Path("OUT"))
 
@@ -72,9 +76,9 @@ def test_a_damaged_output_is_read_or_refused(mhpc: Mhpc, rng: random.Random) -> 
     with tempfile.TemporaryDirectory() as name, chdir(name):
         tables.write(Path(name))
         assert mhpc("consolidate", *BOTH, "-o", "OUT", "--method", "majority").returncode == 0
-        which = rng.choice(sorted(Path("OUT").iterdir()))
-        which.write_bytes(damage(which.read_bytes(), rng))
-        ask(mhpc, tables, rng)
+        path = rng.choice(sorted(Path("OUT").iterdir()))
+        path.write_bytes(damage(path.read_bytes(), rng))
+        run_commands(mhpc, tables, rng)
 
 
 @pytest.mark.parametrize("method", ["majority", "auto"])
@@ -82,8 +86,8 @@ def test_ids_with_special_characters_are_unchanged(mhpc: Mhpc, garden: Path, met
     ids = [id_ for id_ in IDS if id_.strip() == id_ and id_.isprintable()]
     sources = ["[red]ann", ":bee:", "=bob"]
     rows = [
-        [instance, source, ids[(at + step) % len(ids)]]
-        for at, instance in enumerate(ids)
+        [instance, source, ids[(position + step) % len(ids)]]
+        for position, instance in enumerate(ids)
         for step, source in enumerate(sources)
     ]
     votes = [["instance", "source", "label"], *rows]
@@ -96,7 +100,7 @@ def test_ids_with_special_characters_are_unchanged(mhpc: Mhpc, garden: Path, met
     consolidation = read_labelled_scores(garden / "OUT").consolidation
     assert consolidation.instances.ids == tuple(ids)
     assert consolidation.taxonomy.labels.ids == tuple(ids)
-    ask(mhpc, tables, random.Random(0))
+    run_commands(mhpc, tables, random.Random(0))
 
 
 def test_control_characters_are_escaped(mhpc: Mhpc, garden: Path) -> None:

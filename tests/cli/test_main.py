@@ -1,4 +1,4 @@
-"""The command line as a whole: help, completion, pipes, interrupts."""
+"""Help, completion, pipes and interrupts of the command line."""
 
 import json
 import os
@@ -26,12 +26,12 @@ finally:
 """A program that runs a command and then prints, on standard error, what it imported."""
 
 
-def program(
+def run_program(
     *args: str, code: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    how = ["-c", code] if code else ["-m", "mhpc"]
+    target = ["-c", code] if code else ["-m", "mhpc"]
     return subprocess.run(
-        [sys.executable, *how, *args],
+        [sys.executable, *target, *args],
         env=os.environ | environment, capture_output=True, text=True, encoding="utf-8", timeout=60,
     )  # fmt: skip
 
@@ -57,27 +57,27 @@ def program(
 def test_help_and_completion_import_nothing_heavy(
     args: tuple[str, ...], environment: dict[str, str], text: str
 ) -> None:
-    done = program(*args, code=REPORT, **environment)
+    done = run_program(*args, code=REPORT, **environment)
     assert text in done.stdout
     assert json.loads(done.stderr) == []
 
 
 def test_completion_offers_names_with_the_same_beginning() -> None:
-    done = program(
+    done = run_program(
         _MHPC_COMPLETE="bash_complete", COMP_WORDS="mhpc consolidate --method ml", COMP_CWORD="3"
     )
     assert (done.stdout, done.stderr) == ("plain,mlcm\n", "")
 
 
 def test_completion_offers_formats() -> None:
-    done = program(
+    done = run_program(
         _MHPC_COMPLETE="bash_complete", COMP_WORDS="mhpc convert --to label", COMP_CWORD="3"
     )
     assert (done.stdout, done.stderr) == ("plain,label-studio\nplain,label-studio-config\n", "")
 
 
 def test_the_version_is_shown() -> None:
-    done = program("--version")
+    done = run_program("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"mhpc, version {version('mhpc')}\n"
 
@@ -107,11 +107,11 @@ def test_an_interrupt_exits_with_130_without_leftovers(
 ) -> None:
     before = sorted(garden.iterdir())
 
-    def interrupted(path: Path, *_: object) -> None:
-        path.write_text("half a table")
+    def interrupt(path: Path, *_: object) -> None:
+        path.write_text("an incomplete table")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.run.write_sources", interrupted)
+    monkeypatch.setattr("mhpc.run.write_sources", interrupt)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 130
     assert done.stdout == ""
@@ -119,13 +119,13 @@ def test_an_interrupt_exits_with_130_without_leftovers(
     assert sorted(garden.iterdir()) == before
 
 
-def test_an_error_of_the_system_is_one_line(
+def test_an_operating_system_error_is_one_line(
     garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def fail(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("mhpc.run.write_sources", broken)
+    monkeypatch.setattr("mhpc.run.write_sources", fail)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 1
     assert done.stderr == "mhpc: error: [Errno 5] Input/output error\n"
@@ -148,7 +148,7 @@ def test_a_closed_pipe_is_not_an_error(garden: Path) -> None:
 def test_output_is_utf8_in_any_locale(garden: Path) -> None:
     (garden / "taxonomy.csv").write_text("label,parent\nplänt,\nbée,\n", encoding="utf-8")
     (garden / "truth.csv").write_text("instance,label\n1,bée\n", encoding="utf-8")
-    done = program(
+    done = run_program(
         "simulate", "truth.csv", "--taxonomy", "taxonomy.csv", "--vague", "1", "--noise", "1",
         PYTHONIOENCODING="ascii",
     )  # fmt: skip
@@ -159,7 +159,7 @@ def test_output_is_utf8_in_any_locale(garden: Path) -> None:
 def test_sigterm_leaves_nothing_behind(garden: Path) -> None:
     scratch = garden / "scratch"
     scratch.mkdir()
-    line = [
+    command = [
         sys.executable,
         "-m",
         "mhpc",
@@ -171,10 +171,10 @@ def test_sigterm_leaves_nothing_behind(garden: Path) -> None:
         "out",
     ]
     environment = {**os.environ, "TMPDIR": str(scratch)}
-    with subprocess.Popen(line, cwd=garden, stdin=subprocess.PIPE, env=environment) as running:
+    with subprocess.Popen(command, cwd=garden, stdin=subprocess.PIPE, env=environment) as running:
         deadline = time.monotonic() + 30
         while not any(scratch.iterdir()) and time.monotonic() < deadline:
-            # It keeps a copy of what it is being sent, and waits for the rest.
+            # The program saves what it receives, and waits for more.
             time.sleep(0.05)
         running.send_signal(signal.SIGTERM)
         assert running.wait(timeout=10) == 128 + signal.SIGTERM

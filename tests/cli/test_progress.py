@@ -40,8 +40,8 @@ def wait_for(part: str, capsys: pytest.CaptureFixture[str]) -> str:
     return text
 
 
-def make_stage(name: str, done: int, most: int, *, began: float = 0.0, first: int = 0) -> Stage:
-    return Stage(name, done, most, began, first)
+def make_stage(name: str, done: int, total: int, *, began: float = 0.0, first: int = 0) -> Stage:
+    return Stage(name, done, total, began, first)
 
 
 def test_quick_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +130,7 @@ def test_none_prints_nothing() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 @pytest.mark.parametrize("display", ["auto", "bar", "plain", "none"])
-def test_a_terminal_shows_what_was_asked_for(display: Display) -> None:
+def test_a_terminal_shows_the_selected_display(display: Display) -> None:
     text = run_on_terminal([sys.executable, "-c", SLOW_PROGRAM, display])
     assert ("\x1b[" in text) == (display in ("auto", "bar"))
     assert ("mhpc: writing" in text) == (display == "plain")
@@ -162,14 +162,14 @@ def run_on_terminal(command: list[str]) -> str:
 
 
 @pytest.mark.parametrize("command", ["consolidate", "compare", "inspect", "demo", "reproduce"])
-def test_slow_commands_have_the_option(mhpc: Mhpc, command: str) -> None:
+def test_slow_commands_have_the_progress_option(mhpc: Mhpc, command: str) -> None:
     assert "--progress [auto|bar|plain|none]" in mhpc(command, "--help").stdout
     done = mhpc(command, "--progress", "loud")
     assert done.returncode == 2
     assert "'loud' is not one of 'auto', 'bar', 'plain', 'none'" in done.stderr
 
 
-def test_the_option_is_not_a_setting_of_the_run(mhpc: Mhpc, garden: Path) -> None:
+def test_the_progress_option_is_not_a_setting_of_the_run(mhpc: Mhpc, garden: Path) -> None:
     arguments = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa")
     assert mhpc(*arguments, "-o", "OUT", "--progress", "none").returncode == 0
     assert "progress" not in (garden / "OUT" / "run.json").read_text()

@@ -22,11 +22,11 @@ def test_a_report_is_a_page_and_its_data(garden: Path, mhpc: Mhpc) -> None:
 
 def test_consolidate_writes_the_report_on_request(garden: Path, mhpc: Mhpc) -> None:
     assert mhpc(*CONSOLIDATE, "--report").returncode == 0
-    together = (garden / "OUT" / "report.json").read_text()
+    with_the_run = (garden / "OUT" / "report.json").read_text()
     mhpc("report", "OUT")
-    assert (garden / "OUT" / "report.json").read_text() == together
+    assert (garden / "OUT" / "report.json").read_text() == with_the_run
     assert json.loads((garden / "OUT" / "run.json").read_text())["settings"]["report"]
-    # A folder with a report in it is still ours to replace.
+    # A folder that also holds a report may be replaced.
     assert mhpc(*CONSOLIDATE, "--force").returncode == 0
     assert not (garden / "OUT" / "report.html").exists()
 

@@ -1,4 +1,4 @@
-"""``mhpc reproduce`` as people call it."""
+"""``mhpc reproduce``: outputs, errors and interrupts."""
 
 import json
 import os
@@ -82,7 +82,9 @@ def test_an_interrupted_experiment_is_resumed_by_the_same_command(
     assert err.endswith("mhpc: interrupted\n")
     assert "Traceback" not in err
     assert [path.name for path in out.iterdir()] == ["cells"]
-    kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("[!.]*")}
+    modified = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("[!.]*")}
     subprocess.run(call, check=True, capture_output=True)
     assert (out / "sensitivity.html").is_file()
-    assert all((out / "cells" / name).stat().st_mtime_ns == at for name, at in kept.items())
+    assert all(
+        (out / "cells" / name).stat().st_mtime_ns == time_ns for name, time_ns in modified.items()
+    )

@@ -1,4 +1,4 @@
-"""Signals to real processes, which end soon, with the right code and without leftovers."""
+"""A signal ends a real process quickly, with the right exit code and without leftovers."""
 
 import os
 import signal
@@ -14,18 +14,18 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 
 SOON = 4.0
-"""Seconds: two are documented, and machines that run tests are busy."""
+"""Seconds: two are documented, but machines that run tests are busy."""
 
 RUN = """
 import sys
 import {module} as module
 from mhpc.cli import main
 
-def blocking(*args, **kwargs):
+def block(*args, **kwargs):
     print("started", file=sys.stderr, flush=True)
     {block}
 
-module.{stage} = blocking
+module.{stage} = block
 sys.argv[1:] = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "deep/OUT",
                 "--method", "sa", "--progress", "none", *sys.argv[1:]]
 if __name__ == "__main__":
@@ -54,7 +54,7 @@ IN_WORKERS = (
     "import time; from mhpc.system.parallel import process_map; "
     "list(process_map(time.sleep, [600.0, 600.0], jobs=2))"
 )
-WRITING = "(args[0].parent / 'half').write_text('a table'); " + IN_C
+WRITING = "(args[0].parent / 'incomplete').write_text('a table'); " + IN_C
 
 
 @contextmanager

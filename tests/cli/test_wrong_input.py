@@ -1,4 +1,4 @@
-"""Wrong input: one line, an exit code, and nothing left behind."""
+"""Wrong input gives a one-line error and an exit code, and leaves no files."""
 
 import gzip
 import os
@@ -15,12 +15,12 @@ EVALUATE = ("evaluate", "OUT", "--truth", "truth.csv")
 HEADER = "instance,source,label\n"
 GRADED = "instance,source,label,score\n"
 MANY_ROWS = "".join(f"{n},ann,bee\n" for n in range(20_000))
-"""More than the 64 kB that are looked at before DuckDB reads on."""
+"""More than the 64 kB that are checked before DuckDB reads the file."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Content of files, further arguments, and what the message must hold."""
+    """The content of files, further arguments, and parts of the message."""
 
     message: tuple[str, ...]
     votes: str | bytes | None = None
@@ -47,7 +47,7 @@ class Case:
 
 
 CASES = {
-    # Files that are none.
+    # Unreadable files.
     "missing file": Case(
         ("vots.csv: no such file (nearest: 'votes.csv')",),
         command=("consolidate", "vots.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT"),
@@ -84,7 +84,7 @@ CASES = {
         ("votes.csv: ", "end of GZIP stream"),
         votes=gzip.compress(f"{HEADER}{MANY_ROWS}".encode())[:-1000],
     ),
-    # Tables that are none.
+    # Malformed tables.
     "missing column": Case(
         ("votes.csv: no column 'label'", "it has 'instance', 'source', 'tag'", "--column ROLE="),
         votes="instance,source,tag\n1,ann,bee\n",
@@ -126,7 +126,7 @@ CASES = {
     "empty source": Case(
         ("votes.csv: row 1 has an empty source",), votes=f"{HEADER}1,,bee\n2,ann,bee\n"
     ),
-    # Scores that are none.
+    # Invalid scores.
     "score NaN": Case(
         ("votes.csv: row 1 has score 'NaN' for label 'bee' of source 'ann'", "from 0 to 1"),
         votes=f"{GRADED}1,ann,bee,NaN\n",
@@ -139,7 +139,7 @@ CASES = {
     "empty score": Case(
         ("row 2 has no score",), votes=f"{GRADED}1,ann,bee,1\n2,ann,bee,\n"
     ),
-    # Hierarchies that are none.
+    # Invalid hierarchies.
     "cycle": Case(
         ("taxonomy.csv: the parents form a cycle: 'a' > 'b' > 'c' > 'a'",),
         taxonomy="label,parent\na,b\nb,c\nc,a\n",
@@ -267,7 +267,7 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_wrong_input_gives_one_line_and_leaves_nothing(
+def test_wrong_input_gives_one_line_and_leaves_no_files(
     garden: Path, mhpc: Mhpc, case: Case
 ) -> None:
     case.write(garden)

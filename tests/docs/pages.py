@@ -1,6 +1,6 @@
-"""Split a page into its fenced blocks and say what the tests do with each.
+"""Split a page into its fenced blocks, with instructions to the tests from hidden comments.
 
-Comments, which readers do not see, instruct the tests:
+These comments are understood:
 
 ``<!-- setup ... -->``
     Commands to run at this point, so that the files which the page mentions exist.
@@ -67,9 +67,9 @@ def _commands(rest: str, lines: Iterator[tuple[int, str]]) -> str:
 
 def _take_until(end: str, lines: Iterator[tuple[int, str]]) -> str:
     """Return the lines before the end mark, without their common indentation."""
-    taken: list[str] = []
+    block: list[str] = []
     for _, line in lines:
         if line.strip() == end:
-            return textwrap.dedent("".join(f"{text}\n" for text in taken))
-        taken.append(line)
-    raise ValueError(f"{end} is missing after {taken[:1]}")
+            return textwrap.dedent("".join(f"{text}\n" for text in block))
+        block.append(line)
+    raise ValueError(f"{end} is missing after {block[:1]}")

@@ -25,14 +25,14 @@ NOT_EXECUTED = frozenset({"text", "json", "xml"})
 
 
 class PageRunner:
-    """Does what a page says, in a folder of its own."""
+    """Runs the blocks of a page one after the other, in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.names: dict[str, object] = {}
 
     def run(self, block: Block) -> None:
-        """Run one block, and fail where it does not do what the page says."""
+        """Run one block, and fail if its outcome differs from the page."""
         if block.not_run is not None:
             assert block.not_run, "a block that is not run needs a reason"
         elif block.file:
@@ -90,7 +90,7 @@ def split_session(text: str) -> Iterator[tuple[str, str]]:
 
 
 def matches(shown: str, output: str) -> bool:
-    """Tell whether an output is the one shown, apart from what is elided."""
+    """Return whether an output equals the one shown, where an ellipsis stands for any text."""
     lines = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "".join(
         r"(?:.*\n)*?" if line == ELLIPSIS else re.escape(line).replace(ELLIPSIS, ".*?") + r" *\n"
@@ -132,9 +132,9 @@ def _without_progress(words: list[str]) -> list[str]:
 
 def _run_in_shell(command: str, folder: Path) -> tuple[int, str]:
     prelude = f'mhpc() {{ "{sys.executable}" -m mhpc "$@"; }}\nset -eo pipefail\n'
-    done = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", prelude + command], cwd=folder, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
-    return done.returncode, done.stdout
+    return completed.returncode, completed.stdout

@@ -30,10 +30,10 @@ def test_the_tree_lists_every_package_in_the_order_of_the_layers() -> None:
     assert layers == sorted(layers)
 
 
-def test_the_method_of_the_five_steps_runs(tmp_path: Path) -> None:
+def test_the_example_method_runs(tmp_path: Path) -> None:
     (code,) = [block.text for block in split_into_blocks(CONTRIBUTING) if block.kind == "python"]
     (tmp_path / "shrinkage.py").write_text(textwrap.dedent(code), encoding="utf-8")
-    # In a process of its own, so that no other test meets the method among the registered ones.
+    # In its own process, because it registers a method that other tests must not see.
     command = [sys.executable, "-c", USE_THE_METHOD]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert float(run.stdout) < 0.1
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert float(completed.stdout) < 0.1

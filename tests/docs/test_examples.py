@@ -36,7 +36,7 @@ def test_few_examples_are_not_run() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_commands_stand_in_fenced_blocks(name: str) -> None:
+def test_commands_are_in_fenced_blocks(name: str) -> None:
     indented_commands = re.findall(
         r"^ {4}(?:\$ )?(?:mhpc|pip|python|dask|make) .*$",
         (ROOT / name).read_text(encoding="utf-8"),

@@ -1,4 +1,4 @@
-"""Links of the README and the docs lead to files and headings that exist."""
+"""Links in the README and the docs point to existing files and headings."""
 
 import re
 from pathlib import Path
@@ -26,14 +26,14 @@ def heading_anchors(page: Path) -> set[str]:
 
 
 def exists(file: Path) -> bool:
-    """Tell whether a file exists or is drawn by the build of the docs."""
+    """Return whether a file exists or is drawn by the build of the docs."""
     if file.parent.name == "made":
         return (file.parents[1] / f"make_{file.stem}.py").is_file()
     return file.exists()
 
 
 @pytest.mark.parametrize("name", [*NAMES, *OTHER_PAGES])
-def test_links_lead_to_files_and_headings_that_exist(name: str) -> None:
+def test_links_point_to_existing_files_and_headings(name: str) -> None:
     page = ROOT / name
     for target in re.findall(r"\]\(([^)]+)\)", prose(page)):
         if "://" in target:
@@ -45,7 +45,7 @@ def test_links_lead_to_files_and_headings_that_exist(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*NAMES, *OTHER_PAGES])
-def test_commands_name_modules_that_exist(name: str) -> None:
+def test_commands_name_existing_modules(name: str) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
     for module in re.findall(r"python -m\s((?:benchmarks|stress|tools)[\w.]*)", page):
         path = ROOT.joinpath(*module.strip(".").split("."))

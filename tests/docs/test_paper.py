@@ -23,7 +23,7 @@ def definitions(file: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("file", "name"), NAMED)
-def test_a_function_that_the_table_names_is_defined_there(file: str, name: str) -> None:
+def test_every_function_in_the_table_is_defined_in_its_module(file: str, name: str) -> None:
     assert name in definitions(file)
 
 

@@ -1,9 +1,7 @@
 """``mhpc consolidate --apply``: new votes scored by the model of an earlier run."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import duckdb
 import numpy as np
@@ -14,8 +12,7 @@ from mhpc.datasets.garden import load_garden
 from mhpc.methods.registry import METHODS
 from mhpc.rules.registry import RULES
 from mhpc.write.tables import write_votes
-
-Mhpc = Callable[..., CompletedProcess[str]]
+from tests.fixtures.commands import Mhpc
 
 
 @pytest.fixture
@@ -66,22 +63,22 @@ def test_the_same_votes_get_the_same_scores_and_label_sets(
     assert sources[0] == sources[1]
 
 
-def test_new_instances_are_scored_as_in_a_run_with_all(votes: Path, mhpc: Mhpc) -> None:
+def test_new_instances_get_about_the_scores_of_a_joint_run(votes: Path, mhpc: Mhpc) -> None:
     lines = (votes / "all.csv").read_text().splitlines()
     instances = sorted({line.split(",")[0] for line in lines[1:]})
     late = set(instances[:5])
-    for name, wanted in (("old", False), ("new", True)):
-        kept = [line for line in lines[1:] if (line.split(",")[0] in late) == wanted]
-        (votes / f"{name}.csv").write_text("\n".join([lines[0], *kept]) + "\n")
+    for name, is_late in (("old", False), ("new", True)):
+        rows = [line for line in lines[1:] if (line.split(",")[0] in late) == is_late]
+        (votes / f"{name}.csv").write_text("\n".join([lines[0], *rows]) + "\n")
     method = ("--method", "cross-source", "--top", "all")
     mhpc("consolidate", "old.csv", "--taxonomy", "tree.csv", *method, "-o", "old")
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", *method, "-o", "all")
     done = mhpc("consolidate", "new.csv", "--apply", "old", "--top", "all", "-o", "new")
     assert done.returncode == 0, done.stderr
-    whole, applied = scores(votes / "all"), scores(votes / "new")
+    joint, applied = scores(votes / "all"), scores(votes / "new")
     assert {instance for instance, _ in applied} == late
-    gap = [abs(applied[key][0] - whole[key][0]) for key in applied if key in whole]
-    assert np.mean(gap) < 0.05
+    differences = [abs(applied[key][0] - joint[key][0]) for key in applied if key in joint]
+    assert np.mean(differences) < 0.05
     document = json.loads((votes / "new" / "run.json").read_text())
     assert document["method"] == "cross-source"
     assert document["settings"]["apply"].endswith("old")
@@ -92,16 +89,16 @@ def test_the_rule_of_the_earlier_run_decides(votes: Path, mhpc: Mhpc, rule: str)
     options = ("--method", "channel", "--rule", rule, "--depth-bias", "0.5")
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", *options, "-o", "first")
     lines = (votes / "all.csv").read_text().splitlines()
-    (votes / "some.csv").write_text("\n".join(lines[:40]) + "\n")
-    done = mhpc("consolidate", "some.csv", "--apply", "first", "-o", "second")
+    (votes / "part.csv").write_text("\n".join(lines[:40]) + "\n")
+    done = mhpc("consolidate", "part.csv", "--apply", "first", "-o", "second")
     assert done.returncode == 0, done.stderr
     before, after = (
         json.loads((votes / run / "run.json").read_text())["decision"]
         for run in ("first", "second")
     )
-    counted = ("labels_per_instance", "instances_without_label")
-    assert {key: after[key] for key in after if key not in counted} == {
-        key: before[key] for key in before if key not in counted
+    counts = ("labels_per_instance", "instances_without_label")
+    assert {key: after[key] for key in after if key not in counts} == {
+        key: before[key] for key in before if key not in counts
     }
     assert after["rule"] == rule
 
@@ -116,7 +113,7 @@ def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside",
+    "option",
     [
         ("--method", "sa"),
         ("--taxonomy", "tree.csv"),
@@ -127,12 +124,12 @@ def test_an_unknown_source_is_named(votes: Path, mhpc: Mhpc) -> None:
     ],
 )
 def test_options_of_the_earlier_run_cannot_be_given_again(
-    votes: Path, mhpc: Mhpc, beside: tuple[str, str]
+    votes: Path, mhpc: Mhpc, option: tuple[str, str]
 ) -> None:
     mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
-    done = mhpc("consolidate", "all.csv", "--apply", "first", *beside, "-o", "second")
+    done = mhpc("consolidate", "all.csv", "--apply", "first", *option, "-o", "second")
     assert done.returncode == 2
-    assert f"{beside[0]} cannot be given with --apply" in done.stderr
+    assert f"{option[0]} cannot be given with --apply" in done.stderr
 
 
 def test_a_folder_without_a_model_is_refused(votes: Path, mhpc: Mhpc) -> None:
