@@ -403,5 +403,5 @@ def test_instances_with_a_single_answer_get_its_labels(method: Method, name: str
     for instance, _, label, *_ in rows:
         k = taxonomy.labels.positions[str(label)]
         implied = {taxonomy.labels[a] for a in (k, *taxonomy.ancestors_of(k))}
-        rivals = [scores[instance, other] for other in taxonomy.labels if other not in implied]
+        rivals = [scores[instance, rival] for rival in taxonomy.labels if rival not in implied]
         assert scores[instance, label] >= max(rivals, default=0.0)

@@ -1,4 +1,4 @@
-"""Both engines give the same results, whatever happens to the workers."""
+"""Both engines give the same results, even if workers are killed."""
 
 import csv
 import json

@@ -117,7 +117,7 @@ def run(name: str, method: str, folder: Path | None) -> Fingerprint:
 
 
 def fingerprint(result: mhpc.Result) -> Fingerprint:
-    """Return what identifies a result, whatever the order of its instances, labels and sources."""
+    """Return numbers that identify a result and do not depend on the order of its ids."""
     consolidation = result.consolidation
     instances, columns = list(consolidation.instances), list(consolidation.taxonomy.labels)
     decided = sorted(

@@ -276,8 +276,8 @@ def test_created_parent_folders_are_removed_unless_they_hold_other_files(tmp_pat
         assert (tmp_path / "a" / "b").is_dir()
     assert not any(tmp_path.iterdir())
     with temporary_folder("mine-", inside=tmp_path / "a" / "b"):
-        (tmp_path / "a" / "kept").write_text("somebody's")
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["kept"]
+        (tmp_path / "a" / "other").write_text("of another program")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["other"]
 
 
 def test_remove_all_removes_every_open_temporary_folder(tmp_path: Path) -> None:
