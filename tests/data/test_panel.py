@@ -39,7 +39,7 @@ def test_mean_of_augmented_votes_counts_a_vote_for_its_ancestors() -> None:
     assert mean[0, MONARDA] == pytest.approx(1 / 3)
 
 
-def test_no_label_outside_a_scope_is_not_a_no() -> None:
+def test_a_missing_label_outside_the_scope_is_not_a_no() -> None:
     # cid can only give trees, so only ann and bob were asked about flowers.
     scope = {"cid": ("oak",)}
     mean = dense(panel_of(ROWS, scope=scope).mean("raw", "answers"))
@@ -54,7 +54,7 @@ def test_answers_per_label_counts_sources_that_can_give_it() -> None:
     assert panel_of(ROWS).answers_per_label[MONARDA] == 4
 
 
-def test_a_panel_of_some_answers_keeps_instances_and_sources() -> None:
+def test_a_panel_of_selected_answers_keeps_instances_and_sources() -> None:
     panel = panel_of(ROWS)
     of_bob = panel.select_answers(panel.source == panel.sources.positions["bob"])
     assert of_bob.instances.ids == panel.instances.ids
@@ -70,12 +70,12 @@ def test_labels_per_answer_divides_by_the_answers_that_could_contain_a_label() -
     assert scoped.labels_per_answer == pytest.approx(3 / 4 + 2 / 3 + 1 / 3 + 1 / 4 + 1 / 4)
 
 
-def weighted(*weight: float, scope: Scope = "all") -> Panel:
+def weight_panel(*weight: float, scope: Scope = "all") -> Panel:
     return replace(panel_of(ROWS, scope=scope), weight=np.array(weight))
 
 
 def test_weights_of_one_change_no_mean_and_no_count() -> None:
-    unweighted, weighted_by_one = panel_of(ROWS), weighted(1, 1, 1, 1)
+    unweighted, weighted_by_one = panel_of(ROWS), weight_panel(1, 1, 1, 1)
     for average in AVERAGES:
         np.testing.assert_array_equal(
             dense(weighted_by_one.mean("raw", average)), dense(unweighted.mean("raw", average))
@@ -89,7 +89,7 @@ def test_weights_of_one_change_no_mean_and_no_count() -> None:
 
 
 def test_a_mean_counts_every_answer_by_its_weight() -> None:
-    mean = dense(weighted(2, 1, 0.5, 3).mean("raw", "answers"))
+    mean = dense(weight_panel(2, 1, 0.5, 3).mean("raw", "answers"))
     assert mean[0, MONARDA] == pytest.approx(2 / 3.5)
     assert mean[0, FLOWER] == pytest.approx(1 / 3.5)
     assert mean[1, OAK] == 1.0
@@ -97,7 +97,7 @@ def test_a_mean_counts_every_answer_by_its_weight() -> None:
 
 def test_an_answer_of_double_weight_counts_as_two() -> None:
     twice = panel_of([*ROWS, ("p1", "ann again", "monarda"), ("p2", "ann again", "oak")])
-    double = weighted(2, 1, 1, 2)
+    double = weight_panel(2, 1, 1, 2)
     for kind in KINDS:
         np.testing.assert_allclose(
             dense(double.mean(kind, "answers")), dense(twice.mean(kind, "answers"))
@@ -108,30 +108,30 @@ def test_an_answer_of_double_weight_counts_as_two() -> None:
 
 def test_weights_count_among_sources_that_can_give_a_label() -> None:
     # cid can only give trees: only ann and bob were asked about monarda.
-    mean = dense(weighted(2, 1, 5, 1, scope={"cid": ("oak",)}).mean("raw", "answers"))
+    mean = dense(weight_panel(2, 1, 5, 1, scope={"cid": ("oak",)}).mean("raw", "answers"))
     assert mean[0, MONARDA] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("scope", ["all", {"cid": ("oak",)}])
 def test_an_answer_of_weight_zero_does_not_count(scope: Scope) -> None:
-    mean = dense(weighted(1, 0, 1, 0, scope=scope).mean("raw", "answers"))
+    mean = dense(weight_panel(1, 0, 1, 0, scope=scope).mean("raw", "answers"))
     assert mean[0, FLOWER] == 0.0
     assert not mean[1].any()
 
 
 def test_sums_are_over_the_answers_of_an_instance() -> None:
-    panel = weighted(2, 1, 0.5, 3)
+    panel = weight_panel(2, 1, 0.5, 3)
     total = dense(panel.sum_answers(panel.augmented))
     assert total[0, FLOWER] == 3.0
     assert total[1, OAK] == 3.0
 
 
 def test_popularity_counts_descendants_by_weight() -> None:
-    assert weighted(2, 1, 0.5, 3).popularity[[FLOWER, MONARDA, OAK]].tolist() == [3.0, 2.0, 3.0]
+    assert weight_panel(2, 1, 0.5, 3).popularity[[FLOWER, MONARDA, OAK]].tolist() == [3.0, 2.0, 3.0]
 
 
 def test_selected_answers_keep_their_weights() -> None:
-    selected = weighted(2, 1, 0.5, 3).select_answers(np.array([True, False, False, True]))
+    selected = weight_panel(2, 1, 0.5, 3).select_answers(np.array([True, False, False, True]))
     assert selected.weight is not None
     assert selected.weight.tolist() == [2.0, 3.0]
 

@@ -85,7 +85,7 @@ def test_the_folder_may_come_from_the_environment(
         load_yeast("church", "test")
 
 
-def test_a_misspelt_set_is_named() -> None:
+def test_a_misspelt_dataset_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ParameterError, match="no yeast set 'cellcycel' .nearest: 'cellcycle'"):
         load_yeast("cellcycel")
 

@@ -108,7 +108,7 @@ def test_instances_with_gold_labels_keep_them_whatever_the_method() -> None:
 
 
 def test_methods_learn_from_gold_labels_which_sources_are_right() -> None:
-    # Two against two on every instance: only gold can tell who errs.
+    # Two against two on every instance: only gold shows which sources are wrong.
     rows = [
         (f"i{i}", source, "oak" if (i % 2 == 0) == (source in "ab") else "finch")
         for i in range(40)
@@ -163,7 +163,7 @@ def test_sources_are_numbered_as_in_the_earlier_run() -> None:
     panel = align_sources(panel_of(NEW_ROWS), earlier, None)
     assert panel.sources is earlier
     assert panel.scope is None
-    # Of an instance answers stand in the order of their sources: ann is 0, bob is 2.
+    # The answers to an instance are in the order of their sources: ann is 0, bob is 2.
     assert panel.instance.tolist() == [0, 0, 1]
     assert panel.source.tolist() == [0, 2, 2]
     labels = [GARDEN.labels[k] for k in panel.raw.indices]

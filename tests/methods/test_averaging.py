@@ -20,7 +20,7 @@ def score(method: mhpc.SA | mhpc.WA, instance: int, label: str) -> float:
     return float(scores[instance, GARDEN.labels.positions[label]])
 
 
-def test_sa_is_the_mean_of_what_was_said() -> None:
+def test_sa_is_the_mean_of_the_votes() -> None:
     assert score(mhpc.SA(), 0, "monarda") == 0.5
     assert score(mhpc.SA(), 0, "flower") == 0.5
     assert score(mhpc.SA(), 0, "plant") == 0.0
@@ -41,7 +41,7 @@ def test_wa_is_sa_times_the_support_of_each_label() -> None:
     )
 
 
-def test_support_counts_ancestors_so_that_they_weigh_more() -> None:
+def test_support_counts_ancestors_and_gives_them_more_weight() -> None:
     support = dict(
         zip(GARDEN, label_support(SinglePartition(panel_of(ROWS)), alpha=0.05), strict=True)
     )
@@ -49,7 +49,7 @@ def test_support_counts_ancestors_so_that_they_weigh_more() -> None:
 
 
 @pytest.mark.parametrize("method", [mhpc.SA, mhpc.WA])
-def test_dividing_by_all_sources_takes_silence_for_no(
+def test_dividing_by_all_sources_counts_a_missing_answer_as_a_no(
     method: type[mhpc.SA] | type[mhpc.WA],
 ) -> None:
     rows: list[Row] = [("p", "ann", "oak"), ("q", "ann", "oak"), ("q", "bob", "oak")]

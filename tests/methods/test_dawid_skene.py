@@ -37,8 +37,8 @@ def random_panel(seed: int = 1, *, scoped: bool = False, weighted: bool = False)
     return replace(panel, weight=rng.random(len(panel.instance)) + 0.2) if weighted else panel
 
 
-def slow_em(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray:
-    """Expectation and maximisation, one answer and one label after the other."""
+def em_by_loops(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray:
+    """Run EM one answer and one label at a time."""
     K, depth = len(panel.taxonomy), panel.taxonomy.depth
     votes = panel.augmented.toarray()
     weight = np.ones(len(votes)) if panel.weight is None else panel.weight
@@ -62,7 +62,7 @@ def slow_em(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray
             for k in range(K):
                 if not in_scope[m, k]:
                     continue
-                for owner in (m, -1):  # each source, and all together
+                for owner in (m, -1):  # one source, and all sources
                     cell = (owner, depth[k])
                     hits[cell] += w * y[k] * truth[i, k]
                     true[cell] += w * truth[i, k]
@@ -92,21 +92,23 @@ def slow_em(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray
 
 @pytest.mark.parametrize("scoped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_agrees_with_a_loop_over_answers(scoped: bool, weighted: bool) -> None:
+def test_scores_equal_those_of_em_by_loops(scoped: bool, weighted: bool) -> None:
     panel = random_panel(scoped=scoped, weighted=weighted)
     with pytest.warns(ConvergenceWarning):
         consolidation = DawidSkene(tol=0, max_iter=4, prior_answers=2.0).consolidate(panel)
     np.testing.assert_allclose(
-        dense(consolidation.score), slow_em(panel, 4, prior_answers=2.0), atol=1e-12
+        dense(consolidation.score), em_by_loops(panel, 4, prior_answers=2.0), atol=1e-12
     )
 
 
-def test_it_converges_to_a_fixed_point() -> None:
+def test_em_converges_to_a_fixed_point() -> None:
     panel = random_panel()
     consolidation = DawidSkene(tol=1e-12, max_iter=5000).consolidate(panel)
     assert consolidation.converged
     rounds = len(consolidation.trace)
-    np.testing.assert_allclose(dense(consolidation.score), slow_em(panel, rounds + 5), atol=1e-9)
+    np.testing.assert_allclose(
+        dense(consolidation.score), em_by_loops(panel, rounds + 5), atol=1e-9
+    )
 
 
 def pair_panel(panel: Panel) -> PairedAnswers:
@@ -131,7 +133,7 @@ def test_skills_are_expected_rates_given_probabilities_of_the_truth() -> None:
     np.testing.assert_allclose(
         skills.sensitivity[:, 0], [(1.5 + 0.75) / (1.5 + 1), (1 + 0.75) / (1.5 + 1)]
     )
-    # Plant is in 3 of 4 answers: (3 + .5) / (4 + 1) = .7; animal and the like .5 / 5 = .1.
+    # Plant is in 3 of 4 answers: (3 + .5) / (4 + 1) = .7; all others .5 / 5 = .1.
     offered = np.array([2 * 0.8 - 1.5 * 0.7] * 2)
     mean = (0.5 + 1) / (offered.sum() + 1)
     np.testing.assert_allclose(
@@ -186,7 +188,7 @@ def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
                       (row[:3] for row in GOOD_AND_BAD)])  # fmt: skip
     with pytest.warns(ConvergenceWarning):
         consolidation = DawidSkene(tol=0, max_iter=3).consolidate(panel)
-    rounds = [slow_em(panel, n) for n in range(4)]
+    rounds = [em_by_loops(panel, n) for n in range(4)]
     centred = [u - u.mean(axis=0) for u in rounds]
     for n, step in enumerate(consolidation.trace):
         change = np.linalg.norm(rounds[n + 1] - rounds[n]) / np.linalg.norm(rounds[n])
@@ -195,7 +197,7 @@ def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
         assert step.spread == pytest.approx(spread)
 
 
-def test_without_any_label_it_converges_at_once() -> None:
+def test_without_any_label_em_converges_at_once() -> None:
     consolidation = DawidSkene().consolidate(panel_of([("p", "ann", None)]))
     assert consolidation.converged
     assert not dense(consolidation.score).any()
@@ -227,7 +229,7 @@ def test_counts_of_blocks_add_up() -> None:
         np.testing.assert_allclose(sum(parts), total, atol=1e-12)
 
 
-def test_the_fitted_method_scores_a_subset_of_the_instances_alike() -> None:
+def test_the_fitted_method_scores_a_subset_as_it_scores_all_instances() -> None:
     panel = random_panel()
     fitted = pickle.loads(pickle.dumps(DawidSkene().fit(SinglePartition(panel))))  # noqa: S301
     subset = np.array([1, 4, 7])

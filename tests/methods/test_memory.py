@@ -1,4 +1,4 @@
-"""Memory is estimated: what would not fit is refused before it starts, with what would."""
+"""What would not fit in memory is refused before it starts; the error names what would fit."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_the_size_of_a_panel_does_not_depend_on_its_blocks(max_instances: int) -
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_more_of_anything_never_needs_less(name: str) -> None:
+def test_larger_data_never_need_less_memory(name: str) -> None:
     method = make_method(name)
     with use_memory_budget(10**12):
         before = estimate_memory(method, LARGE)
@@ -119,7 +119,7 @@ def test_votes_that_cannot_be_read_at_once_are_refused(folder: bool, tmp_path: P
         check_readable(source)
 
 
-def test_files_that_do_not_tell_their_size_are_read(tmp_path: Path) -> None:
+def test_files_of_unknown_size_are_read(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("instance,source,label\n")
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
     with use_memory_budget(1):

@@ -22,7 +22,7 @@ ROWS: list[Row] = [
 ]
 
 
-def alternation(panel: Panel, alpha: float, rounds: int) -> FloatArray:
+def alternate_by_loops(panel: Panel, alpha: float, rounds: int) -> FloatArray:
     """The two updates of MLCM-r, group by group and instance by instance."""
     K = len(panel.taxonomy)
     votes = panel.raw.tocoo()
@@ -54,7 +54,9 @@ def test_mlcm_agrees_with_updating_one_vertex_after_the_other() -> None:
         consolidation = mhpc.MLCM(alpha=1.5, solver="alternate", tol=0, max_iter=4).consolidate(
             panel
         )
-    np.testing.assert_allclose(dense(consolidation.score), alternation(panel, 1.5, 4), atol=1e-12)
+    np.testing.assert_allclose(
+        dense(consolidation.score), alternate_by_loops(panel, 1.5, 4), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("solver", ["exact", "alternate"])
@@ -62,10 +64,12 @@ def test_mlcm_converges_to_a_fixed_point(solver: Literal["exact", "alternate"]) 
     panel = panel_of(ROWS)
     consolidation = mhpc.MLCM(solver=solver, tol=1e-12, max_iter=5000).consolidate(panel)
     assert consolidation.converged
-    np.testing.assert_allclose(dense(consolidation.score), alternation(panel, 2.0, 500), atol=1e-9)
+    np.testing.assert_allclose(
+        dense(consolidation.score), alternate_by_loops(panel, 2.0, 500), atol=1e-9
+    )
 
 
-def test_sources_that_group_instances_alike_come_to_mean_the_same() -> None:
+def test_labels_given_to_the_same_instances_come_to_mean_the_same() -> None:
     # ann gives monarda wherever bob gives flower, so p2, which only bob answered, gains monarda.
     rows: list[Row] = [(f"p{n}", "ann", "monarda") for n in range(2)]
     rows += [(f"p{n}", "bob", "flower") for n in range(3)]
@@ -77,7 +81,7 @@ def test_the_trace_has_the_change_and_spread_of_every_iteration() -> None:
     panel = panel_of(ROWS)
     with pytest.warns(ConvergenceWarning):
         consolidation = mhpc.MLCM(solver="alternate", tol=0, max_iter=3).consolidate(panel)
-    rounds = [alternation(panel, 2.0, n) for n in range(4)]
+    rounds = [alternate_by_loops(panel, 2.0, n) for n in range(4)]
     centred = [u - u.mean(axis=0) for u in rounds]
     for n, step in enumerate(consolidation.trace):
         assert step.iteration == n
@@ -155,14 +159,14 @@ def test_a_label_that_is_new_with_its_source_means_itself() -> None:
 
 @pytest.mark.parametrize("alpha", [5e-324, 1e-300, 1e-12])
 def test_with_a_tiny_alpha_all_groups_mean_the_same(alpha: float) -> None:
-    # ann and bob share instances: whatever labels they give come to mean one mixture.
+    # ann and bob share instances, so all their labels come to mean one mixture.
     rows: list[Row] = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "oak")]
     scores = dense(mhpc.MLCM(alpha=alpha, solver="exact").consolidate(panel_of(rows)).score)
     assert scores[0] == pytest.approx(scores[1], abs=1e-5)
     assert scores.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_groups_that_hold_on_to_all_mean_what_they_say() -> None:
+def test_with_a_huge_alpha_groups_keep_their_own_labels() -> None:
     panel = panel_of(ROWS)
     votes = dense(panel.sum_answers(panel.raw))
     share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-9)

@@ -1,4 +1,4 @@
-"""Majority, wawa and inat: who counts for a label, and who against it."""
+"""Majority, wawa and inat: which answers count for a label, and which against it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -19,15 +19,15 @@ from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 
 
 def scores(method: BaseMethod, panel: Panel, view: str = "closed") -> dict[str, float]:
-    """The scores of the first instance that are not 0."""
+    """Return the scores of the first instance that are not 0."""
     row = dense(method.consolidate(panel).view(view))[0]
     return {
         label: score for label, score in zip(panel.taxonomy, row.tolist(), strict=True) if score
     }
 
 
-def assigned(method: BaseMethod, panel: Panel) -> set[str]:
-    """The labels of the first instance."""
+def decide_labels(method: BaseMethod, panel: Panel) -> set[str]:
+    """Return the labels decided for the first instance."""
     decision = Threshold().decide(method.consolidate(panel), labels_per_answer=0)
     return {panel.taxonomy.labels[k] for k in np.flatnonzero(decision.reason.toarray()[0])}
 
@@ -58,11 +58,13 @@ def test_the_specific_view_of_majority_is_the_share_with_nothing_deeper() -> Non
 
 
 def test_one_half_is_not_a_majority() -> None:
-    assert assigned(Majority(), panel_of(FLOWERS)) == {"plant", "flower"}
-    assert assigned(Majority(), panel_of([("p", "ann", "oak"), ("p", "bob", "monarda")])) == {
+    assert decide_labels(Majority(), panel_of(FLOWERS)) == {"plant", "flower"}
+    assert decide_labels(Majority(), panel_of([("p", "ann", "oak"), ("p", "bob", "monarda")])) == {
         "plant"
     }
-    assert assigned(Majority(), panel_of([("p", "ann", "oak"), ("p", "bob", "finch")])) == set()
+    assert (
+        decide_labels(Majority(), panel_of([("p", "ann", "oak"), ("p", "bob", "finch")])) == set()
+    )
 
 
 def test_a_score_of_one_half_counts_half_in_a_majority() -> None:
@@ -117,7 +119,7 @@ DISPUTED: list[Row] = [
 
 
 def wawa_scores(panel: Panel, **parameters: float) -> dict[tuple[str, str], float]:
-    """The scores of all instances that are not 0."""
+    """Return the scores of all instances that are not 0."""
     matrix = dense(Wawa(**parameters).consolidate(panel).score)
     return {
         (instance, label): float(matrix[n, k])
@@ -182,7 +184,7 @@ def test_without_hierarchy_wawa_is_worker_agreement_with_aggregate(
 def worker_agreement_with_aggregate(
     answers: dict[tuple[int, int], str],
 ) -> dict[tuple[str, str], float]:
-    """A slow implementation: agreement with the labels of more than half, and a vote by it."""
+    """Weight every vote by its source's agreement with the majority, by loops."""
     instances = {i for i, _ in answers}
     counts = {i: Counter(k for (j, _), k in answers.items() if j == i) for i in instances}
     winner = {
@@ -208,30 +210,35 @@ def test_wawa_of_equal_sources_is_the_majority() -> None:
     )
 
 
-def answers(labels: Iterable[str | None], taxonomy: Taxonomy = GARDEN) -> Panel:
-    """One instance, and answers of one label each."""
+def panel_of_labels(labels: Iterable[str | None], taxonomy: Taxonomy = GARDEN) -> Panel:
+    """Return a panel of one instance with one answer per label."""
     return panel_of([("p", f"s{n}", label) for n, label in enumerate(labels)], taxonomy)
 
 
 def test_inat_takes_coarser_answers_as_neutral() -> None:
-    panel = answers(["monarda", "monarda", "flower", "plant"])
+    panel = panel_of_labels(["monarda", "monarda", "flower", "plant"])
     assert scores(INat(), panel) == {"plant": 1, "flower": 1, "monarda": 1}
     assert scores(INat(), panel, "specific") == {"monarda": 1}
-    assert assigned(INat(), panel) == {"plant", "flower", "monarda"}
+    assert decide_labels(INat(), panel) == {"plant", "flower", "monarda"}
 
 
 def test_inat_counts_answers_outside_the_branch_against_a_label() -> None:
-    panel = answers(["monarda", "monarda", "monarda", "oak", "flower"])
+    panel = panel_of_labels(["monarda", "monarda", "monarda", "oak", "flower"])
     assert scores(INat(), panel) == pytest.approx(
         # oak: one for, four against, and too few.
         {"plant": 1, "flower": 4 / 5, "monarda": 3 / 4, "tree": 2 / 15, "oak": 2 / 15}
     )
-    assert assigned(INat(), panel) == {"plant", "flower", "monarda"}
+    assert decide_labels(INat(), panel) == {"plant", "flower", "monarda"}
 
 
 def test_two_thirds_are_not_above_the_threshold_of_two_thirds() -> None:
-    assert assigned(INat(), answers(["monarda", "monarda", "fuchsia"])) == {"plant", "flower"}
-    assert assigned(INat(threshold=0.6), answers(["monarda", "monarda", "fuchsia"])) == {
+    assert decide_labels(INat(), panel_of_labels(["monarda", "monarda", "fuchsia"])) == {
+        "plant",
+        "flower",
+    }
+    assert decide_labels(
+        INat(threshold=0.6), panel_of_labels(["monarda", "monarda", "fuchsia"])
+    ) == {
         "plant",
         "flower",
         "monarda",
@@ -239,16 +246,16 @@ def test_two_thirds_are_not_above_the_threshold_of_two_thirds() -> None:
 
 
 def test_a_single_answer_ranks_labels_but_assigns_none() -> None:
-    panel = answers(["monarda"])
+    panel = panel_of_labels(["monarda"])
     assert scores(INat(), panel) == pytest.approx(
         {"plant": 2 / 3, "flower": 2 / 3, "monarda": 2 / 3}
     )
-    assert assigned(INat(), panel) == set()
-    assert assigned(INat(min_answers=1), panel) == {"plant", "flower", "monarda"}
+    assert decide_labels(INat(), panel) == set()
+    assert decide_labels(INat(min_answers=1), panel) == {"plant", "flower", "monarda"}
 
 
 def test_none_of_these_counts_against_all_labels() -> None:
-    assert scores(INat(), answers(["oak", "oak", None])) == pytest.approx(
+    assert scores(INat(), panel_of_labels(["oak", "oak", None])) == pytest.approx(
         {"plant": 2 / 3, "tree": 2 / 3, "oak": 2 / 3}
     )
 
@@ -280,7 +287,7 @@ def test_the_rest_of_a_score_counts_against_unless_the_answer_stops_above() -> N
 
 
 def test_inat_counts_answers_by_their_weight() -> None:
-    panel = answers(["monarda", "fuchsia", "flower", "oak"])
+    panel = panel_of_labels(["monarda", "fuchsia", "flower", "oak"])
     panel = replace(panel, weight=np.array([3.0, 0.5, 7.0, 0.0]))
     assert scores(INat(), panel) == pytest.approx(
         {"plant": 1, "flower": 1, "monarda": 3 / 3.5, "fuchsia": 1 / 7 * 2 / 3}
@@ -305,14 +312,14 @@ DIAMOND = build_taxonomy(
 
 def test_an_answer_that_names_both_parents_is_neutral_once() -> None:
     rows: list[Row] = [("p", "ann", "bottom"), ("p", "bob", "left"), ("p", "bob", "right")]
-    # Were bob neutral twice, that would make up for cid, who is against.
+    # If bob counted as neutral twice, that would offset cid, who is against.
     result = scores(INat(min_answers=1), panel_of([*rows, ("p", "cid", None)], DIAMOND))
     assert result["bottom"] == 0.5
 
 
 def test_a_parent_with_more_against_it_is_raised_to_its_child() -> None:
-    # An answer left is neutral to bottom, and against right.
-    assert scores(INat(min_answers=1), answers(["bottom", "left", "left"], DIAMOND)) == {
+    # The answer "left" is neutral to "bottom" and counts against "right".
+    assert scores(INat(min_answers=1), panel_of_labels(["bottom", "left", "left"], DIAMOND)) == {
         "top": 1,
         "left": 1,
         "right": 1,
@@ -322,7 +329,7 @@ def test_a_parent_with_more_against_it_is_raised_to_its_child() -> None:
 
 def test_in_a_dag_all_labels_above_are_coarser() -> None:
     # d lies below b and c, and c below b: e alone is against d.
-    result = scores(INat(), answers(["d", "d", "b", "c", "e"], DAG))
+    result = scores(INat(), panel_of_labels(["d", "d", "b", "c", "e"], DAG))
     assert result == pytest.approx({"a": 1, "b": 4 / 5, "c": 3 / 4, "d": 2 / 3, "e": 1 / 5 * 2 / 3})
 
 

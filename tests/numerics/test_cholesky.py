@@ -20,8 +20,8 @@ from mhpc.system.parallel import limit_threads, single_threaded_blas
 
 
 @pytest.fixture(params=["by address", "by SciPy's function"])
-def _both_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a test with addresses, and as where the integers of SciPy's library are unusual."""
+def _each_binding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test with LAPACK called by address, and with SciPy's functions as a fallback."""
     if request.param != "by address":
         monkeypatch.setattr("mhpc.numerics.cholesky.routine", lambda library, name: None)
 
@@ -35,7 +35,7 @@ def factor_in_blocks(A: FloatArray) -> FloatArray:
     return factor_in_place(A, block_rows=7, max_direct=10)
 
 
-@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.usefixtures("_each_binding")
 @pytest.mark.parametrize("shape", [(1, 1), (7, 3), (130, 40)])
 def test_the_product_equals_scipys_to_the_last_bit(shape: tuple[int, int]) -> None:
     X = np.random.default_rng(0).random(shape)
@@ -46,7 +46,7 @@ def test_the_product_equals_scipys_to_the_last_bit(shape: tuple[int, int]) -> No
     np.testing.assert_allclose(product, np.tril(-2.0 * X @ X.T))
 
 
-@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.usefixtures("_each_binding")
 @pytest.mark.parametrize("size", [1, 5, 150])
 def test_factor_and_solution_equal_scipys_to_the_last_bit(size: int) -> None:
     A, B = positive_definite(size, ridge=size), np.random.default_rng(1).random((size, 4))
@@ -59,7 +59,7 @@ def test_factor_and_solution_equal_scipys_to_the_last_bit(size: int) -> None:
     np.testing.assert_array_equal(B, unchanged)
 
 
-@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.usefixtures("_each_binding")
 def test_a_matrix_that_is_not_positive_definite_is_refused() -> None:
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite at row 2"):
         cholesky_in_place(np.diag([1.0, -1.0, 1.0]))
@@ -81,11 +81,11 @@ def test_other_threads_run_during_a_factorisation() -> None:
     ended = time.monotonic()
     done.set()
     ticker.join()
-    # If the lock were held all the time, there would be no tick in the middle.
+    # If the GIL were held throughout, there would be no tick in the middle.
     assert len([moment for moment in ticks if began < moment < ended]) >= 3
 
 
-@pytest.mark.usefixtures("_both_calls")
+@pytest.mark.usefixtures("_each_binding")
 @pytest.mark.parametrize("size", [1, 10, 11, 14, 15, 40])
 def test_a_factor_in_blocks_is_the_factor(size: int) -> None:
     A = positive_definite(size)

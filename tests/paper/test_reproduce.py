@@ -1,4 +1,4 @@
-"""Experiments from data to pages, on small sets."""
+"""Experiments from data to pages, on small datasets."""
 
 import csv
 import re
@@ -50,7 +50,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the start of processes, which take longer than these experiments."""
+    """Run tasks in this process: starting processes takes longer than the tasks."""
 
     def map_in_process(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Any:
         return ((position, work(item)) for position, item in enumerate(items))
@@ -58,12 +58,12 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mhpc.paper.cells.process_map", map_in_process)
 
 
-def table(path: Path) -> list[dict[str, str]]:
+def read_table(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_every_experiment_is_tested_here() -> None:
+def test_every_experiment_has_a_small_version() -> None:
     assert list(SMALL) == list(EXPERIMENTS)
 
 
@@ -75,7 +75,7 @@ def test_an_experiment_writes_a_table_a_figure_and_a_page(
     (done,) = reproduce([SMALL[name]()], tmp_path / "out", data=data, seeds=range(2))
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {*done.files, "cells", "index.html"}
-    rows = table(out / f"{name}.csv")
+    rows = read_table(out / f"{name}.csv")
     assert tuple(rows[0])[: len(COLUMNS)] == COLUMNS
     assert {row["metric"] for row in rows} == set(METRIC_ORDER)
     assert {row["view"] for row in rows} == {"specific", "closed"}
@@ -86,17 +86,15 @@ def test_an_experiment_writes_a_table_a_figure_and_a_page(
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     page = (out / f"{name}.html").read_text()
     assert all(escape(finding) in page for finding in done.report.findings)
-    # Nothing is asked of the network, whatever opens the page.
+    # The page loads nothing from the network.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
     assert f'href="{name}.html"' in (out / "index.html").read_text()
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_published_figures_stand_beside_ours_and_are_not_taken_for_them(
-    data: Path, tmp_path: Path
-) -> None:
+def test_published_figures_are_separate_from_measured_ones(data: Path, tmp_path: Path) -> None:
     reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(2))
-    rows = table(tmp_path / "out" / "sources.csv")
+    rows = read_table(tmp_path / "out" / "sources.csv")
     published = {
         (row["sources"], row["metric"]): float(row["published"]) for row in rows if row["published"]
     }
@@ -110,7 +108,7 @@ def test_published_figures_stand_beside_ours_and_are_not_taken_for_them(
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_finished_cells_are_kept_and_not_done_again(
+def test_finished_cells_are_reused_after_an_interrupt(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[Task] = []
@@ -138,7 +136,7 @@ def test_finished_cells_are_kept_and_not_done_again(
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_cells_of_other_data_are_not_taken(tmp_path: Path) -> None:
+def test_cells_of_other_data_are_not_reused(tmp_path: Path) -> None:
     small = write_small_sets(tmp_path / "first")
     large = write_small_sets(tmp_path / "second", genes=20)
     reproduce([SMALL["sources"]()], tmp_path / "out", data=small, seeds=range(1))
@@ -148,7 +146,7 @@ def test_cells_of_other_data_are_not_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_cell_that_was_cut_short_is_done_again(data: Path, tmp_path: Path) -> None:
+def test_a_truncated_cell_is_computed_again(data: Path, tmp_path: Path) -> None:
     reproduce([SMALL["sources"]()], tmp_path / "out", data=data, seeds=range(1))
     before = (tmp_path / "out" / "sources.csv").read_bytes()
     cell = next((tmp_path / "out" / "cells").iterdir())
@@ -157,25 +155,25 @@ def test_a_cell_that_was_cut_short_is_done_again(data: Path, tmp_path: Path) -> 
     assert (tmp_path / "out" / "sources.csv").read_bytes() == before
 
 
-def test_the_number_of_processes_does_not_change_a_bit(data: Path, tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_number_of_processes(data: Path, tmp_path: Path) -> None:
     for jobs in (1, 2):
         reproduce([SMALL["sources"]()], tmp_path / str(jobs), data=data, seeds=[3], jobs=jobs)
     serial, parallel = (tmp_path / jobs / "sources.csv" for jobs in ("1", "2"))
     assert serial.read_bytes() == parallel.read_bytes()
 
 
-def test_a_folder_of_somebody_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused_and_not_changed(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("...")
     with pytest.raises(OutputExistsError, match="not an output of reproduce"):
         reproduce([SMALL["medical"]()], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_what_figures_need_is_missed_before_the_work(
+def test_a_missing_matplotlib_is_reported_before_any_computation(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
-        raise AssertionError("it is begun")
+        raise AssertionError("the computation has started")
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(run, "measure_cells", fail)
@@ -208,7 +206,7 @@ def test_few_sources_give_the_published_figures(data_folder: Path, tmp_path: Pat
         assert row.value == pytest.approx(row.published, rel=0.15), row
 
 
-def test_the_page_of_the_docs_shows_what_the_command_gives(data_folder: Path) -> None:
+def test_the_docs_page_shows_the_measured_figures(data_folder: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
     experiment = Sources(counts=(5,))
     cells = [

@@ -23,9 +23,9 @@ from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 
 Columns = dict[str, list[str]]
-"""Cells as text; an empty one is missing where the format can say so."""
+"""Cells as text; an empty cell is null in formats that have nulls."""
 
-Way = Callable[[Columns, Path, pytest.MonkeyPatch], Any]
+InputMaker = Callable[[Columns, Path, pytest.MonkeyPatch], Any]
 """Puts a table somewhere and returns what to read it from."""
 
 VOTES: Columns = {
@@ -47,7 +47,7 @@ TRUTH: Columns = {
 }
 
 
-def delimited(columns: Columns, delimiter: str) -> bytes:
+def write_delimited(columns: Columns, delimiter: str) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
@@ -55,88 +55,88 @@ def delimited(columns: Columns, delimiter: str) -> bytes:
     return text.getvalue().encode()
 
 
-def json_lines(columns: Columns) -> bytes:
-    lines = (json.dumps(row, ensure_ascii=False) for row in rows(columns))
+def write_json_lines(columns: Columns) -> bytes:
+    lines = (json.dumps(row, ensure_ascii=False) for row in list_records(columns))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def rows(columns: Columns) -> list[dict[str, str | None]]:
+def list_records(columns: Columns) -> list[dict[str, str | None]]:
     cells = zip(*columns.values(), strict=True)
     return [dict(zip(columns, (cell or None for cell in row), strict=True)) for row in cells]
 
 
-def missing(columns: Columns) -> dict[str, list[str | None]]:
+def with_nulls(columns: Columns) -> dict[str, list[str | None]]:
     return {name: [cell or None for cell in cells] for name, cells in columns.items()}
 
 
-def zstd(data: bytes) -> bytes:
+def compress_zstd(data: bytes) -> bytes:
     return bytes(pyarrow.Codec("zstd").compress(data, asbytes=True))
 
 
 TEXTS: dict[str, Callable[[Columns], bytes]] = {
-    "csv": lambda columns: delimited(columns, ","),
-    "tsv": lambda columns: delimited(columns, "\t"),
-    "semicolon": lambda columns: delimited(columns, ";"),
-    "jsonl": json_lines,
+    "csv": lambda columns: write_delimited(columns, ","),
+    "tsv": lambda columns: write_delimited(columns, "\t"),
+    "semicolon": lambda columns: write_delimited(columns, ";"),
+    "jsonl": write_json_lines,
 }
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "gzip": gzip.compress,
-    "zstd": zstd,
+    "zstd": compress_zstd,
 }
 
 
-def from_file(write: Callable[[Columns], bytes], pack: Callable[[bytes], bytes]) -> Way:
-    def way(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def from_file(write: Callable[[Columns], bytes], pack: Callable[[bytes], bytes]) -> InputMaker:
+    def make_input(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = folder / "table"
         path.write_bytes(pack(write(columns)))
         return path
 
-    return way
+    return make_input
 
 
-def from_stdin(write: Callable[[Columns], bytes], pack: Callable[[bytes], bytes]) -> Way:
-    def way(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def from_stdin(write: Callable[[Columns], bytes], pack: Callable[[bytes], bytes]) -> InputMaker:
+    def make_input(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         stdin = io.TextIOWrapper(io.BytesIO(pack(write(columns))))
         monkeypatch.setattr(sys, "stdin", stdin)
         return "-"
 
-    return way
+    return make_input
 
 
 def from_pipe(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """As a shell's ``<(command)`` does."""
+    """Pass a pipe, as a shell's ``<(command)`` does."""
     read, write = os.pipe()
     with os.fdopen(write, "wb") as file:
-        file.write(delimited(columns, ","))
+        file.write(write_delimited(columns, ","))
     return f"/dev/fd/{read}"
 
 
-def from_duckdb_file(options: str) -> Way:
-    def way(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def from_duckdb_file(options: str) -> InputMaker:
+    def make_input(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         path = folder / "table"
-        frame = pandas.DataFrame(missing(columns))
+        frame = pandas.DataFrame(with_nulls(columns))
         with duckdb.connect() as connection:
             connection.from_df(frame).query("t", f"COPY t TO '{path}' ({options})")
         return str(path)
 
-    return way
+    return make_input
 
 
 def from_arrow_file(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = folder / "table"
-    feather.write_feather(pyarrow.table(missing(columns)), path)
+    feather.write_feather(pyarrow.table(with_nulls(columns)), path)
     return path
 
 
-def from_memory(make: Callable[[Columns], Any]) -> Way:
-    def way(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def from_memory(make: Callable[[Columns], Any]) -> InputMaker:
+    def make_input(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return make(columns)
 
-    return way
+    return make_input
 
 
-WAYS: dict[str, Way] = {
+INPUT_MAKERS: dict[str, InputMaker] = {
     **{
         f"{text}-{packing}": from_file(write, pack)
         for text, write in TEXTS.items()
@@ -152,35 +152,35 @@ WAYS: dict[str, Way] = {
     "parquet": from_duckdb_file("FORMAT parquet"),
     "parquet-zstd": from_duckdb_file("FORMAT parquet, COMPRESSION zstd"),
     "arrow": from_arrow_file,
-    "pandas": from_memory(lambda columns: pandas.DataFrame(missing(columns))),
+    "pandas": from_memory(lambda columns: pandas.DataFrame(with_nulls(columns))),
     "pandas-nullable": from_memory(
-        lambda columns: pandas.DataFrame(missing(columns)).convert_dtypes()
+        lambda columns: pandas.DataFrame(with_nulls(columns)).convert_dtypes()
     ),
     "pandas-categories": from_memory(
-        lambda columns: pandas.DataFrame(missing(columns)).astype("category")
+        lambda columns: pandas.DataFrame(with_nulls(columns)).astype("category")
     ),
-    "polars": from_memory(lambda columns: polars.DataFrame(missing(columns))),
-    "polars-lazy": from_memory(lambda columns: polars.LazyFrame(missing(columns))),
-    "pyarrow": from_memory(lambda columns: pyarrow.table(missing(columns))),
+    "polars": from_memory(lambda columns: polars.DataFrame(with_nulls(columns))),
+    "polars-lazy": from_memory(lambda columns: polars.LazyFrame(with_nulls(columns))),
+    "pyarrow": from_memory(lambda columns: pyarrow.table(with_nulls(columns))),
     "duckdb-relation": from_memory(
-        lambda columns: duckdb.connect().from_df(pandas.DataFrame(missing(columns)))
+        lambda columns: duckdb.connect().from_df(pandas.DataFrame(with_nulls(columns)))
     ),
-    "mapping": from_memory(missing),
+    "mapping": from_memory(with_nulls),
     "mapping-of-tuples": from_memory(
         lambda columns: {name: tuple(cells) for name, cells in columns.items()}
     ),
-    "list-of-mappings": from_memory(rows),
+    "list-of-mappings": from_memory(list_records),
 }
 
 
-@pytest.fixture(params=WAYS)
-def put(
+@pytest.fixture(params=INPUT_MAKERS)
+def put_input(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Columns], Any]:
-    return lambda columns: WAYS[request.param](columns, tmp_path, monkeypatch)
+    return lambda columns: INPUT_MAKERS[request.param](columns, tmp_path, monkeypatch)
 
 
-def votes_rows(votes: Votes) -> set[tuple[str, str, str, float]]:
+def vote_rows(votes: Votes) -> set[tuple[str, str, str, float]]:
     cells = zip(votes.instance, votes.source, votes.label, votes.score, strict=True)
     return {
         (votes.instances[i], votes.sources[s], votes.labels[k] if k >= 0 else "", float(score))
@@ -188,17 +188,17 @@ def votes_rows(votes: Votes) -> set[tuple[str, str, str, float]]:
     }
 
 
-def test_votes_are_the_same_from_every_input(put: Callable[[Columns], Any]) -> None:
-    votes = read_votes(put(VOTES))
+def test_votes_are_the_same_from_every_input(put_input: Callable[[Columns], Any]) -> None:
+    votes = read_votes(put_input(VOTES))
     scores = [float(score) for score in VOTES["score"]]
     expected = zip(VOTES["instance"], VOTES["source"], VOTES["label"], scores, strict=True)
-    assert votes_rows(votes) == set(expected)
-    # First come, first numbered, so that results do not depend on the format either.
+    assert vote_rows(votes) == set(expected)
+    # Ids are numbered by first appearance, so results do not depend on the format.
     assert votes.instances.ids == tuple(dict.fromkeys(VOTES["instance"]))
 
 
-def test_a_taxonomy_is_the_same_from_every_input(put: Callable[[Columns], Any]) -> None:
-    taxonomy = read_taxonomy(put(TAXONOMY))
+def test_a_taxonomy_is_the_same_from_every_input(put_input: Callable[[Columns], Any]) -> None:
+    taxonomy = read_taxonomy(put_input(TAXONOMY))
     assert taxonomy.labels.ids == ("01", "01.5", "#2", "é, è")
     assert taxonomy.names == ("plants", "flowers", "plants", "a\nname")
     parents = {
@@ -208,8 +208,8 @@ def test_a_taxonomy_is_the_same_from_every_input(put: Callable[[Columns], Any]) 
     assert parents == {"01": set(), "01.5": {"01", "#2"}, "#2": {"01"}, "é, è": {"#2"}}
 
 
-def test_a_truth_is_the_same_from_every_input(put: Callable[[Columns], Any]) -> None:
-    truth = read_truth(put(TRUTH))
+def test_a_truth_is_the_same_from_every_input(put_input: Callable[[Columns], Any]) -> None:
+    truth = read_truth(put_input(TRUTH))
     pairs = {
         (truth.instances[i], truth.labels[k] if k >= 0 else "")
         for i, k in zip(truth.instance, truth.label, strict=True)

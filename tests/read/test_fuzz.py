@@ -1,4 +1,4 @@
-"""Damaged files of every format are read or refused with a good message, and nothing else."""
+"""Damaged files of every format are either read or refused with a good message."""
 
 import json
 import random
@@ -48,7 +48,7 @@ def _ignore_warnings() -> Iterator[None]:
         yield
 
 
-def check(valid: ValidInput, which: str, content: bytes, *, name_format: bool) -> None:
+def check_message(valid: ValidInput, which: str, content: bytes, *, name_format: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = valid.write(Path(folder), which, content)
         message = read_or_refuse(valid, path, name_format=name_format)
@@ -56,10 +56,10 @@ def check(valid: ValidInput, which: str, content: bytes, *, name_format: bool) -
 
 
 def test_every_format_has_a_valid_input() -> None:
-    read = {(valid.reader, valid.format) for valid in INPUTS.values()}
+    formats = {(valid.reader, valid.format) for valid in INPUTS.values()}
     in_memory = {"networkx", "icd-10-cm"}
-    assert {format_ for reader, format_ in read if reader == "votes"} == set(VOTE_FORMATS)
-    assert {format_ for reader, format_ in read if reader == "taxonomy"} == (
+    assert {format_ for reader, format_ in formats if reader == "votes"} == set(VOTE_FORMATS)
+    assert {format_ for reader, format_ in formats if reader == "taxonomy"} == (
         set(TAXONOMY_FORMATS) - in_memory
     )
 
@@ -78,7 +78,9 @@ def test_damaged_files_are_read_or_refused(
 ) -> None:
     valid = INPUTS[name]
     which = rng.choice([*valid.files])
-    check(valid, which, damage(valid.files[which], rng, donors=CONTENTS), name_format=name_format)
+    check_message(
+        valid, which, damage(valid.files[which], rng, donors=CONTENTS), name_format=name_format
+    )
 
 
 contents = (
@@ -94,4 +96,4 @@ def test_files_with_any_content_are_read_or_refused(
     name: str, content: bytes, name_format: bool
 ) -> None:
     valid = INPUTS[name]
-    check(valid, next(iter(valid.files)), content, name_format=name_format)
+    check_message(valid, next(iter(valid.files)), content, name_format=name_format)

@@ -21,7 +21,7 @@ from mhpc.system.database import database
 LINE = b'{"id": 1, "text": "x", "label": ["a"]}\n'
 
 
-def zipped(path: Path, **members: bytes) -> Path:
+def write_zip(path: Path, **members: bytes) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -30,21 +30,21 @@ def zipped(path: Path, **members: bytes) -> Path:
 
 @pytest.mark.parametrize("name", ["../ann.jsonl", "/etc/ann.jsonl", "a/../../b", "C:\\ann.jsonl"])
 def test_a_zip_cannot_write_outside(tmp_path: Path, name: str) -> None:
-    path = zipped(tmp_path / "v.zip", **{name: LINE})
+    path = write_zip(tmp_path / "v.zip", **{name: LINE})
     with pytest.raises(UnreadableError, match="would be outside the folder"):
         read_votes(path)
     assert [path.name for path in tmp_path.iterdir()] == ["v.zip"]
 
 
 def test_a_zip_bomb_is_stopped_while_it_decompresses(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "v.zip", ann=b" " * (64 << 20))
+    path = write_zip(tmp_path / "v.zip", ann=b" " * (64 << 20))
     assert path.stat().st_size < 1 << 20
     with pytest.raises(UnreadableError, match="decompresses to more than 200 times the archive"):
         read_votes(path)
 
 
 def test_the_declared_size_of_a_member_is_not_trusted(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "v.zip", ann=b" " * (64 << 20))
+    path = write_zip(tmp_path / "v.zip", ann=b" " * (64 << 20))
     # The size of the member, 64 MiB, stands in the directory of the archive: make it one byte.
     declared = (64 << 20).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(declared, (1).to_bytes(4, "little")))
@@ -53,7 +53,7 @@ def test_the_declared_size_of_a_member_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_a_zip_of_too_many_files_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "v.zip", a=LINE, b=LINE, c=LINE)
+    path = write_zip(tmp_path / "v.zip", a=LINE, b=LINE, c=LINE)
     with unpack_zip(path, "v.zip", max_members=3) as files:
         assert [file.name for file in files] == ["v.zip/a", "v.zip/b", "v.zip/c"]
     with (
@@ -64,7 +64,7 @@ def test_a_zip_of_too_many_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_zip_that_decompresses_to_too_many_bytes_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "v.zip", a=LINE, b=LINE)
+    path = write_zip(tmp_path / "v.zip", a=LINE, b=LINE)
     with (
         pytest.raises(UnreadableError, match="'b' decompresses to more than"),
         unpack_zip(path, "v.zip", max_bytes=2 * len(LINE) - 1),
@@ -73,12 +73,12 @@ def test_a_zip_that_decompresses_to_too_many_bytes_is_refused(tmp_path: Path) ->
 
 
 def test_hidden_files_in_a_zip_are_not_read(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "v.zip", **{"ann.jsonl": LINE, "__MACOSX/._ann.jsonl": b"\x00"})
+    path = write_zip(tmp_path / "v.zip", **{"ann.jsonl": LINE, "__MACOSX/._ann.jsonl": b"\x00"})
     assert read_votes(path).sources.ids == ("ann",)
 
 
 def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "v.zip", ann=LINE)
+    path = write_zip(tmp_path / "v.zip", ann=LINE)
     content = bytearray(path.read_bytes())
     # Bit 0 of the flags, in the local header and in the directory.
     content[6] |= 1
@@ -148,7 +148,7 @@ def test_an_archive_in_an_archive_is_not_extracted(tmp_path: Path) -> None:
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("ann.jsonl", LINE)
-    path = zipped(tmp_path / "v.zip", **{"inner.zip": inner.getvalue()})
+    path = write_zip(tmp_path / "v.zip", **{"inner.zip": inner.getvalue()})
     with pytest.raises(UnreadableError, match="v.zip/inner.zip is a zip archive, not a table"):
         read_votes(path)
 

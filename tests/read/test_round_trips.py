@@ -1,4 +1,4 @@
-"""What is written is read back as it was."""
+"""Votes and taxonomies survive a round trip through CSV."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +13,7 @@ from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
 from mhpc.write.tables import write_taxonomy, write_votes
 
-# An id may hold whatever a person can type; a line end in a cell is quoted like any other.
+# An id may contain anything that a person can type; line ends within a cell are quoted.
 IDS = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), min_size=1
 ).map(str.strip).filter(bool)  # fmt: skip

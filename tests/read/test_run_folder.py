@@ -55,7 +55,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "3", '{"settings": {}}'])
-def test_another_run_json_is_refused(folder: Path, content: str) -> None:
+def test_a_run_json_of_something_else_is_refused(folder: Path, content: str) -> None:
     (folder / "run.json").write_text(content)
     with pytest.raises(UnreadableError, match="run.json is not the run.json of a run"):
         read_run_document(folder)
@@ -70,13 +70,13 @@ def test_a_broken_run_json_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["scores.parquet", "taxonomy.csv"])
-def test_a_lost_file_is_named(folder: Path, name: str) -> None:
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(UnreadableError, match=f"{name}: no such file"):
         read_run(folder)
 
 
-def test_other_scores_are_refused(folder: Path) -> None:
+def test_scores_without_the_score_column_are_refused(folder: Path) -> None:
     duckdb.execute(
         f"COPY (SELECT '007' AS instance, 'animal' AS label) TO '{folder}/scores.parquet'"
     )
@@ -90,7 +90,7 @@ def test_scores_of_another_taxonomy_are_refused(folder: Path) -> None:
         read_run(folder)
 
 
-def test_the_document_is_what_was_written(folder: Path) -> None:
+def test_the_run_document_has_the_content_of_run_json(folder: Path) -> None:
     document: dict[str, Any] = json.loads((folder / "run.json").read_text())
     assert read_run_document(folder).content == document
 

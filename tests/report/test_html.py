@@ -1,4 +1,4 @@
-"""The page as a file: what is in it, whatever the facts are."""
+"""The report page as a file: embedded facts, security policy and atomic writing."""
 
 import base64
 import gzip
@@ -19,7 +19,7 @@ PACKED = re.compile(r'<script id="facts" type="application/gzip\+base64">([^<]*)
 LIMIT = 3_000_000
 
 
-def unpacked(page: str) -> Any:
+def unpack(page: str) -> Any:
     (packed,) = PACKED.findall(page)
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
@@ -27,7 +27,7 @@ def unpacked(page: str) -> Any:
 @given(st.recursive(st.text() | st.integers() | st.none() | st.booleans(), st.lists))
 def test_embedded_facts_are_unchanged_and_never_markup(value: Any) -> None:
     page = render_page({"format": 1, "value": value})
-    assert unpacked(page) == {"format": 1, "value": value}
+    assert unpack(page) == {"format": 1, "value": value}
     assert PACKED.sub("", page) == PACKED.sub("", render_page({}))
 
 
@@ -61,7 +61,7 @@ def test_both_files_are_written_and_nothing_else_is_left(tmp_path: Path) -> None
     write_report(tmp_path, facts)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "report.json"]
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == facts
-    assert unpacked((tmp_path / "report.html").read_text(encoding="utf-8")) == facts
+    assert unpack((tmp_path / "report.html").read_text(encoding="utf-8")) == facts
 
 
 def test_an_interrupt_leaves_the_earlier_report(

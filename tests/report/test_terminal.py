@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Scorecards and inspections as tables in a terminal."""
 
 import io
 
@@ -10,7 +10,7 @@ from mhpc.report.terminal import render_inspection, render_scorecards
 from tests.fixtures.build import GARDEN
 
 
-def test_the_best_of_several_is_bold_only_within_one_view() -> None:
+def test_the_best_value_is_bold_only_within_one_view() -> None:
     def make_card(view: View, value: float) -> Scorecard:
         return Scorecard("m", view, 3, (Score("ranking_loss", value, "lower", "pessimistic"),))
 

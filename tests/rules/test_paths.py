@@ -34,7 +34,7 @@ def test_the_most_likely_label_comes_with_its_ancestors(kind: type) -> None:
     assert decision.labels() == {"x0": ["plant", "flower", "monarda"], "x1": ["animal", "bird"]}
 
 
-def test_the_reason_tells_the_label_from_its_ancestors() -> None:
+def test_the_reason_distinguishes_the_label_from_its_ancestors() -> None:
     specific = np.zeros((1, len(DAG)))
     specific[0, DAG.labels.positions["d"]] = 1.0
     decision = OnePath().decide(consolidation_of(specific, DAG), labels_per_answer=1.0)

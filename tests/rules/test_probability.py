@@ -12,7 +12,9 @@ from tests.fixtures.scores import consolidation_of
 
 
 @pytest.mark.parametrize("labels_per_instance", [0.8, 1.5, 4.0])
-def test_so_many_labels_are_expected_of_an_instance(labels_per_instance: float) -> None:
+def test_probabilities_add_up_to_the_expected_labels_per_instance(
+    labels_per_instance: float,
+) -> None:
     scores = np.random.default_rng(0).random((50, len(DAG)))
     histogram = count_scores(consolidation_of(scores, DAG))
     scale = fit_scale(histogram, labels_per_instance=labels_per_instance)

@@ -15,7 +15,7 @@ from tests.fixtures.build import DAG, GARDEN
 from tests.fixtures.scores import consolidation_of
 
 
-def test_a_label_brings_its_ancestors_and_the_reason_tells_which_is_which() -> None:
+def test_a_label_comes_with_its_ancestors_and_the_reason_distinguishes_them() -> None:
     scores = np.array([[0.1, 0.2, 0.0, 0.9, 0.0]])
     decision = mhpc.Threshold(threshold=0.5).decide(
         consolidation_of(scores, DAG), labels_per_answer=1

@@ -52,7 +52,7 @@ def test_a_label_stays_with_probability_alpha_to_the_power_of_its_level() -> Non
     assert share["plant"] == pytest.approx(0.8 - 0.8**2, abs=0.015)
 
 
-def hops(label: int, p: float, alpha: float, taxonomy: Taxonomy) -> int:
+def move_by_loop(label: int, p: float, alpha: float, taxonomy: Taxonomy) -> int:
     """Lines 5 to 9 of Algorithm 2."""
     while label != -1 and p > alpha ** taxonomy.depth[label]:
         above = taxonomy.parents_of(label)
@@ -66,7 +66,7 @@ def test_moving_all_labels_at_once_agrees_with_the_loop_of_the_paper() -> None:
     p, alpha = rng.random(200), rng.random(200)
     vague = make_vague(labels.copy(), p, alpha, GARDEN, rng)
     drawn = zip(labels.tolist(), p.tolist(), alpha.tolist(), strict=True)
-    expected = [hops(label, p_V, stay, GARDEN) for label, p_V, stay in drawn]
+    expected = [move_by_loop(label, p_V, alpha_V, GARDEN) for label, p_V, alpha_V in drawn]
     assert vague.tolist() == expected
 
 
@@ -101,7 +101,7 @@ def test_an_answer_with_a_label_is_not_none_of_these() -> None:
         assert labels_of(votes) == [None] or None not in labels_of(votes)
 
 
-def test_wrong_profiles_and_truths_are_refused() -> None:
+def test_invalid_profiles_and_truths_are_refused() -> None:
     with pytest.raises(ParameterError, match="accuracy = 2"):
         mhpc.Profile(accuracy=2)
     with pytest.raises(ParameterError, match="at least one source"):

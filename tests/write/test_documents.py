@@ -1,4 +1,4 @@
-"""Label Studio and Argilla: what reviewers open."""
+"""Documents for reviewers: Label Studio tasks and Argilla records."""
 
 import io
 import json

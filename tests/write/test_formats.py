@@ -1,4 +1,4 @@
-"""What every format writes, and what it refuses."""
+"""What each format writes, and what it refuses."""
 
 import csv
 import io
@@ -56,7 +56,7 @@ def test_the_command_offers_every_content() -> None:
     assert set(SUFFIXES.values()) <= set(WRITE_FORMATS)
 
 
-def test_labels_have_one_row_each() -> None:
+def test_there_is_one_row_per_instance_and_label() -> None:
     assert write_content("csv").decode() == (
         "instance,label,score\n1,plant,1.0\n1,flower,0.75\n1,monarda,0.5\n2,animal,0.5\n"
         "2,bird,0.25\n"
@@ -142,7 +142,7 @@ def test_cafa_refuses_blanks_in_ids_and_scores_above_1() -> None:
         write_content("cafa", "scores", make_labelled_scores({"a": {"plant": 1.5}}))
 
 
-def test_a_format_that_cannot_hold_something_names_those_that_can() -> None:
+def test_an_unsupported_content_is_refused_with_the_formats_that_support_it() -> None:
     with pytest.raises(ParameterError, match="cafa cannot hold votes, only scores; .*'csv'"):
         make_format("cafa", "votes")
     with pytest.raises(ParameterError, match="no format 'cvs' \\(nearest: 'csv'"):

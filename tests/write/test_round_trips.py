@@ -1,4 +1,4 @@
-"""What is written and read again is the same, whatever the ids are."""
+"""Votes and taxonomies survive writing and reading in every format, with any ids."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_votes_survive_every_format(
 
 @st.composite
 def taxonomies(draw: st.DrawFn) -> Taxonomy:
-    """Draw labels, some with names, each below some of those before it."""
+    """Draw named labels, each with up to two parents among the earlier ones."""
     labels = draw(st.lists(IDS, min_size=2, max_size=30, unique=True))
     edges = [
         (label, parent)

@@ -29,7 +29,7 @@ def scores_in(path: Path) -> list[tuple[Any, ...]]:
     return duckdb.execute("FROM read_parquet(?)", [str(path)]).fetchall()
 
 
-def test_blocks_of_scores_follow_each_other_each_instance_best_first(tmp_path: Path) -> None:
+def test_scores_are_written_in_blocks_with_the_best_labels_first(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
     with scores_stream(path, IDS, LABELS) as add:
         add(cells([0, 0, 0, 1], [0, 1, 2, 5], [0.5, 1, 0.5, 0.1], [0.2, 0, 0.3, 0]))
@@ -126,8 +126,8 @@ def test_an_error_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> 
 
 
 @pytest.mark.parametrize("stream", [scores_stream, labels_stream])
-def test_a_stream_to_nowhere_says_so(tmp_path: Path, stream: Any) -> None:
-    path = tmp_path / "nowhere" / "table"
+def test_a_stream_into_a_missing_folder_names_the_path(tmp_path: Path, stream: Any) -> None:
+    path = tmp_path / "missing" / "table"
     with (
         pytest.raises(UnwritableError, match="table cannot be written"),
         stream(path, IDS, LABELS),

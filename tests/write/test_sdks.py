@@ -1,7 +1,7 @@
-"""The tools' own libraries accept what is written for them.
+"""The SDKs of Label Studio and Argilla accept the files written for them.
 
-They bring hundreds of megabytes, so that nothing installs them; where they are, this runs:
-``pip install label-studio-sdk argilla``.
+The SDKs take hundreds of megabytes and are not among the development dependencies; these tests
+run where they are installed: ``pip install label-studio-sdk argilla``.
 """
 
 import json
@@ -18,7 +18,7 @@ from tests.fixtures.labelled_scores import SURE, THREE, make_labelled_scores
 
 SPECIAL = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
 
-OUTCOMES = {
+RESULTS = {
     "garden": THREE,
     "several parents": make_labelled_scores({"1": dict.fromkeys("abcd", 1.0)}, taxonomy=DAG),
     "special characters": make_labelled_scores(
@@ -27,13 +27,13 @@ OUTCOMES = {
 }
 
 
-def written(folder: Path, outcome: LabelledScores, **parameters: Any) -> Any:
+def write_tasks(folder: Path, result: LabelledScores, **parameters: Any) -> Any:
     path = folder / "new.json"
-    write_file(path, outcome, "labels", format="label-studio", parameters=parameters)
+    write_file(path, result, "labels", format="label-studio", parameters=parameters)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
+@pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize("labels", ["all", "deepest"])
 def test_label_studio_accepts_config_tasks_and_predictions(
     tmp_path: Path, name: str, labels: str
@@ -42,15 +42,15 @@ def test_label_studio_accepts_config_tasks_and_predictions(
     from label_studio_sdk.label_interface import LabelInterface
     from label_studio_sdk.label_interface.objects import TaskValue
 
-    outcome = OUTCOMES[name]
-    write_file(tmp_path / "config.xml", outcome.taxonomy, "taxonomy")
+    result = RESULTS[name]
+    write_file(tmp_path / "config.xml", result.taxonomy, "taxonomy")
     interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
     interface.validate()
-    for task in written(tmp_path, outcome, labels=labels):
+    for task in write_tasks(tmp_path, result, labels=labels):
         TaskValue.model_validate(task)
         for prediction in task["predictions"]:
             assert interface.validate_prediction(prediction, return_errors=True) == []
-    for prediction in written(tmp_path, outcome, labels=labels, shape="predictions"):
+    for prediction in write_tasks(tmp_path, result, labels=labels, shape="predictions"):
         assert interface.validate_prediction(prediction, return_errors=True) == []
         assert sdk.PredictionRequest(**prediction).task == prediction["task"]
 
@@ -61,7 +61,7 @@ def test_label_studio_refuses_a_label_that_it_lacks(tmp_path: Path) -> None:
 
     write_file(tmp_path / "config.xml", DAG, "taxonomy")
     interface = LabelInterface((tmp_path / "config.xml").read_text(encoding="utf-8"))
-    (task,) = written(tmp_path, make_labelled_scores({"1": SURE}))
+    (task,) = write_tasks(tmp_path, make_labelled_scores({"1": SURE}))
     assert not interface.validate_prediction(task["predictions"][0])
 
 

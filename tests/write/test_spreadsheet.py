@@ -1,4 +1,4 @@
-"""What a spreadsheet opens runs nothing; what a program reads is exact."""
+"""Spreadsheet files contain no formulas; CSV files contain the exact text."""
 
 import csv
 import io

@@ -66,7 +66,7 @@ def write_scores(path: Path, scores: Consolidation, *, top: Top) -> None:
             add(cells)
 
 
-def test_nothing_and_nan_become_empty_cells(tmp_path: Path) -> None:
+def test_none_and_nan_become_empty_cells(tmp_path: Path) -> None:
     write_csv(tmp_path / "a.csv", ("x", "y"), [(None, float("nan")), (0, 0.1)])
     assert (tmp_path / "a.csv").read_bytes() == b"x,y\n,\n0,0.1\n"
 
@@ -110,7 +110,7 @@ def test_scores_can_be_written_to_any_path(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["scores.parquet"]
 
 
-def test_scores_that_cannot_be_written_name_the_path(tmp_path: Path) -> None:
+def test_an_error_in_writing_scores_names_the_path(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "scores.parquet"
     with pytest.raises(UnwritableError, match="scores.parquet cannot be written"):
         write_scores(path, consolidation([[1, 0, 0]]), top="all")
@@ -129,7 +129,7 @@ def test_labels_are_the_decision_with_scores(tmp_path: Path) -> None:
     ]
 
 
-def test_sources_have_one_row_each(tmp_path: Path) -> None:
+def test_there_is_one_row_per_source(tmp_path: Path) -> None:
     unknown = Proportion(float("nan"), float("nan"), float("nan"))
     silent = SourceProfile(
         "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0

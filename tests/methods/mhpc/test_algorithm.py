@@ -221,10 +221,10 @@ def test_a_label_in_every_answer_has_support_below_one() -> None:
 
 
 def test_support_grows_with_occurrences_and_with_trials_at_the_same_share() -> None:
-    often = clopper_pearson_lower(np.array([1.0, 2.0, 5.0]), np.full(3, 10.0), alpha=0.05)
-    assert (np.diff(often) > 0).all()
-    longer = clopper_pearson_lower(np.array([5.0, 50.0]), np.array([10.0, 100.0]), alpha=0.05)
-    assert longer[0] < longer[1] < 0.5
+    by_occurrences = clopper_pearson_lower(np.array([1.0, 2.0, 5.0]), np.full(3, 10.0), alpha=0.05)
+    assert (np.diff(by_occurrences) > 0).all()
+    by_trials = clopper_pearson_lower(np.array([5.0, 50.0]), np.array([10.0, 100.0]), alpha=0.05)
+    assert by_trials[0] < by_trials[1] < 0.5
 
 
 def test_a_label_that_nobody_gave_has_no_support() -> None:

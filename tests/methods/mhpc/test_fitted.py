@@ -1,4 +1,4 @@
-"""The fitted model: it gives back what was solved, and adds new instances by their row."""
+"""The fitted model reproduces its solution and scores new instances by their row."""
 
 import pickle
 from dataclasses import replace
@@ -39,9 +39,11 @@ def extend(
     return solve_extension(vertices, n_neighbors=n_neighbors, sigma=sigma, lam=lam)
 
 
-def combinations(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
+def allowed_combinations(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Return every combination of parameters, except those that the method refuses."""
-    variants = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+    variants = [
+        dict(zip(values, combination, strict=True)) for combination in product(*values.values())
+    ]
     return [
         variant
         for variant in variants
@@ -50,12 +52,12 @@ def combinations(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
     ]
 
 
-PAPER_VARIANTS = combinations(
+PAPER_VARIANTS = allowed_combinations(
     votes=("raw", "augmented", "each"), graph=(None, "raw", "augmented"),
     average=("answers", "all-sources"), anchor=("mean", "previous"), max_iter=(0, 3),
 )  # fmt: skip
 
-LOCAL_VARIANTS = combinations(
+LOCAL_VARIANTS = allowed_combinations(
     votes=("raw", "each"), n_neighbors=(None, 4), anchor_weight=("none", "answers"),
     sigma=(0.3, None), fill_strength=(0.0, 0.3), source_weights=("equal", "learned"),
     max_iter=(0, 2),
@@ -114,7 +116,7 @@ def test_a_run_solves_only_once(
     ],
     ids=["dense", "graph", "previous", "local", "landmarks"],
 )
-def test_instances_are_predicted_one_at_a_time_as_together(method: mhpc.MHPC) -> None:
+def test_predictions_are_the_same_one_at_a_time_and_together(method: mhpc.MHPC) -> None:
     panel = small_panel(instances=40)
     fitted = method.fit(SinglePartition(panel.select_instances(np.arange(0, 40, 2))))
     predicted_together = fitted.predict(panel)
@@ -129,7 +131,7 @@ def test_instances_are_predicted_one_at_a_time_as_together(method: mhpc.MHPC) ->
 
 
 @pytest.mark.parametrize("anchor", ["mean", "previous"])
-def test_a_new_instance_scores_nearly_as_in_a_run_with_all(anchor: Any) -> None:
+def test_a_new_instance_scores_nearly_as_if_it_had_been_fitted(anchor: Any) -> None:
     garden = mhpc.load_garden()
     votes = mhpc.simulate(garden.truth, garden.taxonomy, [mhpc.Profile(0.8, 0.7)] * 4, seed=0)
     panel = mhpc.encode(votes, garden.taxonomy)

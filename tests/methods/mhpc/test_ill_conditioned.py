@@ -141,10 +141,10 @@ def test_with_an_infinite_sigma_all_rows_are_equally_similar(n_neighbors: int | 
 
 @pytest.mark.parametrize("n_neighbors", [None, 3])
 def test_without_rows_the_solution_is_empty(n_neighbors: int | None) -> None:
-    nothing = np.zeros((0, 2))
+    no_rows = np.zeros((0, 2))
     solution = (
         make_smoother(1.0, None, n_neighbors)
-        .solve(nothing, np.ones(2), nothing, np.zeros(0), np.zeros(0))
+        .solve(no_rows, np.ones(2), no_rows, np.zeros(0), np.zeros(0))
         .values
     )
     assert solution.shape == (0, 2)

@@ -60,12 +60,12 @@ def test_with_scopes_the_solution_is_exact_too() -> None:
     # The first source cannot give e, and its votes for it are dropped.
     scope = np.ones((4, 5))
     scope[0, 4] = 0.0
-    spoken = sparse.csr_array(scope[panel.source])
+    is_in_scope = sparse.csr_array(scope[panel.source])
     panel = replace(
         panel,
         scope=sparse.csr_array(scope),
-        raw=panel.raw.multiply(spoken).tocsr(),
-        augmented=panel.augmented.multiply(spoken).tocsr(),
+        raw=panel.raw.multiply(is_in_scope).tocsr(),
+        augmented=panel.augmented.multiply(is_in_scope).tocsr(),
     )
     exact, on_landmarks = (
         local_mpcu(**BEYOND, solver=solver).consolidate(panel) for solver in SOLVERS
@@ -218,16 +218,18 @@ def test_half_of_the_instances_as_landmarks_rank_better_than_averaging() -> None
 
 @pytest.mark.parametrize("sigma", [5e-324, 0.3, 1e300])
 @pytest.mark.parametrize("lam", [0.0, 1.0, 1e8, 1e300])
-def test_joined_to_all_every_solver_gives_the_same(lam: float, sigma: float) -> None:
+def test_with_all_instances_as_neighbors_every_solver_gives_the_same_scores(
+    lam: float, sigma: float
+) -> None:
     panel = small_panel()
 
-    def scores(**how: Any) -> Any:
-        method = local_mpcu(lam=lam, sigma=sigma, max_iter=0, **how)
+    def compute_scores(**parameters: Any) -> Any:
+        method = local_mpcu(lam=lam, sigma=sigma, max_iter=0, **parameters)
         return dense(method.consolidate(panel).score)
 
-    dense_graph = scores(solver="exact")
-    local_graph = scores(solver="exact", n_neighbors=len(panel.instances))
-    landmarks = scores(solver="graph", n_neighbors=len(panel.instances))
+    dense_graph = compute_scores(solver="exact")
+    local_graph = compute_scores(solver="exact", n_neighbors=len(panel.instances))
+    landmarks = compute_scores(solver="graph", n_neighbors=len(panel.instances))
     np.testing.assert_allclose(local_graph, dense_graph, atol=1e-6)
     np.testing.assert_allclose(landmarks, dense_graph, atol=1e-6)
 

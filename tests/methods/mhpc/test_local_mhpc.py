@@ -18,7 +18,7 @@ from tests.fixtures.local_mhpc import local_mhpc
 
 
 def graph_by_loops(X: FloatArray, n_neighbors: int | None, sigma: float | None) -> FloatArray:
-    """W on distinct rows, each joined to its nearest; equal rows share theirs."""
+    """Return W on distinct rows, each joined to its nearest rows; equal rows share them."""
     distinct, of = np.unique(X, axis=0, return_inverse=True)
     d = cdist(distinct, distinct)
     V = len(d)
@@ -32,7 +32,7 @@ def graph_by_loops(X: FloatArray, n_neighbors: int | None, sigma: float | None) 
     return np.asarray(W[np.ix_(of.ravel(), of.ravel())])
 
 
-def smoothed(W: FloatArray, n: FloatArray, Y: FloatArray, lam: float) -> FloatArray:
+def smooth(W: FloatArray, n: FloatArray, Y: FloatArray, lam: float) -> FloatArray:
     half = np.diag(W.sum(axis=1) ** -0.5)
     L = np.eye(len(W)) - half @ W @ half
     return np.asarray(np.linalg.solve(np.diag(n) + lam * L, n[:, None] * Y))
@@ -56,18 +56,14 @@ def test_one_solve_on_the_local_graph_is_a_dense_solve(
     consolidation = method.consolidate(panel)
     raw, closed = (dense(panel.mean(kind, "answers"))[:-1] for kind in ("raw", "augmented"))
     n = panel.evidence[:-1] if anchor_weight == "answers" else np.ones(len(raw))
-    # Vertices are distinct in both votes and in what they hold on to.
+    # Vertices are distinct in their votes and in the values that they are anchored to.
     far = np.hstack(
         [closed * np.sqrt(label_support(SinglePartition(panel), alpha=0.05)), 1e-13 * raw]
     )
     far = np.hstack([far, 1e-13 * n[:, None]])
     W = graph_by_loops(far, n_neighbors, sigma)
-    np.testing.assert_allclose(
-        dense(consolidation.score)[:-1], smoothed(W, n, closed, 3), atol=1e-4
-    )
-    np.testing.assert_allclose(
-        dense(consolidation.specific)[:-1], smoothed(W, n, raw, 3), atol=1e-4
-    )
+    np.testing.assert_allclose(dense(consolidation.score)[:-1], smooth(W, n, closed, 3), atol=1e-4)
+    np.testing.assert_allclose(dense(consolidation.specific)[:-1], smooth(W, n, raw, 3), atol=1e-4)
     assert not dense(consolidation.score)[-1].any()
     assert not dense(consolidation.specific)[-1].any()
 
@@ -195,7 +191,7 @@ def test_the_objective_weights_instances_by_their_answers() -> None:
     method = local_mhpc(lam=3, sigma=0.5, anchor_weight="answers", max_iter=0)
     consolidation = method.consolidate(panel)
     Y, votes = dense(consolidation.score)[:-1], dense(panel.raw)
-    # Every answer counts once: an instance's share of eq. 1 times its answers.
+    # Every answer counts once: the term of an instance in eq. 1 times its answers.
     fit = sum(np.sum((Y[i] - votes[a]) ** 2) for a, i in enumerate(panel.instance))
     mean = dense(panel.mean("raw", "answers"))[:-1]
     W = np.exp(

@@ -21,7 +21,7 @@ from tests.methods.one_truth.panels import random_dependence, random_panel
 def em_by_loops(
     panel: Panel, dependence: FloatArray | None, iterations: int
 ) -> tuple[FloatArray, FloatArray]:
-    """EM one vote, one candidate and one label at a time: the posterior and the profiles."""
+    """Run EM one vote, one candidate and one label at a time; return posterior and profiles."""
     taxonomy, K, M = panel.taxonomy, len(panel.taxonomy), len(panel.sources)
     rho = np.zeros((M, M)) if dependence is None else dependence.copy()
     np.fill_diagonal(rho, 1)

@@ -133,11 +133,11 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path) -> None:
 
 
 def test_a_panel_without_votes_can_be_fitted_and_predicted() -> None:
-    silent = panel_of([("x", "ann", None)], instances=["y"])
-    fitted = fit(silent)
-    assert not dense(fitted.predict(silent).score).any()
-    voted = dense(fitted.predict(panel_of([("x", "ann", "oak")])).specific)
-    assert voted.sum() == pytest.approx(1)
+    panel = panel_of([("x", "ann", None)], instances=["y"])
+    fitted = fit(panel)
+    assert not dense(fitted.predict(panel).score).any()
+    specific = dense(fitted.predict(panel_of([("x", "ann", "oak")])).specific)
+    assert specific.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("sets", [False, True])
