@@ -64,6 +64,11 @@ def test_obo_drops_obsolete_terms_and_knows_alternative_ids(tmp_path: Path) -> N
     assert taxonomy.locate(["X:01", "X:4", "flower", "X:9"]).tolist() == [0, 1, 1, -1]
 
 
+def test_a_table_with_a_cell_like_an_obo_term_is_not_obo(tmp_path: Path) -> None:
+    path = put(tmp_path / "taxonomy.csv", 'label,name,parent\na,"\n[Term]\n",\nb,,a\n')
+    assert parents(read_taxonomy(path)) == {"a": set(), "b": {"a"}}
+
+
 def test_obo_includes_part_of_on_request(tmp_path: Path) -> None:
     path = put(tmp_path / "x.obo", OBO.replace("\n", "\r\n"))
     assert parents(read_taxonomy(path, format="obo=part_of"))["X:2"] == {"X:1", "X:3"}

@@ -4,6 +4,7 @@ This parser keeps a few tags of each term and therefore takes a tenth of the tim
 keep all of them.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -12,6 +13,9 @@ from mhpc.errors import ParameterError, TaxonomyError, UnreadableError
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _RELATIONS = ("part_of",)
+
+_FIRST_LINE = re.compile(r"\[|!|[\w-]+:")
+"""How a stanza, a comment or a tag of the header begins."""
 
 
 class Obo:
@@ -28,7 +32,10 @@ class Obo:
         if source.file is None or source.file.format != "csv":
             return False
         lines = f"\n{source.head}".replace("\r\n", "\n")
-        return source.head.startswith("format-version:") or "\n[Term]\n" in lines
+        if source.head.startswith("format-version:"):
+            return True
+        # A cell of a table may contain "[Term]" too, but its header is no line of OBO.
+        return "\n[Term]\n" in lines and _FIRST_LINE.match(lines.lstrip()) is not None
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of the terms that are not obsolete."""
