@@ -219,7 +219,7 @@ def main() -> None:
     """Cause every failure once and print how it ended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="failures whose name begins with this")
-    prefix, wrong = parser.parse_args().prefix, 0
+    prefix, wrong = parser.parse_args().only, 0
     selected = [failure for failure in FAILURES if failure.name.startswith(prefix)]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "votes.parquet"
