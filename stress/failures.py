@@ -197,11 +197,11 @@ class Failure:
 
 FAILURES = (
     *(
-        Failure("full disk", partial(full_output, free=free), 2, "takes no more", mounts=True)
+        Failure("full disk", partial(full_output, free=free), 2, "more data", mounts=True)
         for free in (8 << 10, 40 << 10, 300 << 10)
     ),
     Failure("full disk, Dask", partial(full_output, free=40 << 10, engine="dask"), 2,
-            "takes no more", mounts=True),
+            "cannot take more data", mounts=True),
     Failure("full disk, temporary", full_temporary, 2, "set TMPDIR", mounts=True),
     Failure("read-only target", read_only_disk, 2, "Read-only", mounts=True),
     Failure("read-only target", file_in_the_way, 2, "is a file; choose another"),

@@ -361,7 +361,7 @@ class InputFiles:
             now = _file_state(path)
             if now and now != before:
                 raise UnreadableError(
-                    f"{path} changed while it was read; run again when nobody writes to it"
+                    f"{path} changed while it was read; run again when nothing writes to it"
                 )
 
 

@@ -46,8 +46,8 @@ def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
     done = mhpc(*CONSOLIDATE, "OUT", "--force", "--report")
     assert done.returncode == 2
     assert done.stderr == (
-        f"mhpc: error: {garden} takes no more: No space left on device; free some space there, "
-        "or choose a folder elsewhere; nothing was written\n"
+        f"mhpc: error: {garden} cannot take more data: No space left on device; free some space "
+        "there, or choose a folder elsewhere; nothing was written\n"
     )
     assert contents(garden / "OUT") == old
     assert names(garden) == before
@@ -64,7 +64,7 @@ def test_a_file_size_limit_leaves_the_earlier_output(garden: Path, old: dict[str
         )  # fmt: skip
         assert done.returncode == 2, done.stderr
         assert done.stderr.count("\n") == 1
-        assert f"{garden} takes no more: File too large; free some space" in done.stderr
+        assert f"{garden} cannot take more data: File too large; free some space" in done.stderr
         assert contents(garden / "OUT") == old
         assert names(garden) == before
 
@@ -79,7 +79,7 @@ def test_a_full_folder_for_temporary_files_is_named(garden: Path) -> None:
     )  # fmt: skip
     message = done.stderr.decode()
     assert done.returncode == 2
-    assert f"{garden / 'scratch'} takes no more" in message
+    assert f"{garden / 'scratch'} cannot take more data" in message
     assert "set TMPDIR to a folder with more" in message
     assert not names(garden / "scratch")
     assert "OUT" not in names(garden)
@@ -98,7 +98,7 @@ def test_votes_that_change_while_they_are_read_are_refused(
     monkeypatch.setattr("mhpc.engines.local.read_votes", read)
     done = mhpc(*CONSOLIDATE, "OUT", "--force")
     assert done.returncode == 1
-    assert "votes.csv changed while it was read; run again when nobody writes to it" in done.stderr
+    assert "votes.csv changed while it was read; run again when nothing writes to it" in done.stderr
     assert contents(garden / "OUT") == old
     assert names(garden) == before
 

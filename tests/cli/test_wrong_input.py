@@ -210,7 +210,7 @@ CASES = {
         ("top = 'few' is not allowed; give integer >= 1 or all",), args=("--top", "few"), code=2
     ),
     "output in a file": Case(
-        ("votes.csv/OUT cannot be made", "votes.csv is a file"),
+        ("votes.csv/OUT cannot be created", "votes.csv is a file"),
         command=(*CONSOLIDATE[:-1], "votes.csv/OUT"), code=2,
     ),
     "malformed settings": Case(
@@ -398,7 +398,7 @@ def test_a_read_only_folder_is_refused(
         monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "locked")
     done = mhpc(*CONSOLIDATE[:-1], "locked/OUT")
     assert done.returncode == 2
-    assert "locked/OUT cannot be made" in done.stderr
+    assert "locked/OUT cannot be created" in done.stderr
 
 
 def test_a_run_folder_that_is_damaged_is_refused(garden: Path, mhpc: Mhpc) -> None:

@@ -58,7 +58,9 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
         with atomic_file(tmp_path / "a.csv"):
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(UnwritableError, match="takes no more: No space left.*free some space"):
+    with pytest.raises(
+        UnwritableError, match="cannot take more data: No space left.*free some space"
+    ):
         fail()
 
 
@@ -230,13 +232,15 @@ def test_a_folder_without_write_permission_is_refused(
 ) -> None:
     # os.access is replaced because root may write anywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(UnwritableError, match=f"OUT cannot be made: {tmp_path} may not be written"):
+    with pytest.raises(
+        UnwritableError, match=f"OUT cannot be created: {tmp_path} may not be written"
+    ):
         check_output(tmp_path / "new" / "OUT", force=False)
 
 
 def test_a_folder_that_cannot_be_created_is_reported_with_the_reason(tmp_path: Path) -> None:
     with (
-        pytest.raises(UnwritableError, match="cannot be made: File name too long"),
+        pytest.raises(UnwritableError, match="cannot be created: File name too long"),
         atomic_folder(tmp_path / ("x" * 250), force=False),
     ):
         pass
@@ -315,7 +319,9 @@ def fill_disk(name: Path | None) -> None:
 
 def test_the_error_of_a_full_disk_names_the_folder_on_it(tmp_path: Path) -> None:
     with (
-        pytest.raises(UnwritableError, match=f"{tmp_path}/first takes no more: No space left"),
+        pytest.raises(
+            UnwritableError, match=f"{tmp_path}/first cannot take more data: No space left"
+        ),
         temporary_folder("first-", inside=tmp_path / "first") as first,
         temporary_folder("second-", inside=tmp_path / "second"),
     ):
@@ -324,7 +330,7 @@ def test_the_error_of_a_full_disk_names_the_folder_on_it(tmp_path: Path) -> None
 
 def test_the_error_of_a_full_disk_names_the_outermost_of_nested_folders(tmp_path: Path) -> None:
     with (
-        pytest.raises(UnwritableError, match=f"{tmp_path} takes no more: No space left"),
+        pytest.raises(UnwritableError, match=f"{tmp_path} cannot take more data: No space left"),
         temporary_folder("first-", inside=tmp_path) as first,
         temporary_folder("second-", inside=first) as second,
     ):
@@ -335,7 +341,7 @@ def test_the_error_of_a_full_disk_does_not_name_a_folder_for_other_processes(
     tmp_path: Path,
 ) -> None:
     with (
-        pytest.raises(UnwritableError, match=f"{tmp_path}/first takes no more"),
+        pytest.raises(UnwritableError, match=f"{tmp_path}/first cannot take more data"),
         temporary_folder("first-", inside=tmp_path / "first"),
         temporary_folder("second-", inside=tmp_path / "second", for_others=True),
     ):

@@ -303,7 +303,7 @@ def _load(plan: PartitionPlan, number: int) -> Partition:
     missing = [path for path in plan.survey.files if not path.exists()]
     if missing:
         raise UnreadableError(
-            f"{missing[0]} is not there for the worker on {platform.node()}, or not any more; "
+            f"{missing[0]} is not available to the worker on {platform.node()}; "
             "votes, and OUT/, must be on storage that all workers share, and stay there"
         )
     return load_partition(plan, number)

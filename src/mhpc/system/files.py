@@ -131,7 +131,7 @@ def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
             )
         except OSError as error:
             raise UnwritableError(
-                f"{target} cannot be made: {error.strerror}; choose another"
+                f"{target} cannot be created: {error.strerror}; choose another"
             ) from None
         stack.enter_context(folder_lock(folder))
         yield folder
@@ -140,7 +140,7 @@ def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
 
 
 def check_output(target: Path, *, force: bool) -> None:
-    """Refuse a folder that exists or cannot be made, before any work is done for it."""
+    """Refuse a folder that exists or cannot be created, before any work is done for it."""
     if not target.exists():
         check_writable(target)
         return
@@ -162,20 +162,20 @@ def check_output(target: Path, *, force: bool) -> None:
 
 
 def check_writable(target: Path) -> None:
-    """Refuse a target that cannot be made because of its name or of the folder above it."""
+    """Refuse a target that cannot be created because of its name or of the folder above it."""
     try:
         str(target.absolute()).encode()
     except UnicodeEncodeError:
         raise UnwritableError(f"{str(target)!r}: the name is not UTF-8; choose another") from None
     above = next(folder for folder in target.absolute().parents if folder.exists())
     if not above.is_dir():
-        raise UnwritableError(f"{target} cannot be made: {above} is a file; choose another")
+        raise UnwritableError(f"{target} cannot be created: {above} is a file; choose another")
     if not os.access(above, os.W_OK | os.X_OK):
-        raise UnwritableError(f"{target} cannot be made: {above} may not be written to")
+        raise UnwritableError(f"{target} cannot be created: {above} may not be written to")
 
 
 def check_target(path: Path, *, force: bool) -> None:
-    """Refuse a file that exists or cannot be made, before any work is done for it."""
+    """Refuse a file that exists or cannot be created, before any work is done for it."""
     if not path.parent.is_dir():
         raise UnwritableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     if path.is_dir():
@@ -340,8 +340,8 @@ def _disk_full_error(folder: Path, error: OSError, *, system: bool) -> Unwritabl
     outermost = min(nested, key=lambda path: len(path.parts))
     instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
     return UnwritableError(
-        f"{outermost.absolute().parent} takes no more: {error.strerror}; free some space there, or "
-        f"{instead}; nothing was written"
+        f"{outermost.absolute().parent} cannot take more data: {error.strerror}; free some space "
+        f"there, or {instead}; nothing was written"
     )
 
 
