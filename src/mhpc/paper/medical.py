@@ -96,11 +96,11 @@ class Medical:
         """Draw the published table above and ours, in both views, below."""
         figure = new_figure(1 + len(VIEWS), len(METRIC_ORDER), height=7.6)
         for column, metric in enumerate(METRIC_ORDER):
-            format_published = {
+            published_series = {
                 method: [(_printed(name, method)[metric], None) for name in self.departments]
                 for method in PAPER_METHODS
             }
-            plot_side_by_side(figure.axes[column], list(self.departments), format_published)
+            plot_side_by_side(figure.axes[column], list(self.departments), published_series)
             label_axes(figure.axes[column], x="", metric=metric)
             figure.axes[column].set_title("published")
             for line, view in enumerate(VIEWS, start=1):
@@ -145,14 +145,14 @@ class Medical:
         return ExperimentReport(setting, self._findings(rows), tables)
 
     def _findings(self, rows: Sequence[Row]) -> list[str]:
-        format_published = {
+        published_ranks = {
             method: _mean([
                 float(_printed(name, method)["ranks"][metric])
                 for name in self.departments for metric in METRIC_ORDER
             ])
             for method in PAPER_METHODS
         }  # fmt: skip
-        findings = [f"Mean rank over sets and metrics, published: {_in_order(format_published)}."]
+        findings = [f"Mean rank over sets and metrics, published: {_in_order(published_ranks)}."]
         for view in VIEWS:
             ours = {
                 method: _mean([

@@ -76,14 +76,14 @@ class Methods:
                 for method in COMPARED
             }
             plot_side_by_side(axes, self.sets, series)
-            format_published = [
+            published_points = [
                 (self.sets.index(row.set), row.published)
                 for row in select(rows, view=view, metric=metric)
                 if row.published is not None
             ]
-            if format_published:
+            if published_points:
                 axes.plot(
-                    *zip(*format_published, strict=True), label="mhpc, published", **PUBLISHED_STYLE
+                    *zip(*published_points, strict=True), label="mhpc, published", **PUBLISHED_STYLE
                 )
             if metric != "micro_auc":
                 log_scale(axes)
