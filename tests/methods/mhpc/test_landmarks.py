@@ -136,12 +136,12 @@ def test_labels_that_nobody_gave_change_nothing() -> None:
 def test_few_instances_are_solved_exactly_and_many_on_a_graph() -> None:
     panel = small_panel(instances=40)
     exact = local_mpcu(**BEYOND).consolidate(panel)
-    assert exact.notes == ("solver: exact, since there are at most 10,000 distinct instances",)
+    assert exact.notes == ("The exact solver was used: there are at most 10,000 distinct instances",)
     for source_weights in ("equal", "learned"):
         method = local_mpcu(**{**BEYOND, "source_weights": source_weights})
         notes = method.fit(SinglePartition(panel), max_exact=20).notes
         assert notes == (
-            "solver: graph, since there are 40 distinct instances, more than 20",
+            "The landmark solver was used: there are 40 distinct instances, more than 20",
             "solved on 40 distinct of 42 landmarks, by a Cholesky factor",
         )
 
@@ -152,7 +152,7 @@ def test_the_papers_methods_solve_many_instances_on_a_graph(
 ) -> None:
     panel = small_panel(instances=40)
     fitted = method.fit(SinglePartition(panel), max_exact=20)
-    assert fitted.notes[0].startswith("solver: graph")
+    assert fitted.notes[0].startswith("The landmark solver")
     local = local_mhpc if isinstance(method, mhpc.MHPC) else local_mpcu
     expected = local(solver="graph", n_neighbors=15).consolidate(panel)
     np.testing.assert_allclose(dense(fitted.predict(panel).score), dense(expected.score))
@@ -161,14 +161,14 @@ def test_the_papers_methods_solve_many_instances_on_a_graph(
 def test_equal_instances_count_once() -> None:
     panel = panel_of([(f"x{i}", "s", "d") for i in range(10)], DAG)
     fitted = local_mpcu(**BEYOND).fit(SinglePartition(panel), max_exact=3)
-    assert fitted.notes == ("solver: exact, since there are at most 3 distinct instances",)
+    assert fitted.notes == ("The exact solver was used: there are at most 3 distinct instances",)
 
 
 def test_a_graph_that_does_not_fit_is_solved_on_landmarks_or_refused() -> None:
     panel = small_panel(instances=40)
     with use_memory_budget(1):
         notes = local_mpcu(**BEYOND).consolidate(panel).notes
-        assert notes[0] == "solver: graph, since all instances need 10 kB, more than may be used"
+        assert notes[0] == "The landmark solver was used: all instances need 10 kB, more than may be used"
         with pytest.raises(TooLargeError, match="solver=graph"):
             check_memory(local_mpcu(**BEYOND, solver="exact"), SinglePartition(panel))
 

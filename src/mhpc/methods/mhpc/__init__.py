@@ -162,12 +162,12 @@ class Smoothing(BaseMethod):
         needed = self._needed_memory(panel, distinct)
         if distinct > max_exact:
             reason = f"there are {distinct:,} distinct instances, more than {max_exact:,}"
-            return "graph", (f"solver: graph, since {reason}",)
+            return "graph", (f"The landmark solver was used: {reason}",)
         if needed > memory_budget():
             reason = f"all instances need {format_size(needed)}, more than may be used"
-            return "graph", (f"solver: graph, since {reason}",)
+            return "graph", (f"The landmark solver was used: {reason}",)
         reason = f"there are at most {max_exact:,} distinct instances"
-        return "exact", (f"solver: exact, since {reason}",)
+        return "exact", (f"The exact solver was used: {reason}",)
 
     def _needed_memory(self, panel: Panel, distinct: int) -> int:
         return _exact_memory(self._settings, _count_answered(panel), len(panel.taxonomy), distinct)
