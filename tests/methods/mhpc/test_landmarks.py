@@ -136,7 +136,8 @@ def test_labels_that_nobody_gave_change_nothing() -> None:
 def test_few_instances_are_solved_exactly_and_many_on_a_graph() -> None:
     panel = small_panel(instances=40)
     exact = local_mpcu(**BEYOND).consolidate(panel)
-    assert exact.notes == ("The exact solver was used: there are at most 10,000 distinct instances",)
+    (note,) = exact.notes
+    assert note == "The exact solver was used: there are at most 10,000 distinct instances"
     for source_weights in ("equal", "learned"):
         method = local_mpcu(**{**BEYOND, "source_weights": source_weights})
         notes = method.fit(SinglePartition(panel), max_exact=20).notes
@@ -168,7 +169,7 @@ def test_a_graph_that_does_not_fit_is_solved_on_landmarks_or_refused() -> None:
     panel = small_panel(instances=40)
     with use_memory_budget(1):
         notes = local_mpcu(**BEYOND).consolidate(panel).notes
-        assert notes[0] == "The landmark solver was used: all instances need 10 kB, more than may be used"
+        assert notes[0].startswith("The landmark solver was used: all instances need 10 kB")
         with pytest.raises(TooLargeError, match="solver=graph"):
             check_memory(local_mpcu(**BEYOND, solver="exact"), SinglePartition(panel))
 
