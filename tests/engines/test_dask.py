@@ -105,7 +105,7 @@ def assert_same_sources(local_run: Path, dask_run: Path) -> None:
     )
     assert header == dask_header
     text_columns = [
-        header.index(name) for name in ("source", "most_errors_under", "nearest_source", "copy")
+        header.index(name) for name in ("source", "most_errors_under", "nearest_source", "relation")
     ]
     numeric_columns = [column for column in range(len(header)) if column not in text_columns]
     for local_row, dask_row in zip(local_rows, dask_rows, strict=True):

@@ -69,7 +69,7 @@ def test_the_nearest_source_is_named() -> None:
         SourceDependence(np.ones(3), sparse.csr_array(dependence)), GARDEN,
     )  # fmt: skip
     assert (ann.nearest_source, ann.dependence, bob.nearest_source) == ("bob", 0.9, "ann")
-    assert (ann.copy, bob.copy, cid.copy) == ("near-copy", "near-copy", None)
+    assert (ann.relation, bob.relation, cid.relation) == ("correlated", "correlated", None)
     assert bob.independence == pytest.approx(1 / 1.9)
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from mhpc.data.disagreement import ConfusedPair
-from mhpc.data.profiles import Copy, Proportion, SourceProfile, Weakness
+from mhpc.data.profiles import Proportion, SourceProfile, SourceRelation, Weakness
 from mhpc.data.selection import CandidateScore, Selection
 from mhpc.report.sentences import (
     describe_confused_pair,
@@ -22,11 +22,11 @@ from tests.fixtures.build import GARDEN
 
 
 def make_profile(
-    source: str, *, wrong: Proportion, nearest: str = "", copy: Copy | None = None
+    source: str, *, wrong: Proportion, nearest: str = "", relation: SourceRelation | None = None
 ) -> SourceProfile:
     weaknesses = (Weakness("flower", 9, 5),) if wrong.value > 0.3 else ()
     return SourceProfile(
-        source, 10, 1.0, 2.0, wrong, wrong, wrong, 1.0, nearest, 0.0, copy, weaknesses
+        source, 10, 1.0, 2.0, wrong, wrong, wrong, 1.0, nearest, 0.0, relation, weaknesses
     )
 
 
@@ -116,8 +116,11 @@ def test_the_least_reliable_source_has_the_highest_lower_bound() -> None:
 
 def test_dependent_sources_are_named_with_the_source_they_depend_on() -> None:
     none = Proportion(math.nan, math.nan, math.nan)
-    profiles = [make_profile(f"s{n}", wrong=none, nearest="bob", copy="copy") for n in range(5)]
-    profiles.append(make_profile("eve", wrong=none, nearest="dan", copy="near-copy"))
+    profiles = [
+        make_profile(f"s{n}", wrong=none, nearest="bob", relation="near-duplicate")
+        for n in range(5)
+    ]
+    profiles.append(make_profile("eve", wrong=none, nearest="dan", relation="correlated"))
     duplicates, correlated = describe_dependence(profiles)
     assert "s0 (of bob)" in duplicates
     assert "2 more" in duplicates

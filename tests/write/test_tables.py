@@ -137,7 +137,7 @@ def test_there_is_one_row_per_source(tmp_path: Path) -> None:
     always, never = Proportion(1, 0.4, 1), Proportion(0, 0, 0.6)
     weaknesses = (Weakness("a,b", 3, 1),)
     bob = SourceProfile(
-        "bob", 3, 0.75, 1.5, always, never, never, 0.5, "cid", 1.0, "copy", weaknesses
+        "bob", 3, 0.75, 1.5, always, never, never, 0.5, "cid", 1.0, "near-duplicate", weaknesses
     )
     write_sources(tmp_path / "sources.csv", [silent, bob])
     assert table(tmp_path / "sources.csv") == [
@@ -145,12 +145,12 @@ def test_there_is_one_row_per_source(tmp_path: Path) -> None:
             "source", "answers", "coverage", "mean_depth",
             "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
             "wrong", "wrong_low", "wrong_high", "most_errors_under",
-            "independence", "nearest_source", "dependence", "copy",
+            "independence", "nearest_source", "dependence", "relation",
         ],
         ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", ""],
         [
             "bob", "3", "0.75", "1.5", "1", "0.4", "1", *["0", "0", "0.6"] * 2, "a,b",
-            "0.5", "cid", "1.0", "copy",
+            "0.5", "cid", "1.0", "near-duplicate",
         ],
     ]  # fmt: skip
 

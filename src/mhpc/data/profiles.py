@@ -9,7 +9,7 @@ from scipy import sparse
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.parameters import registered
 
-Copy: TypeAlias = Literal["copy", "near-copy"]
+SourceRelation: TypeAlias = Literal["near-duplicate", "correlated"]
 
 
 class Proportion(NamedTuple):
@@ -57,8 +57,9 @@ class SourceProfile:
         The source that it agrees with most beyond what skill explains; empty if with none.
     dependence : float
         The dependence between the two, from 0 to 1.
-    copy : "copy", "near-copy" or None
-        "copy" if the dependence is at least 0.95, "near-copy" if it is above 0.5.
+    relation : "near-duplicate", "correlated" or None
+        To the nearest source: near-duplicate if the dependence is at least 0.95, correlated if it
+        is above 0.5.
     weaknesses : tuple of Weakness
         Where in the taxonomy it errs more than elsewhere, the most significant first.
     """
@@ -73,7 +74,7 @@ class SourceProfile:
     independence: float
     nearest_source: str
     dependence: float
-    copy: Copy | None = None
+    relation: SourceRelation | None = None
     weaknesses: tuple[Weakness, ...] = ()
 
 

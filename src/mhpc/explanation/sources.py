@@ -9,7 +9,7 @@ from mhpc.data.decision import Decision
 from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, panel_block
-from mhpc.data.profiles import Copy, Proportion, SourceDependence, SourceProfile, Weakness
+from mhpc.data.profiles import Proportion, SourceDependence, SourceProfile, SourceRelation, Weakness
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
@@ -79,17 +79,17 @@ def make_profiles(
             independence=float(independence[m]),
             nearest_source=sources[nearest[m]] if strength[m] > 0 else "",
             dependence=float(strength[m]),
-            copy=_classify_dependence(float(strength[m])),
+            relation=_classify_dependence(float(strength[m])),
             weaknesses=weaknesses[m],
         )
         for m, source in enumerate(sources)
     )
 
 
-def _classify_dependence(dependence: float) -> Copy | None:
+def _classify_dependence(dependence: float) -> SourceRelation | None:
     if dependence >= _COPY:
-        return "copy"
-    return "near-copy" if dependence > _CORRELATED else None
+        return "near-duplicate"
+    return "correlated" if dependence > _CORRELATED else None
 
 
 def estimate_proportion(part: float, whole: float) -> Proportion:

@@ -269,7 +269,7 @@ class _Positions:
             "independence": profile.independence,
             "nearest_source": self.source.get(profile.nearest_source),
             "dependence": profile.dependence,
-            "copy": profile.copy,
+            "relation": profile.relation,
             "weaknesses": [
                 {
                     "label": self.label[weakness.label],

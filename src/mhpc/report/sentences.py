@@ -92,13 +92,13 @@ def describe_least_reliable(sources: Sequence[SourceProfile]) -> Iterator[str]:
 def describe_dependence(sources: Sequence[SourceProfile]) -> Iterator[str]:
     """Name the sources that agree with another one more than their reliability explains."""
     for kind, finding, preposition in (
-        ("copy", "Near-duplicate sources", "of"),
-        ("near-copy", "Correlated sources", "with"),
+        ("near-duplicate", "Near-duplicate sources", "of"),
+        ("correlated", "Correlated sources", "with"),
     ):
         pairs = [
             f"{source.source} ({preposition} {source.nearest_source})"
             for source in sources
-            if source.copy == kind
+            if source.relation == kind
         ]
         if pairs:
             more = len(pairs) - _MAX_NAMES

@@ -128,13 +128,13 @@ def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
         "wrong", "wrong_low", "wrong_high", "most_errors_under",
-        "independence", "nearest_source", "dependence", "copy",
+        "independence", "nearest_source", "dependence", "relation",
     )  # fmt: skip
     rows = (
         (
             s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
             s.weaknesses[0].label if s.weaknesses else None,
-            s.independence, s.nearest_source, s.dependence, s.copy,
+            s.independence, s.nearest_source, s.dependence, s.relation,
         )
         for s in sources
     )  # fmt: skip

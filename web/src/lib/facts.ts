@@ -36,7 +36,7 @@ export interface SourceProfile {
   /** The source that it depends on most, and how much: 0 not at all, 1 a duplicate. */
   nearest_source: number | null;
   dependence: number | null;
-  copy: string | null;
+  relation: string | null;
   /** The subtrees in which it is least reliable. */
   weaknesses: Weakness[];
 }
