@@ -70,6 +70,11 @@ def affirmed_pairs(panel: Panel, *, max_table: int = MAX_TABLE) -> AffirmedPairs
     return AffirmedPairs(K, instance, label, by_pair, _asked_pairs(panel, instance, label))
 
 
+def drop_weightless(panel: Panel) -> Panel:
+    """Return the panel without answers of weight 0, which affirm nothing."""
+    return panel if panel.weight is None else panel.select_answers(panel.weight > 0)
+
+
 def split_panel(panel: Panel, *, limit: int = BLOCK_PAIRS) -> Iterator[Panel]:
     """Divide a panel into blocks of instances with about `limit` entries in `asked` each."""
     if not len(panel.instances):
