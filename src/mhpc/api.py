@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from mhpc.data.comparison import CandidateScore, Comparison
 from mhpc.data.decision import FittedRule
 from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
-from mhpc.data.selection import CandidateScore, Comparison
 from mhpc.data.summary import Inspection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes

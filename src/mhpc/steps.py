@@ -128,9 +128,9 @@ def profile(panel: Panel, scores: Consolidation, decision: Decision) -> tuple[So
 
 
 def log_scores(scores: Consolidation) -> None:
-    """Log why a method was selected and whether it converged."""
-    if scores.selection is not None:
-        _LOG.info("selected: %s", scores.selection.reason)
+    """Log which methods were combined and whether they converged."""
+    if scores.combination is not None:
+        _LOG.info("combined: %s", ", ".join(scores.combination.members))
     if scores.trace:
         end = "converged" if scores.converged else "stopped"
         _LOG.info("%s %s after %d iterations", scores.method, end, scores.trace[-1].iteration)

@@ -6,7 +6,7 @@ import pytest
 
 from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.profiles import Proportion, SourceProfile, SourceRelation, Weakness
-from mhpc.data.selection import CandidateScore, Selection
+from mhpc.data.comparison import CandidateScore, Selection
 from mhpc.report.sentences import (
     describe_confused_pair,
     describe_data,

@@ -84,7 +84,7 @@ class LazyCommands(click.Group):
 )
 @click.version_option(package_name="mhpc")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.option("--verbose", is_flag=True, help="Log the stages, their times and the selection.")
+@click.option("--verbose", is_flag=True, help="Log the stages, their times and the methods used.")
 def cli(debug: bool, verbose: bool) -> None:
     """Consolidate labels that many sources gave to the same instances, from one taxonomy.
 

@@ -315,11 +315,20 @@ class SinglePartition:
 
 
 @dataclass(frozen=True, eq=False)
-class WithScope:
-    """Partitions with another scope: the labels that each source can give, (M, K)."""
+class TransformedPartitions:
+    """Partitions whose panels are changed before anything is computed from them.
+
+    Attributes
+    ----------
+    partitions : PanelPartitions
+        The partitions.
+    transform : callable
+        Takes a panel and returns another with the same instances, sources and labels. It must be
+        possible to send it to workers.
+    """
 
     partitions: PanelPartitions
-    scope: Sparse
+    transform: Callable[[Panel], Panel]
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -342,17 +351,34 @@ class WithScope:
         return self.partitions.progress
 
     def sum(self, statistic: Callable[[Panel], Sums], *, stage: str = "") -> Sums:
-        """Sum a statistic over the partitions, each with the scope."""
-        scoped = partial(_compute_in_scope, statistic=statistic, scope=self.scope)
-        return self.partitions.sum(scoped, stage=stage)
+        """Sum a statistic over the transformed partitions."""
+        transformed = partial(_transform_first, statistic=statistic, transform=self.transform)
+        return self.partitions.sum(transformed, stage=stage)
 
     def sample(self, n: int) -> Panel:
-        """Return a sample with the scope."""
-        return replace(self.partitions.sample(n), scope=self.scope)
+        """Return a sample, transformed."""
+        return self.transform(self.partitions.sample(n))
 
 
-def _compute_in_scope(panel: Panel, *, statistic: Callable[[Panel], Sums], scope: Sparse) -> Sums:
-    return statistic(replace(panel, scope=scope))
+def _transform_first(
+    panel: Panel, *, statistic: Callable[[Panel], Sums], transform: Callable[[Panel], Panel]
+) -> Sums:
+    return statistic(transform(panel))
+
+
+def transform_partitions(
+    partitions: PanelPartitions, transform: Callable[[Panel], Panel]
+) -> PanelPartitions:
+    """Return partitions with every panel transformed; a panel in memory at once, others later."""
+    if not isinstance(partitions, SinglePartition):
+        return TransformedPartitions(partitions, transform)
+    panel = transform(partitions.panel)
+    return partitions if panel is partitions.panel else replace(partitions, panel=panel)
+
+
+def set_scope(panel: Panel, *, scope: Sparse | None) -> Panel:
+    """Return the panel with another scope, (M, K); the same panel if that is None."""
+    return panel if scope is None else replace(panel, scope=scope)
 
 
 def add_sums(left: Sums, right: Sums) -> Sums:

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.combination import Combination
 from mhpc.data.index import Index
-from mhpc.data.selection import Selection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import (
     Block,
@@ -111,8 +111,8 @@ class Consolidation:
         The answer expected of a new source, as (specific, closed), if it differs from the scores
         because sources are vague and make mistakes. Cross-validation compares it with held-out
         answers.
-    selection : Selection or None
-        Which candidates were compared and selected, if the method selects any.
+    combination : Combination or None
+        What was combined and how, if the method combines others.
     notes : tuple of str
         Remarks on the computation for the user.
     fitted : callable or None
@@ -131,7 +131,7 @@ class Consolidation:
     is_probability: bool = False
     one_truth: bool = False
     expected_answers: tuple[Matrix, Matrix] | None = None
-    selection: Selection | None = None
+    combination: Combination | None = None
     notes: tuple[str, ...] = ()
     fitted: Callable[[], Any] | None = None
 

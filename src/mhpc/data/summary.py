@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mhpc.data.combination import Combination
 from mhpc.data.decision import FittedRule
 from mhpc.data.disagreement import DisagreementRanking, Disagreements
 from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
-from mhpc.data.selection import Selection
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
 
@@ -23,7 +23,7 @@ class RunSummary:
     ----------
     method, parameters, converged, trace
         As in `Consolidation`.
-    selection : Selection or None
+    combination : Combination or None
         The candidates and what was selected, if the method selects.
     counts : mapping of str to int
         The number of instances, sources, answers, labels and levels.
@@ -46,7 +46,7 @@ class RunSummary:
     parameters: Mapping[str, Any]
     converged: bool
     trace: tuple[Step, ...]
-    selection: Selection | None
+    combination: Combination | None
     counts: Mapping[str, int]
     decision: Mapping[str, Any]
     sources: tuple[SourceProfile, ...]

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.combination import Combination
 from mhpc.data.panel import (
     MAX_BLOCK_INSTANCES,
     Panel,
@@ -31,7 +32,6 @@ from mhpc.data.panel import (
     panel_block,
 )
 from mhpc.data.scores import Consolidation, Scores, Step
-from mhpc.data.selection import Selection
 from mhpc.numerics.arrays import FloatArray, IntArray, Matrix, Rows
 from mhpc.parameters import Parameters, registered
 from mhpc.system.checkpoints import checkpointed
@@ -133,7 +133,7 @@ class FittedMethod:
 
     Attributes
     ----------
-    trace, converged, threshold, is_probability, one_truth, selection, notes
+    trace, converged, threshold, is_probability, one_truth, combination, notes
         As in `Consolidation`.
 
     Notes
@@ -147,7 +147,7 @@ class FittedMethod:
     threshold: float | None = None
     is_probability: bool = False
     one_truth: bool = False
-    selection: Selection | None = None
+    combination: Combination | None = None
     notes: tuple[str, ...] = ()
 
     def __init_subclass__(cls, *, saved_as: str = "", **arguments: Any) -> None:

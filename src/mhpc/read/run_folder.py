@@ -183,7 +183,7 @@ def read_run(folder: Path) -> Consolidation:
         parameters=summary.parameters,
         trace=summary.trace,
         converged=summary.converged,
-        selection=summary.selection,
+        combination=summary.combination,
     )
 
 

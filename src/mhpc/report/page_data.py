@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from mhpc.data.combination import Combination
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
 from mhpc.data.hierarchy import deepest
 from mhpc.data.panel import Panel, SinglePartition, hash_ids
 from mhpc.data.profiles import Proportion, SourceProfile
-from mhpc.data.scorecard import View
 from mhpc.data.scores import Consolidation
-from mhpc.data.selection import CandidateScore, Selection
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
@@ -75,7 +74,7 @@ class PageData:
     ----------
     document : mapping
         The ``run.json`` of the run.
-    selection : Selection or None
+    combination : Combination or None
         The candidates of the method and what was selected.
     taxonomy : Taxonomy
         The labels.
@@ -96,7 +95,7 @@ class PageData:
     """
 
     document: Mapping[str, Any]
-    selection: Selection | None
+    combination: Combination | None
     taxonomy: Taxonomy
     counts: RunCounts
     sources: tuple[SourceProfile, ...]
@@ -128,7 +127,7 @@ def make_page_data(
     return format_page_data(
         PageData(
             document=document,
-            selection=consolidation.selection,
+            combination=consolidation.combination,
             taxonomy=panel.taxonomy,
             counts=counts,
             sources=sources,
@@ -215,7 +214,6 @@ def format_page_data(data: PageData) -> dict[str, Any]:
             "conflicts": [positions.disagreement(each) for each in data.explanations],
             "confusions": [positions.confused_pair(pair) for pair in data.confusions],
             "instances": data.instances,
-            "comparison": _comparison(data.selection),
             **{name: document[name] for name in _FROM_RUN},
             "command": format_command(document["settings"]),
             "shown": _shown(data),
@@ -229,7 +227,7 @@ def _overview(data: PageData) -> dict[str, Any]:
     copied = ("counts", "decision", "method", "parameters", "converged", "notes", "seconds")
     sentences = [
         describe_data(document["counts"]),
-        describe_method(document["method"], data.selection),
+        describe_method(document["method"], data.combination),
         describe_decision(document["decision"]),
         describe_disagreement(data.counts.disagreements.count, data.counts.instances),
         *(describe_confused_pair(pair, data.taxonomy) for pair in data.confusions[:1]),
@@ -332,33 +330,6 @@ def _proportion(proportion: Proportion) -> list[float] | None:
     if proportion.value != proportion.value:
         return None
     return [round(value, 4) for value in proportion]
-
-
-def _comparison(selection: Selection | None) -> list[dict[str, Any]]:
-    """Return the loss of every candidate with its standard error, in both views."""
-    if selection is None:
-        return []
-    return [
-        {
-            "name": candidate.name,
-            "closed": _loss(candidate, "closed"),
-            "specific": _loss(candidate, "specific"),
-            "seconds": candidate.seconds,
-            "selected_for": _selected_for(candidate.name, selection),
-        }
-        for candidate in selection.candidates
-    ]
-
-
-def _loss(candidate: CandidateScore, view: View) -> list[float]:
-    return [candidate.loss(view), candidate.standard_error(view)]
-
-
-def _selected_for(name: str, selection: Selection) -> str | None:
-    closed, specific = name in selection.closed, name in selection.specific
-    if closed and specific:
-        return "both"
-    return "closed" if closed else "specific" if specific else None
 
 
 _FLAGS = {"parameters": "--set", "columns": "--column"}

@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from mhpc.data.combination import Combination
 from mhpc.data.disagreement import Disagreement, Disagreements
 from mhpc.data.profiles import SourceProfile
-from mhpc.data.selection import Selection
 from mhpc.data.summary import RunSummary
 from mhpc.errors import pluralize
 from mhpc.report.sentences import (
@@ -17,6 +17,7 @@ from mhpc.report.sentences import (
     describe_dependence,
     describe_least_reliable,
     describe_method,
+    describe_panel,
     format_percent,
 )
 from mhpc.report.terminal import escape_text, render_label_sets, render_scorecards
@@ -45,15 +46,16 @@ def render_summary(summary: RunSummary) -> RenderableType:
 def _describe_run(summary: RunSummary) -> Iterator[str]:
     yield describe_data(summary.counts)
     yield _method(summary)
-    if summary.selection is not None:
-        yield from _gold(summary.selection)
+    if summary.combination is not None:
+        yield describe_panel(summary.combination)
+        yield from _gold(summary.combination)
     yield from summary.notes
     yield describe_decision(summary.decision)
 
 
 def _method(summary: RunSummary) -> str:
-    line = describe_method(summary.method, summary.selection)
-    if summary.selection is not None:
+    line = describe_method(summary.method, summary.combination)
+    if summary.combination is not None:
         return line
     parameters = _format_parameters(summary.parameters)
     return line + (f" ({parameters})" if parameters else "") + _convergence(summary)
@@ -76,12 +78,12 @@ def _convergence(summary: RunSummary) -> str:
     )
 
 
-def _gold(selection: Selection) -> Iterator[str]:
-    if selection.gold is not None:
-        gold = selection.gold
+def _gold(combination: Combination) -> Iterator[str]:
+    gold = combination.gold
+    if gold is not None:
         yield (
             f"Calibrated on {pluralize(gold.instances, 'gold instance')}: the calibration error "
-            f"fell from {gold.before:.3f} to {gold.after:.3f}"
+            f"is {gold.before:.3f} without them, {gold.after:.3f} with them"
         )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mhpc.data.combination import Combination
 from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.profiles import SourceProfile
-from mhpc.data.selection import Selection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
 
@@ -22,17 +22,18 @@ def describe_data(counts: Mapping[str, int]) -> str:
     )
 
 
-def describe_method(method: str, selection: Selection | None) -> str:
-    """Name the method and, where it was selected, say by what."""
-    if selection is None:
+def describe_method(method: str, combination: Combination | None) -> str:
+    """Name the method and, where it combines others, these."""
+    if combination is None:
         return f"Method: {method}"
-    names = _name_selected(selection)
-    if not selection.candidates:
-        return f"Method: {names}; {selection.reason}"
-    rank = "the best" if _has_lowest_loss(selection) else "within one standard error of the best"
+    return f"Method: {method}, which combined {', '.join(combination.members)}"
+
+
+def describe_panel(combination: Combination) -> str:
+    """Say how many of the sources are independent."""
     return (
-        f"Method: {names}, {rank} of {len(selection.candidates)} at predicting held-out "
-        f"{selection.held_out} ({selection.folds}-fold cross-validation)"
+        f"An instance was answered by {combination.answers_per_instance:.1f} sources on average, "
+        f"who tell as much as {combination.effective_sources:.1f} independent ones"
     )
 
 
@@ -122,33 +123,6 @@ def format_percent(value: float) -> str:
 def format_interval(low: float, high: float) -> str:
     """Return the ends of an interval of proportions as ``32 to 45 %``."""
     return f"{format_percent(low).removesuffix(' %')} to {format_percent(high)}"
-
-
-def _name_selected(selection: Selection) -> str:
-    closed, specific = (
-        " + ".join(map(_format_candidate, names))
-        for names in (selection.closed, selection.specific)
-    )
-    if closed == specific:
-        return closed
-    return f"{closed} (for the most specific labels: {specific})"
-
-
-def _has_lowest_loss(selection: Selection) -> bool:
-    """Return whether the candidate with the lowest loss in all folds was selected.
-
-    Of candidates within one standard error of it, the simplest is selected.
-    """
-    n_folds = max(len(candidate.closed) for candidate in selection.candidates)
-    finalists = [each for each in selection.candidates if len(each.closed) == n_folds]
-    best = min(finalists, key=lambda candidate: candidate.loss("closed"))
-    return best.name in selection.closed
-
-
-def _format_candidate(name: str) -> str:
-    """Return ``mpc-u, lam=5`` as ``mpc-u (lam=5)``."""
-    method, comma, parameters = name.partition(", ")
-    return f"{method} ({parameters})" if comma else method
 
 
 def _describe_rule(decision: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ def summarize(
         parameters=consolidation.parameters,
         converged=consolidation.converged,
         trace=consolidation.trace,
-        selection=consolidation.selection,
+        combination=consolidation.combination,
         notes=consolidation.notes,
         counts={
             "instances": counts.instances,

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from mhpc.data.comparison import CandidateScore, Comparison
 from mhpc.data.disagreement import (
     Disagreement,
     Disagreements,
@@ -18,7 +19,6 @@ from mhpc.data.disagreement import (
     Stance,
 )
 from mhpc.data.scorecard import Score, Scorecard, View
-from mhpc.data.selection import CandidateScore, Comparison
 from mhpc.data.summary import Inspection
 from mhpc.errors import pluralize
 from mhpc.report.sentences import format_percent

@@ -14,6 +14,7 @@ from mhpc.numerics.sparse import row_indices
 from mhpc.parameters import registered
 from mhpc.rules.base import FittedThreshold, Rule, close_under_ancestors, cost_of_missing
 from mhpc.rules.probability import (
+    IDENTITY,
     ROUNDING,
     ProbabilityScale,
     ScoreHistogram,
@@ -38,8 +39,10 @@ class ExpectedF(Rule):
         F(S) ~ (1 + c) * sum of p in S / (|S| + c * sum of all p),    c = 2^depth_bias,
 
     over all instances together, as hierarchical F is defined (Kiritchenko, Matwin, Nock, Famili
-    2006), or for each instance on its own. p is the score on a scale on which as many labels are
-    expected as sources give (`mhpc.rules.probability`).
+    2006), or for each instance on its own; see also Plaud, Labeau, Saillenfest and Bonald (2025) on
+    decoding hierarchical predictions. p is the score if the method gives probabilities, else the
+    score on a scale on which as many labels are expected as sources give
+    (`mhpc.rules.probability`).
 
     p never increases from parent to child, so the best sets of any size are the top of the
     ranking, on trees and DAGs alike: the labels whose p is above F / (1 + c). These sets have the
@@ -63,11 +66,13 @@ class ExpectedF(Rule):
     def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedRule:
         """Fit the probability scale and, over all instances, the threshold."""
         histogram = count_scores(consolidation)
-        scale = fit_scale(histogram, labels_per_instance=labels_per_answer)
+        scale = IDENTITY
+        if not consolidation.is_probability:
+            scale = fit_scale(histogram, labels_per_instance=labels_per_answer)
         if self.over == "each":
             return FittedExpectedF(scale, self.depth_bias)
         threshold, expected_f = _NO_LABELS
-        if labels_per_answer:
+        if labels_per_answer or consolidation.is_probability:
             threshold, expected_f = _best_threshold(
                 histogram, scale, cost_of_missing(self.depth_bias)
             )

@@ -55,6 +55,10 @@ class ProbabilityScale:
         return float(self.largest * probability ** (1 / self.power)) * (1 - ROUNDING)
 
 
+IDENTITY = ProbabilityScale(1.0, 1.0)
+"""The scale of scores that are probabilities already."""
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreHistogram:
     """How often each score above 0 occurs, after propagation up the taxonomy.

@@ -1,272 +1,317 @@
-"""Auto: selects, combines and calibrates methods by cross-validation over sources."""
+"""Auto, the default: several methods combined into one probability."""
 
-import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 from pydantic import Field
+from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, Size, WithScope
-from mhpc.data.scorecard import View
+from mhpc.data.combination import Combination, GoldCalibration, ScopeOrigin
+from mhpc.data.hierarchy import deepest, most_specific, propagate_up
+from mhpc.data.panel import (
+    Panel,
+    PanelPartitions,
+    Size,
+    measure_size,
+    set_scope,
+    transform_partitions,
+)
+from mhpc.data.profiles import SourceDependence
 from mhpc.data.scores import Scores
-from mhpc.data.selection import CandidateScore, Selection
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
+from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
+from mhpc.methods.memory import explain_memory
 from mhpc.methods.mhpc import MAX_EXACT
+from mhpc.methods.registry import make_method
 from mhpc.methods.scope import infer_scope
-from mhpc.numerics.arrays import FloatArray, Sparse
-from mhpc.parameters import registered
-from mhpc.selection.calibration import Calibration, calibrate_on_folds
-from mhpc.selection.candidates import (
-    default_candidate,
-    has_one_truth,
-    make_candidates,
-    usable_candidates,
+from mhpc.methods.source_dependence import estimate_dependence
+from mhpc.methods.source_weights import answer_independence
+from mhpc.numerics.arrays import Block, FloatArray, Sparse, dense
+from mhpc.numerics.sparse import canonical
+from mhpc.selection.calibration import (
+    IDENTITY,
+    Calibration,
+    calibration_error,
+    cross_validated_error,
+    fit_calibration,
+    sample_gold,
 )
-from mhpc.selection.cross_validation import (
-    MAX_CELLS,
-    Fold,
-    FoldScore,
-    candidate_score,
-    make_folds,
-    mean_scores,
-    successive_halving,
-)
-from mhpc.system.checkpoints import checkpointed_steps
+from mhpc.selection.scope_test import ScopeTest, try_scope
+from mhpc.selection.stacking import GivenLabels, find_given, make_features, stack, weigh_one_truth
+from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
 
-_MATRICES = 45
-"""Score matrices of the sampled instances that cross-validation keeps at a time, about."""
+MIN_ONE_TRUTH_WEIGHT = 0.01
+"""Below this weight `one-truth` is not fitted: it would change no label set."""
+
+MIN_GOLD = 5
+"""Instances with gold labels from which on scores are calibrated on them."""
+
+MAX_GOLD = 20_000
+"""Instances with gold labels that are enough for a calibration."""
 
 
 class Auto(BaseMethod):
-    """The method, or the mean of several, that predicts held-out sources best.
+    """The probability that a label applies, from several methods and what they know together.
 
-    1. **Select.** Sources are held out in turn, together with near-duplicates. Every candidate is
-       fitted to the other answers, and its loss is how low it ranks the held-out labels
-       (`log_rank_loss`). The better half after the first fold is scored on the others. For each
-       view the preferred candidate is selected among those that are not worse than the best by
-       more than one standard error of the paired difference; others are added to the mean as long
-       as each lowers the loss by more than two standard errors.
-    2. **Fit** the selected candidates to all answers.
-    3. **Predict** by their mean. `score` is calibrated: it is the probability that a new, competent
-       source would give the label or, with enough gold labels, that the label applies.
+    1. **Scales.** `dawid-skene` learns what the scores of every source mean; the other methods
+       then work on probabilities instead of scores.
+    2. **Stacking.** The share of the sources that give a label (`majority`, with learned weights),
+       the probability that it is true (`dawid-skene`), the same share smoothed over similar
+       instances (`mhpc-local`) and the label's popularity enter a logistic regression whose
+       weights were learned beforehand from panels with a truth (`mhpc.selection.stacking`). A
+       label that nobody gave to an instance keeps the smoothed share.
+    3. **One truth, by degree.** The more answers consist of one label, the more `one-truth` counts
+       in the mean of the two.
+    4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
+       them.
 
-    With one source nothing can be held out: a default method is used, and scores are not
-    calibrated. Candidates that do not fit in memory are left out. A source that never uses a label
-    that others use often does not count as denying it.
-
-    The cost is one fit of every candidate, and one more per fold for those close to the best.
+    `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
+    the same way. A label that a source never gives although others often do is taken to be outside
+    its scope, unless held-out answers are predicted worse then. Methods that do not fit in memory
+    are left out. The cost is one fit of every method.
     """
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "selects and combines the methods that best predict held-out sources"
+    summary: ClassVar[str] = "probabilities from several methods combined, the default"
     reference: ClassVar[str] = "this package: docs/methods/auto.md"
 
     folds: Annotated[int, Field(ge=2)] = 4
-    """The number of folds of the cross-validation, at most."""
-
-    blend: Annotated[int, Field(ge=1)] = 3
-    """The number of candidates whose mean is taken, at most."""
+    """Folds of the cross-validation that an inferred scope has to pass."""
 
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the random split into folds."""
+    """Seed of the random split into these folds."""
 
     def estimate_memory(self, size: Size) -> int:
-        """Return the bytes of cross-validation on a sample and of the largest candidate."""
-        candidates = make_candidates(one_truth=False).values()
-        estimates = [method.estimate_memory(size) for method in candidates]
-        # Candidates that do not fit are left out.
-        largest = max(needed for needed in (0, *estimates) if needed <= memory_budget())
-        sampled = 8 * _MATRICES * min(size.cells, MAX_CELLS)
-        return sampled + largest + min(2 * 8 * size.cells, DENSE_SCORE_BYTES)
+        """Return the bytes of the largest method that fits, and of the scores."""
+        optional = (method.estimate_memory(size) for method in _optional_members().values())
+        largest = max((needed for needed in optional if needed <= memory_budget()), default=0)
+        return largest + min(3 * 8 * size.cells, DENSE_SCORE_BYTES)
 
     def needs_all(self, instances: int) -> bool:
-        """Tell whether there are few enough instances for candidates that need all at once."""
+        """Return whether there are few enough instances for methods that need all at once."""
         return instances <= MAX_EXACT
 
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
-        """Select among the candidates, and fit the selected ones to all answers."""
-        selected = checkpointed_steps("selection", partial(self._select, partitions))
-        partitions = _with_scope(partitions, selected.scope)
+        """Fit the methods to all answers, and calibrate their combination on gold labels."""
+        scope, scope_origin, scope_notes = self._find_scope(partitions)
+        partitions = transform_partitions(partitions, partial(set_scope, scope=scope))
+        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(partitions))
+        partitions = transform_partitions(partitions, dawid_skene.calibrate)
+        single, answered = partitions.sum(_count_single_labels)
+        one_truth_weight = weigh_one_truth(single / max(answered, 1))
+        optional, notes = _usable_members(partitions, one_truth_weight)
+        majority = make_method("majority", {"source_weights": "learned"})
         members = {
-            name: method.fit_checkpointed(partitions) for name, method in selected.methods.items()
+            name: method.fit_checkpointed(partitions)
+            for name, method in {"majority": majority, **optional}.items()
         }
-        calibration, selection = selected.calibration, selected.selection
-        notes = [*selected.notes, *(note for member in members.values() for note in member.notes)]
-        return FittedAuto(
-            members=members,
-            calibration=calibration,
-            scope=selected.scope,
-            selection=selection,
-            trace=members[selection.closed[0]].trace,
-            converged=all(member.converged for member in members.values()),
-            threshold=0.5 if calibration is None else calibration.at(0.5),
-            is_probability=calibration is not None
-            or all(members[name].is_probability for name in selection.closed),
-            one_truth=selected.one_truth,
-            notes=tuple(dict.fromkeys(notes)),
+        fitted = FittedAuto(
+            dawid_skene=dawid_skene,
+            majority=members["majority"],
+            local=members.get("mhpc-local"),
+            channel=members.get("channel"),
+            one_truth_model=members.get("one-truth"),
+            popularity=_estimate_popularity(partitions),
+            scope=scope,
+            combination=_describe(
+                partitions, ("dawid-skene", *members), single, answered, scope_origin
+            ),
+            trace=dawid_skene.trace,
+            converged=all(each.converged for each in (dawid_skene, *members.values())),
+            threshold=0.5,
+            is_probability=True,
+            notes=(*scope_notes, *notes),
         )
+        return _calibrate_on_gold(fitted, partitions)
 
     def fit_checkpointed(self, partitions: PanelPartitions) -> "FittedAuto":
-        """Fit without a checkpoint of its own: selection and members have theirs."""
+        """Fit without a checkpoint of its own: the methods have theirs."""
         return self.fit(partitions)
 
-    def _select(self, partitions: PanelPartitions) -> "_Selected":
-        """Cross-validate the candidates, select, and calibrate the selected ones."""
-        start = time.perf_counter()
-        one_truth, scope = has_one_truth(partitions), infer_scope(partitions)
-        candidates, notes = usable_candidates(partitions, one_truth=one_truth)
-        folds = make_folds(_with_scope(partitions, scope), n_folds=self.folds, seed=self.seed)
-        if folds:
-            scores = successive_halving(candidates, folds, progress=partitions.progress)
-            closed, specific = (
-                _select_members(scores, folds, view, max_members=self.blend)
-                for view in ("closed", "specific")
-            )
-            fold_means = [
-                mean_scores([scores[name][number].score for name in closed])
-                for number in range(len(folds))
-            ]
-            calibration, gold = calibrate_on_folds(folds, fold_means)
-        else:
-            scores, calibration, gold = {}, None, None
-            closed = specific = (default_candidate(candidates, one_truth=one_truth),)
-        by_source = all(fold.holds_out_sources for fold in folds)
-        held_out: Literal["sources", "answers"] = "sources" if by_source else "answers"
-        selection = Selection(
-            candidates=_rank_candidates(candidates, scores),
-            specific=specific,
-            closed=closed,
-            folds=len(folds),
-            reason=_explain_selection(len(scores), len(folds), held_out),
-            seconds=time.perf_counter() - start,
-            gold=gold,
-            held_out=held_out,
-        )
-        methods = {name: candidates[name] for name in dict.fromkeys((*specific, *closed))}
-        return _Selected(methods, selection, calibration, scope, one_truth, notes)
+    def _find_scope(
+        self, partitions: PanelPartitions
+    ) -> tuple[Sparse | None, ScopeOrigin, tuple[str, ...]]:
+        """Return an inferred scope that passes its test, where it comes from, and a note."""
+        if partitions.sample(1).scope is not None:
+            return None, "declared", ()
+        scope = infer_scope(partitions)
+        if scope is None:
+            return None, "all", ()
+        tested = checkpointed("testing the scope", partial(self._test_scope, partitions, scope))
+        note = (tested.describe(),)
+        return (None, "rejected", note) if tested.is_harmful else (scope, "inferred", note)
 
-
-@registered("auto.selection")
-@dataclass(frozen=True, eq=False)
-class _Selected:
-    """The outcome of the selection, which a resumed run does not repeat."""
-
-    methods: Mapping[str, BaseMethod]
-    selection: Selection
-    calibration: Calibration | None
-    scope: Sparse | None
-    one_truth: bool
-    notes: tuple[str, ...]
+    def _test_scope(self, partitions: PanelPartitions, scope: Sparse) -> ScopeTest:
+        return try_scope(partitions, scope, n_folds=self.folds, seed=self.seed)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedAuto(FittedMethod, saved_as="auto.fitted"):
-    """The calibrated mean of the selected methods.
+    """The fitted methods and how they are combined.
 
     Attributes
     ----------
-    members : mapping of str to FittedMethod
-        The selected methods.
-    calibration : Calibration or None
-        The map from mean scores to probabilities.
+    dawid_skene, majority : FittedMethod
+        The methods that are always there.
+    local, channel, one_truth_model : FittedMethod or None
+        `mhpc-local`, `channel` and `one-truth`, where they fit in memory and count.
+    popularity : float array, (K,)
+        The share of the answers that contain each label.
     scope : csr_array, (M, K), or None
         The labels that each source can give, as inferred from the answers.
-    selection : Selection
-        Which members are averaged in which view, and why.
+    combination : Combination
+        Weights and findings, for people to read.
+    calibration : Calibration
+        From combined to final probabilities, by gold labels.
     """
 
-    members: Mapping[str, FittedMethod]
-    calibration: Calibration | None
+    dawid_skene: FittedDawidSkene
+    majority: FittedMethod
+    local: FittedMethod | None
+    channel: FittedMethod | None
+    one_truth_model: FittedMethod | None
+    popularity: FloatArray
     scope: Sparse | None
-    selection: Selection
+    combination: Combination
+    calibration: Calibration = IDENTITY
 
     def predict(self, panel: Panel) -> Scores:
-        """Return the calibrated mean scores of the members."""
-        if self.scope is not None:
-            panel = replace(panel, scope=self.scope)
-        scores = {name: member.predict(panel) for name, member in self.members.items()}
-        score = mean_scores([scores[name].score for name in self.selection.closed])
-        specific = mean_scores([scores[name].specific for name in self.selection.specific])
-        return Scores(score if self.calibration is None else self.calibration(score), specific)
+        """Return the probability of every label, in both views."""
+        panel = set_scope(panel, scope=self.scope)
+        score = self._stack(panel)
+        panel = self.dawid_skene.calibrate(panel)
+        specific = None if self.channel is None else self.channel.predict(panel).specific
+        if self.one_truth_model is not None:
+            one_truth = self.one_truth_model.predict(panel)
+            weight = self.combination.one_truth_weight
+            score = _mix(score, one_truth.score, weight)
+            specific = None if specific is None else _mix(specific, one_truth.specific, weight)
+        score = self.calibration(propagate_up(score, panel.taxonomy))
+        if specific is None:
+            specific = most_specific(canonical(sparse.csr_array(score)), panel.taxonomy)
+        return Scores(score, specific)
 
+    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray, Block | None]:
+        """Return the labels that were given, their features, and the smoothed shares of all.
 
-def _with_scope(partitions: PanelPartitions, scope: Sparse | None) -> PanelPartitions:
-    if scope is None:
-        return partitions
-    if isinstance(partitions, SinglePartition):
-        # Methods that can use all instances at once see that they can.
-        return replace(partitions, panel=replace(partitions.panel, scope=scope))
-    return WithScope(partitions, scope)
-
-
-def _select_members(
-    scores: Mapping[str, Sequence[FoldScore]],
-    folds: Sequence[Fold],
-    view: View,
-    *,
-    max_members: int,
-) -> tuple[str, ...]:
-    """Return the selected candidate, and those whose addition to the mean lowers the loss."""
-
-    def mean_losses(*names: str) -> FloatArray:
-        """Return the loss of the mean prediction on every fold."""
-        return np.array(
-            [
-                fold.loss(view, mean_scores([scores[name][n].predictions[view] for name in names]))
-                for n, fold in enumerate(folds)
-            ]
+        The panel has the scope already.
+        """
+        truth = self.dawid_skene.predict(panel).score
+        panel = self.dawid_skene.calibrate(panel)
+        given = find_given(panel)
+        smoothed = None if self.local is None else self.local.predict(panel).score
+        features = make_features(
+            given,
+            majority=self.majority.predict(panel).score,
+            dawid_skene=truth,
+            local=smoothed,
+            popularity=self.popularity,
         )
+        return given, features, smoothed
 
-    finalists = [name for name, on_folds in scores.items() if len(on_folds) == len(folds)]
-    losses = {name: mean_losses(name) for name in finalists}
-    best = min(losses, key=lambda name: float(losses[name].sum()))
-    # Candidates are in order of preference: of those as good as the best, take the first.
-    first = next(name for name in losses if not _is_lower(losses[best], losses[name], errors=1.0))
-    members: tuple[str, ...] = (first,)
-    lowest = losses[first]
-    while len(members) < max_members and len(members) < len(finalists):
-        extended = {name: mean_losses(*members, name) for name in finalists if name not in members}
-        best = min(extended, key=lambda name: float(extended[name].sum()))
-        if not _is_lower(extended[best], lowest, errors=2.0):
-            break
-        members, lowest = (*members, best), extended[best]
-    return members
+    def _stack(self, panel: Panel) -> Block:
+        """Return stacked probabilities of labels that were given, and smoothed shares of others."""
+        given, features, smoothed = self.stack_given(panel)
+        if smoothed is None:
+            return given.to_matrix(stack(features))
+        score = dense(smoothed).copy()
+        score[given.instance, given.label] = stack(features)
+        return score
 
 
-def _is_lower(losses: FloatArray, than: FloatArray, *, errors: float) -> bool:
-    """Tell whether losses are lower by more than so many standard errors of the difference.
-
-    Folds differ by far more than candidates do, so that only paired differences are meaningful.
-    """
-    gain = than - losses
-    error = float(gain.std(ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
-    return float(gain.mean()) > errors * error
+def _mix(score: Block, other: Block, weight: float) -> Block:
+    mixed = (1 - weight) * score + weight * other
+    return mixed if isinstance(mixed, np.ndarray) else mixed.tocsr()
 
 
-def _rank_candidates(
-    candidates: Mapping[str, BaseMethod], scores: Mapping[str, Sequence[FoldScore]]
-) -> tuple[CandidateScore, ...]:
-    """Return the candidates, those scored on all folds first, then by their loss."""
-    ranked = [
-        candidate_score(
-            name,
-            candidates[name],
-            [score.losses for score in on_folds],
-            sum(score.seconds for score in on_folds),
-        )
-        for name, on_folds in scores.items()
-    ]
-    return tuple(sorted(ranked, key=lambda scored: (-len(scored.closed), scored.loss("closed"))))
+def _optional_members() -> dict[str, BaseMethod]:
+    """Return the methods that are left out if they do not fit in memory or do not count."""
+    return {
+        "mhpc-local": make_method("mhpc-local", {"lam": 1.0}),
+        "channel": make_method("channel", {"source_weights": "learned"}),
+        "one-truth": make_method("one-truth"),
+    }
 
 
-def _explain_selection(n_candidates: int, n_folds: int, held_out: str) -> str:
-    if not n_folds:
-        return "no answer could be predicted from other sources, so candidates were not compared"
-    return (
-        f"the best of {n_candidates} at predicting held-out {held_out} "
-        f"({n_folds}-fold cross-validation)"
+def _usable_members(
+    partitions: PanelPartitions, one_truth_weight: float
+) -> tuple[dict[str, BaseMethod], tuple[str, ...]]:
+    """Return the methods to fit, and a note for each that does not fit in memory."""
+    usable, notes = _optional_members(), list[str]()
+    if one_truth_weight < MIN_ONE_TRUTH_WEIGHT:
+        del usable["one-truth"]
+    size, budget = measure_size(partitions), memory_budget()
+    for name, method in tuple(usable.items()):
+        needed = method.estimate_memory(size)
+        if needed > budget:
+            notes.append(f"{name} was left out: {explain_memory(method, size, needed, budget)}")
+            del usable[name]
+    return usable, tuple(notes)
+
+
+def _describe(
+    partitions: PanelPartitions,
+    members: tuple[str, ...],
+    single: int,
+    answered: int,
+    scope: ScopeOrigin,
+) -> Combination:
+    dependence = estimate_dependence(partitions)
+    independent, answers, instances = partitions.sum(
+        partial(_sum_independence, dependence=dependence)
     )
+    share = single / max(answered, 1)
+    weight = weigh_one_truth(share) if "one-truth" in members else 0.0
+    return Combination(
+        members=members,
+        single_label_share=share,
+        one_truth_weight=weight,
+        effective_sources=independent / max(instances, 1),
+        answers_per_instance=answers / max(instances, 1),
+        scope=scope,
+    )
+
+
+def _sum_independence(panel: Panel, *, dependence: SourceDependence) -> tuple[float, int, int]:
+    """Return the independence of all answers, their number, and that of answered instances."""
+    panel = panel.select_answers(~panel.is_gold)
+    independence = answer_independence(panel, dependence)
+    return float(independence.sum()), len(independence), len(np.unique(panel.instance))
+
+
+def _count_single_labels(panel: Panel) -> tuple[int, int]:
+    """Return the number of answers with one most specific label, and of those with any."""
+    n_labels = np.diff(deepest(panel.augmented, panel.taxonomy).indptr)[~panel.is_gold]
+    return int((n_labels == 1).sum()), int((n_labels > 0).sum())
+
+
+def _estimate_popularity(partitions: PanelPartitions) -> FloatArray:
+    given, possible = partitions.sum(_count_labels)
+    return np.asarray(given / np.maximum(possible, 1.0))
+
+
+def _count_labels(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    return panel.occurrences, panel.answers_per_label
+
+
+def _calibrate_on_gold(fitted: FittedAuto, partitions: PanelPartitions) -> FittedAuto:
+    """Return the fitted methods with probabilities calibrated on gold labels, if there are any.
+
+    The probabilities of these instances are predicted without their gold labels.
+    """
+    panel = partitions.sample(MAX_GOLD)
+    if panel.gold is None or len(panel.gold.rows) < MIN_GOLD:
+        return fitted
+    known = panel.select_instances(panel.gold.rows)
+    unseen = known.select_answers(~known.is_gold)
+    gold = sample_gold(fitted.predict(replace(unseen, gold=None)).score, panel.gold.closed)
+    improvement = GoldCalibration(
+        instances=len(panel.gold.rows),
+        before=calibration_error(IDENTITY, gold),
+        after=cross_validated_error(gold),
+    )
+    combination = replace(fitted.combination, gold=improvement)
+    return replace(fitted, calibration=fit_calibration(gold), combination=combination)

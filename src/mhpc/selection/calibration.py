@@ -1,224 +1,135 @@
-"""Calibration: from scores to probabilities, by isotonic regression on held-out answers or gold."""
+"""Calibration of probabilities on gold labels, and how far probabilities are from calibrated."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import isotonic_regression
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 
-from mhpc.data.selection import GoldCalibration
-from mhpc.numerics.arrays import (
-    Block,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Matrix,
-    Sparse,
-    by_rows,
-    dense,
-)
-from mhpc.numerics.sparse import row_blocks
+from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Matrix, Sparse, by_rows
 from mhpc.parameters import registered
-from mhpc.selection.cross_validation import BLOCK_CELLS, Fold
-
-MIN_GOLD = 20
-"""Instances with gold labels from which on scores are calibrated on gold, not on answers."""
-
-N_BINS = 200
-"""Bins of scores that the regression is fitted to."""
 
 ERROR_BINS = 10
-"""Bins of scores over which the calibration error is averaged."""
+"""Bins of probabilities over which the calibration error is averaged."""
 
-_SLOPE = 1e-6
-"""The part of the score itself that is kept, so that different scores stay different."""
+SLOPE_DEVIATION, SHIFT_DEVIATION = 0.3, 0.7
+"""Standard deviations of the prior of a calibration, about those between kinds of sources."""
 
-_MAX_SAMPLED = 100_000
-"""Scores of a block that the borders of the bins are computed from, about."""
+LEAST = 1e-6
+"""Probabilities closer to 0 and 1 have no finite log odds worth the name."""
+
+MIN_COUNTED = 0.01
+"""Labels with a lower probability are many, nearly never true, and tell nothing about the rest."""
 
 
 @registered("auto.calibration")
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Calibration:
-    """An increasing, piecewise linear map from scores to probabilities, with 0 mapped to 0.
+    """Probabilities with log odds multiplied by a slope above 0 and shifted.
 
-    Attributes
-    ----------
-    score, probability : float arrays, (knots,)
-        The knots of the map.
+    Platt: Probabilistic Outputs for Support Vector Machines, Advances in Large Margin Classifiers
+    1999. Two numbers, unlike a step function, are learned from a few instances, and never change
+    the order of the labels.
     """
 
-    score: FloatArray
-    probability: FloatArray
+    slope: float = 1.0
+    shift: float = 0.0
 
     def __call__(self, scores: Matrix) -> Matrix:
-        """Return the probabilities of scores; their order stays the same."""
+        """Return calibrated probabilities; 0 stays 0."""
         return by_rows(self._map_block, scores)
 
-    def at(self, score: float) -> float:
-        """Return the probability of one score."""
-        return float(self._interpolate(np.array([score]))[0])
-
     def _map_block(self, scores: Block) -> Block:
-        if not sparse.issparse(scores):
-            return self._interpolate(np.asarray(scores))
-        probabilities: Sparse = scores.copy()
-        probabilities.data = self._interpolate(probabilities.data)
-        return probabilities
+        if self == IDENTITY:
+            return scores
+        if isinstance(scores, np.ndarray):
+            return np.where(scores > 0, self.transform(scores), 0.0)
+        calibrated: Sparse = scores.copy()
+        calibrated.data = self.transform(calibrated.data)
+        return calibrated
 
-    def _interpolate(self, scores: FloatArray) -> FloatArray:
-        probability = np.interp(scores, self.score, self.probability)
-        return np.asarray((1 - _SLOPE) * probability + _SLOPE * scores)
+    def transform(self, p: FloatArray) -> FloatArray:
+        """Return calibrated probabilities of numbers above 0."""
+        p = np.clip(p, LEAST, 1 - LEAST)
+        return np.asarray(expit(self.slope * logit(p) + self.shift))
+
+
+IDENTITY = Calibration()
+"""The calibration that changes nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationSample:
-    """Scores of instances, and held-out answers about them.
+class GoldSample:
+    """The probabilities of labels whose truth is known.
 
     Attributes
     ----------
-    scores : matrix, (N, K)
-        The scores.
-    instance : int array, (A,)
-        The instance of each answer.
-    answers : csr_array, (A, K)
-        The labels of each answer.
-    weight : float array, (A,)
-        How much each answer counts.
-    scope : csr_array, (A, K), or None
-        Ones at the labels that an answer could contain; None: at all labels.
+    probability : float array, (P,)
+        The probability of each label, above 0, computed without the gold labels.
+    is_true : float array, (P,)
+        1 if the label applies, else 0.
+    instance : int array, (P,)
+        The instance.
     """
 
-    scores: Matrix
+    probability: FloatArray
+    is_true: FloatArray
     instance: IntArray
-    answers: Sparse
-    weight: FloatArray
-    scope: Sparse | None = None
 
-    def select(self, answers: BoolArray) -> "CalibrationSample":
-        """Return the sample with some of its answers."""
-        return replace(
-            self,
-            instance=self.instance[answers],
-            answers=self.answers[answers],
-            weight=self.weight[answers],
-            scope=None if self.scope is None else self.scope[answers],
-        )
+    def select(self, chosen: BoolArray) -> "GoldSample":
+        """Return some of the labels."""
+        return GoldSample(self.probability[chosen], self.is_true[chosen], self.instance[chosen])
 
 
-def calibrate_on_folds(
-    folds: Sequence[Fold], scores: Sequence[Matrix], *, min_gold: int = MIN_GOLD
-) -> tuple[Calibration, GoldCalibration | None]:
-    """Fit the calibration of scores that were computed without the held-out answers of each fold.
+def sample_gold(scores: Block, truth: Sparse) -> GoldSample:
+    """Return the labels with a probability, of instances in the same rows of both matrices."""
+    scores = sparse.csr_array(scores).tocoo()
+    is_true = np.asarray(truth.tocsr()[scores.row, scores.col]).ravel() > 0
+    kept = scores.data > MIN_COUNTED
+    return GoldSample(scores.data[kept], is_true[kept].astype(float), scores.row[kept])
 
-    Parameters
-    ----------
-    folds : sequence of Fold
-        The held-out answers; one fold may hold gold labels.
-    scores : sequence of matrix, (N, K)
-        The scores on each fold.
-    min_gold : int
-        Instances with gold labels from which on gold alone is used.
 
-    Returns
-    -------
-    Calibration, GoldCalibration or None
-        The map; and how much gold improved the calibration, if there was enough of it.
+def fit_calibration(gold: GoldSample) -> Calibration:
+    """Return the most probable calibration, given gold labels and the prior.
+
+    The labels of one instance are not independent: they count as one observation together, each
+    by its share of what is uncertain about the instance.
     """
-    pairs = list(zip(folds, scores, strict=True))
-    gold = [_sample(fold, score) for fold, score in pairs if fold.is_gold]
-    answers = [_sample(fold, score) for fold, score in pairs if not fold.is_gold] or gold
-    by_answers = fit_calibration(answers)
-    if not gold or len(gold[0].instance) < min_gold:
-        return by_answers, None
-    improvement = GoldCalibration(
-        instances=len(gold[0].instance),
-        before=calibration_error(by_answers, gold[0]),
-        after=_cross_validated_error(gold[0]),
-    )
-    return fit_calibration(gold), improvement
+    if not len(gold.probability):
+        return IDENTITY
+    odds = logit(np.clip(gold.probability, LEAST, 1 - LEAST))
+    spread = gold.probability * (1 - gold.probability) + LEAST
+    _, number = np.unique(gold.instance, return_inverse=True)
+    weight = spread / np.bincount(number, spread)[number]
+
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        log_slope, shift = parameters
+        slope = np.exp(log_slope)
+        z = slope * odds + shift
+        error = weight * (expit(z) - gold.is_true)
+        prior = (log_slope / SLOPE_DEVIATION) ** 2 + (shift / SHIFT_DEVIATION) ** 2
+        gradient = np.array([slope * (error @ odds), error.sum()])
+        gradient += [log_slope / SLOPE_DEVIATION**2, shift / SHIFT_DEVIATION**2]
+        return float(weight @ (np.logaddexp(0, z) - gold.is_true * z) + prior / 2), gradient
+
+    log_slope, shift = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
+    return Calibration(float(np.exp(log_slope)), float(shift))
 
 
-def _sample(fold: Fold, scores: Matrix) -> CalibrationSample:
-    weight = np.ones(len(fold.test.source)) if fold.is_gold else fold.weight
-    return CalibrationSample(scores, fold.test.instance, fold.test.augmented, weight, fold.scope)
-
-
-def fit_calibration(
-    samples: Iterable[CalibrationSample], *, n_bins: int = N_BINS, block_cells: int = BLOCK_CELLS
-) -> Calibration:
-    """Fit the map from a score to the weighted share of answers that contain the label.
-
-    Cells with a score above 0 are binned by score; isotonic regression then makes the share of
-    every bin at least that of the bin below.
-    """
-    samples = list(samples)
-    borders = _bin_borders(_blocks(samples, block_cells), n_bins)
-    weight, affirmed, score = np.zeros((3, len(borders) + 1))
-    for values, labels, weights in _blocks(samples, block_cells):
-        bins = np.searchsorted(borders, values, side="right")
-        weight += np.bincount(bins, weights, minlength=len(weight))
-        affirmed += np.bincount(bins, weights * labels, minlength=len(weight))
-        score += np.bincount(bins, weights * values, minlength=len(weight))
-    filled = weight > 0
-    mean_score, share = score[filled] / weight[filled], affirmed[filled] / weight[filled]
-    increasing = isotonic_regression(share, weights=weight[filled]).x
-    return Calibration(np.append(0.0, mean_score), np.append(0.0, increasing))
-
-
-def _bin_borders(
-    blocks: Iterable[tuple[FloatArray, FloatArray, FloatArray]], n_bins: int
-) -> FloatArray:
-    """Return borders between bins of about equal total score."""
-    sampled = [values[:: max(1, len(values) // _MAX_SAMPLED)] for values, _, _ in blocks]
-    ordered = np.sort(np.concatenate(sampled or [np.zeros(0)]))
-    if not len(ordered):
-        return ordered
-    total = np.cumsum(ordered)
-    position = np.searchsorted(total, np.linspace(0, total[-1], n_bins + 1)[1:-1])
-    return np.unique(ordered[position])
-
-
-def _blocks(
-    samples: Iterable[CalibrationSample], block_cells: int
-) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Give score, label (1 or 0) and weight of the cells in scope with a score, in blocks."""
-    for sample in samples:
-        for rows in row_blocks(len(sample.instance), sample.answers.shape[1], block_cells):
-            values, labels = (
-                dense(sample.scores[sample.instance[rows]]),
-                dense(sample.answers[rows]),
-            )
-            weights = np.broadcast_to(sample.weight[rows, None], values.shape)
-            counted = values > 0
-            if sample.scope is not None:
-                counted = counted & (dense(sample.scope[rows]) > 0)
-            yield values[counted], labels[counted], weights[counted]
-
-
-def calibration_error(
-    calibration: Calibration, sample: CalibrationSample, *, n_bins: int = ERROR_BINS
-) -> float:
-    """Return the mean distance between score and share of true labels, over bins of scores.
-
-    This is the expected calibration error of the calibrated scores above 0.
-    """
-    scores = dense(calibration(sample.scores)[sample.instance])
-    scored = scores > 0
-    if not scored.any():
+def calibration_error(calibration: Calibration, gold: GoldSample) -> float:
+    """Return the mean distance between probability and share of true labels, over bins."""
+    if not len(gold.probability):
         return 0.0
-    values, labels = scores[scored], dense(sample.answers)[scored]
-    bins = np.minimum((values * n_bins).astype(int), n_bins - 1)
-    gap = np.bincount(bins, values - labels, minlength=n_bins)
-    return float(np.abs(gap).sum() / len(values))
+    p = calibration.transform(gold.probability)
+    bins = np.minimum((p * ERROR_BINS).astype(int), ERROR_BINS - 1)
+    gap = np.bincount(bins, p - gold.is_true, minlength=ERROR_BINS)
+    return float(np.abs(gap).sum() / len(p))
 
 
-def _cross_validated_error(gold: CalibrationSample) -> float:
-    """Return the mean error on each half of the gold labels, calibrated on the other half."""
-    is_first = np.arange(len(gold.instance)) % 2 == 0
-    halves = gold.select(is_first), gold.select(~is_first)
-    errors = [
-        calibration_error(fit_calibration([other]), half) for half, other in (halves, halves[::-1])
-    ]
-    return float(np.mean(errors))
+def cross_validated_error(gold: GoldSample) -> float:
+    """Return the mean error on each half of the gold instances, calibrated on the other half."""
+    _, number = np.unique(gold.instance, return_inverse=True)
+    first, second = gold.select(number % 2 == 0), gold.select(number % 2 == 1)
+    pairs = ((first, second), (second, first))
+    return float(np.mean([calibration_error(fit_calibration(a), b) for a, b in pairs]))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.comparison import CandidateScore
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scorecard import View
-from mhpc.data.selection import CandidateScore
 from mhpc.errors import MhpcWarning
 from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.channel.answers import read_answers

@@ -1,0 +1,82 @@
+"""Whether a scope that was inferred from silence helps to predict answers that were held out."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from mhpc.data.panel import PanelPartitions, set_scope, transform_partitions
+from mhpc.methods.registry import make_method
+from mhpc.numerics.arrays import Sparse
+from mhpc.parameters import registered
+from mhpc.selection.cross_validation import make_folds
+
+MAX_INCREASE = 0.02
+"""The relative increase of the loss from which on a scope is harmful, if it is not chance."""
+
+MAX_ERRORS = 2.0
+"""Standard errors of the paired difference beyond which it is not chance."""
+
+
+@registered("auto.scope-test")
+@dataclass(frozen=True)
+class ScopeTest:
+    """The loss on held-out answers with the scope and without it.
+
+    Attributes
+    ----------
+    outside : int
+        Pairs of a source and a label outside its scope.
+    with_scope, without : tuple of float
+        The loss on every fold; empty if no answer could be held out.
+    """
+
+    outside: int
+    with_scope: tuple[float, ...]
+    without: tuple[float, ...]
+
+    @property
+    def increase(self) -> float:
+        """The relative increase of the loss by the scope."""
+        return float(np.sum(self.with_scope) / max(np.sum(self.without), 1e-12)) - 1.0
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the difference is within two standard errors."""
+        difference = np.subtract(self.with_scope, self.without)
+        if len(difference) < 2:
+            return True
+        error = difference.std(ddof=1) / np.sqrt(len(difference))
+        return bool(abs(difference.mean()) <= MAX_ERRORS * error)
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether held-out answers are predicted clearly worse with the scope."""
+        return bool(self.with_scope) and self.increase > MAX_INCREASE and not self.is_noise
+
+    def describe(self) -> str:
+        """Return a sentence for the user."""
+        labels = "label is" if self.outside == 1 else "pairs of a source and a label are"
+        found = f"{self.outside:,} {labels} outside the scope of a source, as its silence suggests"
+        if not self.with_scope:
+            return f"{found}; no answer could be held out to test this"
+        change = f"{abs(self.increase):.1%} {'higher' if self.increase > 0 else 'lower'}"
+        noise = ", within noise" if self.is_noise else ""
+        verdict = "ignored" if self.is_harmful else "used"
+        return f"{found}; {verdict}: the loss on held-out answers is {change} with it{noise}"
+
+
+def try_scope(partitions: PanelPartitions, scope: Sparse, *, n_folds: int, seed: int) -> ScopeTest:
+    """Predict held-out answers from the others by `mhpc-local`, with the scope and without it."""
+    scoped = transform_partitions(partitions, partial(set_scope, scope=scope))
+    folds = make_folds(scoped, n_folds=n_folds, seed=seed)
+    method = make_method("mhpc-local", {"lam": 1.0})
+    losses = [
+        tuple(fold.loss("closed", method.consolidate(train).score) for train in (fold.train, bare))
+        for fold in folds
+        if not fold.is_gold
+        for bare in (replace(fold.train, scope=None),)
+    ]
+    with_scope, without = zip(*losses, strict=True) if losses else ((), ())
+    outside = int(np.prod(scope.shape)) - scope.nnz
+    return ScopeTest(outside, tuple(with_scope), tuple(without))
