@@ -167,9 +167,12 @@ def test_scores_that_separate_right_from_wrong_are_evidence() -> None:
     fitted = fit(panel_of(rows))
     bob = fitted.scales.borders[2].searchsorted([0.3, 0.4, 0.5], side="right")
     assert bob.tolist() == [0, 1, 2]
+    assert fitted.skills is not None
+    low, middle, high = fitted.skills.grade_evidence[2]
+    assert low <= middle < -2
+    assert high > 2
     low, middle, high = fitted.scales.probability[2]
-    assert low <= middle < 0.4
-    assert high > 0.9
+    assert low <= middle < high
 
 
 def test_grades_do_not_depend_on_how_instances_are_divided() -> None:

@@ -134,12 +134,11 @@ class FittedDawidSkene(FittedMethod, saved_as="dawid-skene.fitted"):
         return Scores(score, most_specific(score, panel.taxonomy))
 
     def calibrate(self, panel: Panel) -> Panel:
-        """Return the panel with the probability that a vote is right instead of its score.
+        """Return the panel with probabilities instead of scores, so that sources can be compared.
 
-        This is the mean probability, without the vote itself, of all pairs to which the source
-        gave a score of the same grade or, for a ranked list, rank. The votes of sources that
-        always give the same score, or too few votes, are not changed. So scores of different
-        sources can be compared and averaged.
+        A score of a graded source becomes the mean probability that the pairs with such a score
+        would have if the source had been silent about them; a rank becomes its plausibility. The
+        votes of sources that give one score only, or too few votes, are not changed.
         """
         return self.scales.calibrate(panel)
 

@@ -246,8 +246,8 @@ def calibrate_scales(
 ) -> ScoreScales:
     """Return the scales with the probability that a vote of each grade is right.
 
-    This is the mean probability of the pairs that have a vote of the grade, each without what that
-    vote adds: the other sources say how good the grade is.
+    This is the mean probability of the pairs that have a vote of the grade, if the source had been
+    silent about them: what others say of these pairs shows how good the grade is.
     """
     if not scales.has_grades or skills is None:
         return scales

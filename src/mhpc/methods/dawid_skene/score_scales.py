@@ -68,9 +68,8 @@ class ScoreScales:
         The lowest score of each grade of a source but its lowest grade, increasing; infinite
         beyond its last grade, and everywhere if the source is not graded.
     probability : float array, (M, G)
-        The probability that a vote of each grade is right, not decreasing. Until it is estimated
-        from the votes of the other sources it is the middle of the grade, if grades divided
-        [0, 1] evenly.
+        The probability that a vote of each grade is right, not decreasing. EM estimates it from
+        the other sources, and starts from grades that divide [0, 1] evenly.
     ranked : int array, (R,)
         The ranked sources, increasing.
     plausibility : float array, (R, ranks)
