@@ -226,6 +226,12 @@ def test_a_source_with_one_label_per_answer_is_not_ranked() -> None:
     assert not find_ranked(panel_of(rows)).any()
 
 
+def test_tiny_scores_are_not_ranks() -> None:
+    tiny = [1.0, 1e-3, 1e-9, 5e-324]
+    rows = [(f"i{n}", "ann", LEAVES[n % 4], tiny[n % 4]) for n in range(60)]
+    assert not find_ranked(panel_of(rows)).any()
+
+
 def test_the_plausibility_of_a_rank_is_the_share_of_other_first_choices() -> None:
     ranked, plausibility = estimate_plausibility(
         panel := ranked_panel(), np.array([True, False, False])

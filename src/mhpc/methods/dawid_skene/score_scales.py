@@ -48,8 +48,8 @@ FEW = 0.01
 FIRST_CHOICE = 0.5
 """The score from which on a vote of a source without ranks is a first choice."""
 
-_NO_RANK = 1_000_000
-"""More than any rank: no list is longer."""
+_RANKS = 1_000_000
+"""More ranks than any list has."""
 
 
 @registered("dawid-skene.scales")
@@ -259,7 +259,7 @@ def find_ranked(panel: Panel) -> BoolArray:
     answers has two labels of the same rank, and most labels of later ranks follow a first choice.
     """
     M, answer, score = len(panel.sources), row_indices(panel.raw), panel.raw.data
-    source, rank = panel.source[answer], np.rint(1 / np.maximum(score, 1 / _NO_RANK))
+    source, rank = panel.source[answer], np.rint(1 / np.maximum(score, 2 / _RANKS))
     is_inverse = np.abs(score * rank - 1) <= RANK_TOLERANCE
     rank = rank.astype(np.int64)
 
@@ -267,11 +267,11 @@ def find_ranked(panel: Panel) -> BoolArray:
         return np.bincount(sources, minlength=M)
 
     n_votes, later = count(source), rank > 1
-    n_ranks = count(np.unique(source * _NO_RANK + rank) // _NO_RANK)
-    votes, repeats = np.unique(answer * _NO_RANK + rank, return_counts=True)
+    n_ranks = count(np.unique(source * _RANKS + rank) // _RANKS)
+    votes, repeats = np.unique(answer * _RANKS + rank, return_counts=True)
     has_first = np.zeros(len(panel.source), dtype=bool)
     has_first[answer[~later]] = True
-    tied_answers = np.unique(votes[repeats > 1] // _NO_RANK)
+    tied_answers = np.unique(votes[repeats > 1] // _RANKS)
     return np.asarray(
         (n_votes >= MIN_VOTES)
         & (count(source[~is_inverse]) <= FEW * n_votes)
