@@ -1,6 +1,5 @@
-import math
 import pickle
-from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,17 +8,14 @@ import pytest
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import predict_scores
-from mhpc.methods.dawid_skene import (
-    DawidSkene,
-    PairedAnswers,
-    count_outcomes,
-    estimate_popularity,
-    estimate_skills,
-    pair_answers,
-)
+from mhpc.methods.dawid_skene import DawidSkene
+from mhpc.methods.dawid_skene.answers import PairedAnswers, estimate_popularity, pair_answers
+from mhpc.methods.dawid_skene.em import count_outcomes, estimate_skills
+from mhpc.methods.dawid_skene.score_scales import learn_scales, plain_scales
 from mhpc.methods.pairs import split_panel
-from mhpc.numerics.arrays import FloatArray, dense
+from mhpc.numerics.arrays import dense
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
+from tests.methods.dawid_skene.reference import em_by_loops, scored_panel
 
 
 def random_panel(seed: int = 1, *, scoped: bool = False, weighted: bool = False) -> Panel:
@@ -37,59 +33,6 @@ def random_panel(seed: int = 1, *, scoped: bool = False, weighted: bool = False)
     return replace(panel, weight=rng.random(len(panel.instance)) + 0.2) if weighted else panel
 
 
-def em_by_loops(panel: Panel, rounds: int, prior_answers: float = 1.0) -> FloatArray:
-    """Run EM one answer and one label at a time."""
-    K, depth = len(panel.taxonomy), panel.taxonomy.depth
-    votes = panel.augmented.toarray()
-    weight = np.ones(len(votes)) if panel.weight is None else panel.weight
-    in_scope = np.ones((len(panel.sources), K)) if panel.scope is None else panel.scope.toarray()
-    answers = list(zip(panel.instance, panel.source, votes, weight, strict=True))
-    popularity = [
-        (sum(w * y[k] for _, _, y, w in answers) + 0.5)
-        / (sum(w * in_scope[m, k] for _, m, _, w in answers) + 1)
-        for k in range(K)
-    ]
-    truth = np.zeros((len(panel.instances), K))
-    for i in range(len(truth)):
-        for k in range(K):
-            about = [(w, y[k]) for j, m, y, w in answers if j == i and in_scope[m, k]]
-            if any(y for _, y in about):
-                truth[i, k] = sum(w * y for w, y in about) / sum(w for w, _ in about)
-    affirmed = truth > 0
-    for _ in range(rounds):
-        hits, true, alarms, offered = (defaultdict[tuple[int, int], float](float) for _ in "1234")
-        for i, m, y, w in answers:
-            for k in range(K):
-                if not in_scope[m, k]:
-                    continue
-                for owner in (m, -1):  # one source, and all sources
-                    cell = (owner, depth[k])
-                    hits[cell] += w * y[k] * truth[i, k]
-                    true[cell] += w * truth[i, k]
-                    alarms[cell] += w * y[k] * (1 - truth[i, k])
-                    offered[cell] += w * popularity[k] * (1 - truth[i, k])
-        after = np.zeros_like(truth)
-        for i, k in zip(*np.nonzero(affirmed), strict=True):
-            logit = math.log(popularity[k] / (1 - popularity[k]))
-            for j, m, y, w in answers:
-                if j == i and in_scope[m, k]:
-                    own, all_ = (m, depth[k]), (-1, depth[k])
-                    mean = (hits[all_] + 0.5) / (true[all_] + 1)
-                    s = (hits[own] + prior_answers * mean) / (true[own] + prior_answers)
-                    mean = (alarms[all_] + 1) / (offered[all_] + 1)
-                    r = (alarms[own] + prior_answers * mean) / (offered[own] + prior_answers)
-                    s, f = min(max(s, 0.001), 0.999), min(max(r * popularity[k], 1e-9), 0.99)
-                    logit += w * y[k] * math.log(s / f)
-                    logit += w * (1 - y[k]) * math.log((1 - s) / (1 - f))
-            after[i, k] = 1 / (1 + math.exp(-logit))
-        truth = after
-    for labels in reversed(panel.taxonomy.levels):
-        for k in labels:
-            for p in panel.taxonomy.parents_of(k):
-                truth[:, p] = np.maximum(truth[:, p], truth[:, k])
-    return truth
-
-
 @pytest.mark.parametrize("scoped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_equal_those_of_em_by_loops(scoped: bool, weighted: bool) -> None:
@@ -98,6 +41,19 @@ def test_scores_equal_those_of_em_by_loops(scoped: bool, weighted: bool) -> None
         consolidation = DawidSkene(tol=0, max_iter=4, prior_answers=2.0).consolidate(panel)
     np.testing.assert_allclose(
         dense(consolidation.score), em_by_loops(panel, 4, prior_answers=2.0), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("scoped", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_graded_scores_equal_those_of_em_by_loops(scoped: bool, weighted: bool) -> None:
+    panel = scored_panel(scoped=scoped, weighted=weighted)
+    scales = learn_scales(SinglePartition(panel))
+    assert scales.n_grades.tolist() == [3, 6, 1, 1]
+    with pytest.warns(ConvergenceWarning):
+        consolidation = DawidSkene(tol=0, max_iter=4).consolidate(panel)
+    np.testing.assert_allclose(
+        dense(consolidation.score), em_by_loops(panel, 4, scales=scales), atol=1e-12
     )
 
 
@@ -112,7 +68,8 @@ def test_em_converges_to_a_fixed_point() -> None:
 
 
 def pair_panel(panel: Panel) -> PairedAnswers:
-    return pair_answers(panel, estimate_popularity(SinglePartition(panel)))
+    scales = plain_scales(len(panel.sources))
+    return pair_answers(panel, estimate_popularity(SinglePartition(panel), scales), scales)
 
 
 GOOD_AND_BAD: list[Row] = [
@@ -128,7 +85,9 @@ def test_skills_are_expected_rates_given_probabilities_of_the_truth() -> None:
     # Roots only: ann gives plant to p and q, bob to p alone; p is a plant, q is with 1/2.
     rows: list[Row] = [("p", "ann", "plant"), ("q", "ann", "plant"), ("p", "bob", "plant")]
     data = pair_panel(panel_of([*rows, ("q", "bob", None)]))
-    skills = estimate_skills(count_outcomes(data, np.array([1.0, 0.5])), prior_answers=1.0)
+    skills = estimate_skills(
+        count_outcomes(data, np.array([1.0, 0.5])), plain_scales(2), prior_answers=1.0
+    )
     # Of 3 expected true labels 2.5 are hit: the mean is (2.5 + .5) / (3 + 1) = 3/4.
     np.testing.assert_allclose(
         skills.sensitivity[:, 0], [(1.5 + 0.75) / (1.5 + 1), (1 + 0.75) / (1.5 + 1)]
@@ -149,7 +108,7 @@ def test_an_unreliable_source_is_outvoted_even_by_a_single_reliable_one() -> Non
     assert last["oak"] < 0.1
     data = pair_panel(panel_of(rows))
     counts = count_outcomes(data, data.share)
-    ann, bob, _ = estimate_skills(counts, prior_answers=1.0).sensitivity[:, 2]
+    ann, bob, _ = estimate_skills(counts, plain_scales(3), prior_answers=1.0).sensitivity[:, 2]
     assert ann > bob
 
 
@@ -203,10 +162,13 @@ def test_without_any_label_em_converges_at_once() -> None:
     assert not dense(consolidation.score).any()
 
 
+@pytest.mark.parametrize("make_panel", [random_panel, scored_panel], ids=["plain", "graded"])
 @pytest.mark.parametrize("scoped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_results_do_not_depend_on_how_instances_are_divided(scoped: bool, weighted: bool) -> None:
-    panel, method = random_panel(scoped=scoped, weighted=weighted), DawidSkene()
+def test_results_do_not_depend_on_how_instances_are_divided(
+    make_panel: Callable[..., Panel], scoped: bool, weighted: bool
+) -> None:
+    panel, method = make_panel(scoped=scoped, weighted=weighted), DawidSkene()
     undivided = method.consolidate(panel)
     fitted = method.fit(SinglePartition(panel, max_instances=3))
     divided = predict_scores(method, fitted, panel, max_instances=3)
@@ -218,13 +180,15 @@ def test_results_do_not_depend_on_how_instances_are_divided(scoped: bool, weight
         )
 
 
-def test_counts_of_blocks_add_up() -> None:
-    panel = random_panel(scoped=True, weighted=True)
-    popularity = estimate_popularity(SinglePartition(panel))
-    blocks = [pair_answers(block, popularity) for block in split_panel(panel, limit=1)]
+@pytest.mark.parametrize("make_panel", [random_panel, scored_panel], ids=["plain", "graded"])
+def test_counts_of_blocks_add_up(make_panel: Callable[..., Panel]) -> None:
+    panel = make_panel(scoped=True, weighted=True)
+    scales = learn_scales(SinglePartition(panel))
+    popularity = estimate_popularity(SinglePartition(panel), scales)
+    blocks = [pair_answers(block, popularity, scales) for block in split_panel(panel, limit=1)]
     assert len(blocks) > 1
     by_block = [count_outcomes(data, data.share) for data in blocks]
-    data = pair_answers(panel, popularity)
+    data = pair_answers(panel, popularity, scales)
     for total, *parts in zip(count_outcomes(data, data.share), *by_block, strict=True):
         np.testing.assert_allclose(sum(parts), total, atol=1e-12)
 

@@ -48,6 +48,9 @@ FEW = 0.01
 FIRST_CHOICE = 0.5
 """The score from which on a vote of a source without ranks is a first choice."""
 
+_RANKS = 1_000_000
+"""More ranks than any list has."""
+
 
 @registered("dawid-skene.scales")
 @dataclass(frozen=True, eq=False)
@@ -65,9 +68,8 @@ class ScoreScales:
         The lowest score of each grade of a source but its lowest grade, increasing; infinite
         beyond its last grade, and everywhere if the source is not graded.
     probability : float array, (M, G)
-        The probability that a vote of each grade is right, not decreasing. Until it is estimated
-        from the votes of the other sources it is the middle of the grade, if grades divided
-        [0, 1] evenly.
+        The probability that a vote of each grade is right, not decreasing. EM estimates it from
+        the other sources, and starts from grades that divide [0, 1] evenly.
     ranked : int array, (R,)
         The ranked sources, increasing.
     plausibility : float array, (R, ranks)
@@ -83,12 +85,12 @@ class ScoreScales:
     @property
     def n_grades(self) -> IntArray:
         """The number of grades of every source, (M,); 1 if it is not graded."""
-        return 1 + np.isfinite(self.borders).sum(axis=1)
+        return np.asarray(1 + np.isfinite(self.borders).sum(axis=1))
 
     @property
     def has_grades(self) -> bool:
         """Whether any source is graded."""
-        return self.borders.shape[1] > 0
+        return bool(self.borders.shape[1])
 
     @property
     def is_plain(self) -> bool:
@@ -257,25 +259,24 @@ def find_ranked(panel: Panel) -> BoolArray:
     answers has two labels of the same rank, and most labels of later ranks follow a first choice.
     """
     M, answer, score = len(panel.sources), row_indices(panel.raw), panel.raw.data
-    source, rank = panel.source[answer], np.rint(1 / score)
+    source, rank = panel.source[answer], np.rint(1 / np.maximum(score, 2 / _RANKS))
     is_inverse = np.abs(score * rank - 1) <= RANK_TOLERANCE
+    rank = rank.astype(np.int64)
 
-    def count(of: IntArray) -> IntArray:
-        return np.bincount(of, minlength=M)
+    def count(sources: IntArray) -> IntArray:
+        return np.bincount(sources, minlength=M)
 
-    n_votes = count(source)
-    ranks_used = count(np.unique(np.stack([source, rank]), axis=1)[0].astype(np.int64))
-    votes, of_rank = np.unique(np.stack([answer, rank]), axis=1, return_counts=True)
-    has_tie, has_first = np.zeros((2, len(panel.source)), dtype=bool)
-    has_tie[votes[0, of_rank > 1].astype(np.int64)] = True
-    has_first[answer[rank == 1]] = True
-    answered = count(panel.source[np.diff(panel.raw.indptr) > 0])
-    later = rank > 1
+    n_votes, later = count(source), rank > 1
+    n_ranks = count(np.unique(source * _RANKS + rank) // _RANKS)
+    votes, repeats = np.unique(answer * _RANKS + rank, return_counts=True)
+    has_first = np.zeros(len(panel.source), dtype=bool)
+    has_first[answer[~later]] = True
+    tied_answers = np.unique(votes[repeats > 1] // _RANKS)
     return np.asarray(
         (n_votes >= MIN_VOTES)
         & (count(source[~is_inverse]) <= FEW * n_votes)
-        & (ranks_used >= MIN_RANKS)
-        & (count(panel.source[has_tie]) <= FEW * answered)
+        & (n_ranks >= MIN_RANKS)
+        & (count(panel.source[tied_answers]) <= FEW * count(panel.source[np.unique(answer)]))
         & (2 * count(source[later & has_first[answer]]) > count(source[later]))
     )
 
@@ -283,7 +284,7 @@ def find_ranked(panel: Panel) -> BoolArray:
 def estimate_plausibility(
     panel: Panel, is_ranked: BoolArray, *, limit: int = BLOCK_PAIRS
 ) -> tuple[IntArray, FloatArray]:
-    """Return the ranked sources, and the probability that the label at each of their ranks is right.
+    """Return the ranked sources, and the probability that a label at each of their ranks is right.
 
     That is how often other answers about the instance have the label as a first choice, averaged
     over the votes of a rank. A source that shares no instance with others is left out.
