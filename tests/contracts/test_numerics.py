@@ -334,15 +334,14 @@ def test_channel_is_refused_with_too_many_siblings(
 
 
 @pytest.mark.parametrize("sources", [1, 2])
-def test_auto_leaves_out_candidates_that_do_not_fit(sources: int) -> None:
+def test_auto_leaves_out_methods_that_do_not_fit(sources: int) -> None:
     consolidation = make_method("auto").consolidate(
         panel_of(_rows_of_siblings(sources), _wide_taxonomy())
     )
     assert np.isfinite(dense(consolidation.score)).all()
-    assert any(note.startswith("Candidate channel was left out: ") for note in consolidation.notes)
-    selection = consolidation.selection
-    assert selection is not None
-    assert "channel" not in (*selection.specific, *selection.closed)
+    assert any(note.startswith("channel was left out: ") for note in consolidation.notes)
+    assert consolidation.combination is not None
+    assert "channel" not in consolidation.combination.members
 
 
 def _rows_of_siblings(sources: int = 3) -> list[Row]:

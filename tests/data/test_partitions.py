@@ -4,9 +4,10 @@ import pytest
 from mhpc.data.panel import (
     Panel,
     SinglePartition,
-    WithScope,
+    TransformedPartitions,
     dense_blocks,
     hash_ids,
+    set_scope,
     panel_block,
 )
 from mhpc.data.votes import EncodedTruth
@@ -86,7 +87,7 @@ def test_a_sample_depends_on_ids_alone_and_keeps_the_order() -> None:
 def test_a_scope_applies_to_sums_and_samples() -> None:
     panel = random_panel()
     scope = panel.augmented[:3].astype(bool).astype(float)
-    partitions = WithScope(SinglePartition(panel), scope)
+    partitions = TransformedPartitions(SinglePartition(panel), partial(set_scope, scope=scope))
     (trials,) = partitions.sum(count_trials)
     expected = np.bincount(panel.source, minlength=3).astype(float) @ dense(scope)
     np.testing.assert_allclose(trials, expected)

@@ -1,18 +1,15 @@
-"""What `auto` selects and how it combines it, on generated votes whose truth is known."""
+"""What `auto` combines and how, on generated votes whose truth is known."""
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import mhpc
-from mhpc.data.panel import Panel, SinglePartition, WithScope
+from mhpc.data.panel import Panel, SinglePartition, TransformedPartitions
 from mhpc.data.votes import EncodedTruth
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import dense
 from mhpc.selection.auto import Auto
-from mhpc.selection.candidates import has_one_truth, make_candidates
-from tests.fixtures.build import panel_of
-from tests.selection.conftest import PROFILES
+from tests.fixtures.build import Row, panel_of
 
 SimulatedGarden = tuple[Panel, EncodedTruth]
 
@@ -25,61 +22,12 @@ def test_auto_ranks_labels_better_than_simple_averaging(simulated_garden: Simula
         assert loss < ranking_loss(truth.view(view), averaging.view(view)[truth.rows])
 
 
-def test_the_selection_lists_all_candidates_with_their_losses(
-    simulated_garden: SimulatedGarden,
-) -> None:
-    panel, _ = simulated_garden
-    selection = Auto().consolidate(panel).selection
-    assert selection is not None
-    names = {candidate.name for candidate in selection.candidates}
-    assert names == set(make_candidates(one_truth=has_one_truth(SinglePartition(panel))))
-    assert set(selection.closed) | set(selection.specific) <= names
-    finalists = [
-        candidate for candidate in selection.candidates if len(candidate.closed) == selection.folds
-    ]
-    assert finalists
-    assert all(candidate.standard_error("closed") >= 0 for candidate in finalists)
-    assert selection.seconds > 0
-
-
 def test_a_parent_never_scores_below_its_child(simulated_garden: SimulatedGarden) -> None:
     panel, _ = simulated_garden
     score = dense(Auto().consolidate(panel).score)
     parents = panel.taxonomy.parents.tocoo()
     assert (score[:, parents.col] >= score[:, parents.row] - 1e-9).all()
     assert score.max() <= 1.0 + 1e-9
-
-
-def test_scores_are_the_share_of_new_sources_that_give_the_label(
-    simulated_garden: SimulatedGarden,
-) -> None:
-    panel, _ = simulated_garden
-    data = mhpc.load_garden()
-    new_votes = mhpc.simulate(data.truth, data.taxonomy, PROFILES * 5, seed=99)
-    share = dense(mhpc.encode(new_votes, data.taxonomy).mean("augmented", "answers"))
-    score = dense(Auto().consolidate(panel).score)
-    for low, high in ((0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
-        cells = (score >= low) & (score < high)
-        assert share[cells].mean() == pytest.approx(score[cells].mean(), abs=0.12)
-
-
-def test_single_label_answers_call_for_candidates_that_assume_one_true_label() -> None:
-    rows = [
-        (f"i{i}", f"s{m}", "oak" if (i + m) % 4 else "finch") for i in range(8) for m in range(4)
-    ]
-    consolidation = Auto().consolidate(panel_of(rows))
-    assert consolidation.one_truth
-    assert consolidation.selection is not None
-    assert "one-truth" in {candidate.name for candidate in consolidation.selection.candidates}
-
-
-def test_with_one_source_a_default_is_used_and_nothing_is_compared() -> None:
-    rows = [("x", "s", "oak"), ("x", "s", "finch"), ("y", "s", "monarda")]
-    selection = Auto().consolidate(panel_of(rows)).selection
-    assert selection is not None
-    assert selection.candidates == ()
-    assert selection.folds == 0
-    assert selection.closed == selection.specific == ("channel",)
 
 
 def test_copies_of_a_poor_source_do_not_outvote_two_good_ones() -> None:
@@ -136,27 +84,75 @@ def test_new_instances_are_scored_by_the_selected_methods(
     assert ranking_loss(truth.closed[in_test], scores) < 0.05
 
 
-def test_one_truth_is_a_candidate_for_partitions_too() -> None:
-    rows = [
-        (f"x{i}", source, label)
-        for i in range(12)
-        for source, label in (("ann", "oak"), ("bob", "oak"), ("cid", "finch"))
+def test_the_combination_names_its_members_and_counts_sources(
+    simulated_garden: SimulatedGarden,
+) -> None:
+    panel, _ = simulated_garden
+    combination = Auto().consolidate(panel).combination
+    assert combination is not None
+    assert combination.members[:3] == ("dawid-skene", "majority", "mhpc-local")
+    assert combination.answers_per_instance == pytest.approx(4.0, abs=0.1)
+    assert 0 < combination.effective_sources <= combination.answers_per_instance
+
+
+def test_scores_are_about_the_share_of_labels_that_are_true(
+    simulated_garden: SimulatedGarden,
+) -> None:
+    panel, truth = simulated_garden
+    score = dense(Auto().consolidate(panel).score)[truth.rows]
+    is_true = dense(truth.closed) > 0
+    for low, high in ((0.1, 0.4), (0.4, 0.7), (0.7, 1.0)):
+        cells = (score >= low) & (score < high)
+        assert is_true[cells].mean() == pytest.approx(score[cells].mean(), abs=0.2)
+
+
+def single_label_rows(n_sets: int) -> list[Row]:
+    """Return answers of one label each, but for some of two."""
+    rows: list[Row] = [
+        (f"i{i}", f"s{m}", "oak" if (i + m) % 4 else "finch") for i in range(40) for m in range(4)
     ]
+    return rows + [(f"i{i}", "s0", "monarda") for i in range(n_sets)]
+
+
+def test_a_few_answers_with_two_labels_lower_the_weight_of_one_truth_by_degree() -> None:
+    weights = []
+    for n_sets in (0, 3, 10, 40):
+        combination = Auto().consolidate(panel_of(single_label_rows(n_sets))).combination
+        assert combination is not None
+        weights.append(combination.one_truth_weight)
+    assert weights[0] == pytest.approx(0.8)
+    assert weights[0] > weights[1] > weights[2] > weights[3]
+    assert weights[1] > 0.5
+    assert weights[3] == 0.0
+
+
+def test_with_one_source_every_instance_gets_its_labels() -> None:
+    rows = [("x", "s", "oak"), ("x", "s", "finch"), ("y", "s", "monarda")]
     panel = panel_of(rows)
-    scope = sparse.csr_array(np.ones((3, len(panel.taxonomy))))
-    fitted = Auto().fit(WithScope(SinglePartition(panel), scope))
-    assert "one-truth" in {candidate.name for candidate in fitted.selection.candidates}
-    best = dense(fitted.predict(panel).specific).argmax(axis=1)
-    assert set(best.tolist()) == {panel.taxonomy.labels.positions["oak"]}
+    consolidation = Auto().consolidate(panel)
+    given = dense(panel.augmented) > 0
+    score = dense(consolidation.score)
+    assert score[given].min() > score[~given].max()
 
 
-@pytest.mark.parametrize(("n_sources", "held_out"), [(3, "sources"), (13, "answers")])
-def test_whole_sources_are_held_out_unless_there_are_many(n_sources: int, held_out: str) -> None:
-    rows = [
-        (f"i{i}", f"s{m}", "oak" if (i + m) % 5 else "finch")
-        for i in range(8)
-        for m in range(n_sources)
-    ]
-    selection = Auto().consolidate(panel_of(rows)).selection
-    assert selection is not None
-    assert selection.held_out == held_out
+def test_partitions_that_are_transformed_later_give_the_same_scores() -> None:
+    panel = panel_of(single_label_rows(0))
+    at_once = Auto().fit(SinglePartition(panel)).predict(panel)
+    later = Auto().fit(TransformedPartitions(SinglePartition(panel), _same)).predict(panel)
+    np.testing.assert_allclose(dense(later.score), dense(at_once.score), atol=1e-9)
+
+
+def _same(panel: Panel) -> Panel:
+    return panel
+
+
+def test_labels_that_nobody_gave_are_ranked_by_what_similar_instances_have(
+    simulated_garden: SimulatedGarden,
+) -> None:
+    panel, truth = simulated_garden
+    score = dense(Auto().consolidate(panel).score)
+    given = dense(panel.sum_answers(panel.augmented)) > 0
+    answered = panel.answers_per_instance > 0
+    distinct = [len(np.unique(score[i, ~given[i]])) for i in np.flatnonzero(answered)]
+    assert np.mean(distinct) > 5
+    assert score[~given].max() < 0.5
