@@ -24,10 +24,12 @@ def scored_panel(seed: int = 1, *, scoped: bool = False, weighted: bool = False)
         for source, right in enumerate((0.8, 0.6, 0.7, 0.7)):
             is_right = rng.random() < right
             answer = str(label) if is_right else str(rng.choice(["b", "c", "d"]))
+            if source == 3 and answer not in ("b", "c", "d"):
+                answer = "b"
             surer = int(is_right) + rng.random()
             score = (int(surer * 1.5 + 1) / 3, round(surer * 9 + 1) / 20, 0.9, 1.0)[source]
             rows.append((f"i{instance}", f"s{source}", answer, score))
-    panel = panel_of(rows, DAG, scope={"s3": tuple(DAG)} if scoped else "all")
+    panel = panel_of(rows, DAG, scope={"s3": ("b", "c", "d")} if scoped else "all")
     return replace(panel, weight=rng.random(len(panel.instance)) + 0.2) if weighted else panel
 
 

@@ -21,7 +21,6 @@ SENSITIVITY_LIMITS = (1e-3, 1 - 1e-3)
 FALSE_ALARM_LIMITS = (1e-9, 0.99)
 """One label among thousands is rarely given by mistake, but it happens."""
 
-
 GRADE_LIMITS = (1e-4, 1 - 1e-4)
 """No grade of a score is trusted, or distrusted, without limit."""
 

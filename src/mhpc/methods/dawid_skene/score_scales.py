@@ -59,7 +59,7 @@ class ScoreScales:
 
     A source is graded, ranked or plain. The scores of a graded source only say which of its votes
     are surer than others: they are divided into up to G grades. Those of a ranked source are
-    1/rank. Those of a plain source, which gives always the same score or has too few votes to
+    1/rank. Those of a plain source, which always gives the same score or has too few votes to
     learn from, are taken as they are.
 
     Attributes
@@ -298,7 +298,8 @@ def estimate_plausibility(
     limit : int
         About how many pairs of an answer and an affirmed pair to look at at a time.
     """
-    total, votes = np.zeros((2, len(is_ranked), MAX_RANK))
+    ranked, row = np.flatnonzero(is_ranked), np.cumsum(is_ranked) - 1
+    total, votes = np.zeros((2, len(ranked), MAX_RANK))
     for block in split_panel(panel, limit=limit):
         pairs, weight = affirmed_pairs(block), block.answer_weights
         answer, pair = row_indices(pairs.votes), pairs.votes.indices
@@ -309,11 +310,11 @@ def estimate_plausibility(
         asked = np.bincount(pairs.asked.indices, weight[row_indices(pairs.asked)], minlength=P)
         others = asked[pair] - own
         counted = is_ranked[source] & (others > 1e-9 * own)
-        cell = (source[counted], rank[counted] - 1)
+        cell = (row[source[counted]], rank[counted] - 1)
         np.add.at(total, cell, own[counted] * first[counted] / others[counted])
         np.add.at(votes, cell, own[counted])
-    ranked = np.flatnonzero(is_ranked & (votes.sum(axis=1) > 0))
-    total, votes = total[ranked], votes[ranked]
+    known = votes.any(axis=1)
+    ranked, total, votes = ranked[known], total[known], votes[known]
     mean = np.divide(total, votes, out=np.zeros_like(total), where=votes > 0)
     return ranked, np.clip(-fit_increasing(-mean, votes), MIN_PROBABILITY, 1.0)
 
