@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,8 @@ from mhpc.data.panel import (
     TransformedPartitions,
     dense_blocks,
     hash_ids,
-    set_scope,
     panel_block,
+    set_scope,
 )
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import FloatArray, dense

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from mhpc.data.comparison import CandidateScore, Selection
 from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.profiles import Proportion, SourceProfile, SourceRelation, Weakness
-from mhpc.data.comparison import CandidateScore, Selection
 from mhpc.report.sentences import (
     describe_confused_pair,
     describe_data,

@@ -13,7 +13,6 @@ import mhpc
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.profiles import SourceDependence, independent_sources
 from mhpc.data.votes import EncodedTruth
-from mhpc.methods.base import BaseMethod
 from mhpc.methods.registry import make_method
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import FloatArray
@@ -23,7 +22,6 @@ from mhpc.selection.cross_validation import (
     log_rank_loss,
     make_folds,
     split_answers,
-    successive_halving,
 )
 from tests.fixtures.build import panel_of
 
@@ -209,19 +207,3 @@ def test_cross_validation_does_not_warn_of_non_convergence(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cross_validate(simulated_garden[0], {"mhpc": method}, n_folds=2)
-
-
-def test_successive_halving_scores_all_on_one_fold_and_the_better_half_on_all(
-    simulated_garden: SimulatedGarden,
-) -> None:
-    folds = make_folds(SinglePartition(simulated_garden[0]), n_folds=3, seed=0)
-    names = ("sa", "wa", "majority", "inat", "channel", "dawid-skene")
-    candidates: dict[str, BaseMethod] = {name: make_method(name) for name in names}
-    scores = successive_halving(candidates, folds, max_ratio=10.0)
-    n_folds = {name: len(on_folds) for name, on_folds in scores.items()}
-    assert sorted(n_folds.values()) == [1, 1, 1, 3, 3, 3]
-    first_losses = {name: on_folds[0].losses["closed"] for name, on_folds in scores.items()}
-    assert n_folds[min(first_losses, key=first_losses.__getitem__)] == 3
-    # Nothing is close to the best but the best.
-    strict = successive_halving(candidates, folds, max_ratio=1.0)
-    assert 1 <= sum(len(on_folds) == 3 for on_folds in strict.values()) <= 2

@@ -28,7 +28,10 @@ ROWS: list[Row] = [
 def test_given_labels_are_those_of_the_answers_with_their_ancestors() -> None:
     panel = panel_of(ROWS)
     given = find_given(panel)
-    names = [(panel.instances[i], GARDEN.labels[k]) for i, k in zip(given.instance, given.label)]
+    names = [
+        (panel.instances[i], GARDEN.labels[k])
+        for i, k in zip(given.instance, given.label, strict=True)
+    ]
     assert set(names) == {
         ("x", "plant"), ("x", "flower"), ("x", "monarda"), ("y", "plant"), ("y", "oak"),
     }  # fmt: skip

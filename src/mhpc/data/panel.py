@@ -318,13 +318,7 @@ class SinglePartition:
 class TransformedPartitions:
     """Partitions whose panels are changed before anything is computed from them.
 
-    Attributes
-    ----------
-    partitions : PanelPartitions
-        The partitions.
-    transform : callable
-        Takes a panel and returns another with the same instances, sources and labels. It must be
-        possible to send it to workers.
+    The transformation keeps instances, sources and labels, and can be sent to workers.
     """
 
     partitions: PanelPartitions

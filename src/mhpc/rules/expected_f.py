@@ -72,7 +72,7 @@ class ExpectedF(Rule):
         if self.over == "each":
             return FittedExpectedF(scale, self.depth_bias)
         threshold, expected_f = _NO_LABELS
-        if labels_per_answer or consolidation.is_probability:
+        if labels_per_answer:
             threshold, expected_f = _best_threshold(
                 histogram, scale, cost_of_missing(self.depth_bias)
             )

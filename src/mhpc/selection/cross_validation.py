@@ -2,41 +2,36 @@
 
 From top to bottom: which answers are held out (`make_folds`), how a prediction of them is scored
 (`log_rank_loss`), how a candidate does on one fold (`score_fold`), and how several candidates
-compare, on all folds (`cross_validate`) or dropping the worse half early (`successive_halving`).
+compare (`cross_validate`).
 """
 
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from mhpc.data.comparison import CandidateScore
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scorecard import View
 from mhpc.errors import MhpcWarning
-from mhpc.methods.base import BaseMethod, Method
+from mhpc.methods.base import Method
 from mhpc.methods.channel.answers import read_answers
 from mhpc.methods.source_dependence import panel_dependence
 from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import (
-    Block,
     BoolArray,
     FloatArray,
     IntArray,
     Matrix,
     Sparse,
-    by_rows,
     dense,
 )
 from mhpc.numerics.sparse import row_blocks, row_indices
-from mhpc.parameters import registered
-from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.parallel import process_map
 
@@ -275,40 +270,34 @@ def _log_rank_loss(
     return np.asarray(total / np.bincount(answer, answers.data, minlength=n_answers))
 
 
-@registered("auto.fold-score")
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FoldScore:
     """How a candidate did on one fold.
 
     Attributes
     ----------
-    predictions : mapping of view to matrix, (N, K)
-        The answers that it expects of a new source.
-    score : matrix, (N, K)
-        Its own scores, which are what gets calibrated.
     losses : mapping of view to float
-        The mean loss of the held-out answers.
+        The mean loss of the answers that it expects of a new source.
     seconds : float
         How long fitting and predicting took.
     """
 
-    predictions: Mapping[View, Matrix]
-    score: Matrix
     losses: Mapping[View, float]
     seconds: float
 
 
-def score_fold(method: Method, fold: Fold) -> FoldScore:
+def score_fold(task: tuple[Method, Fold]) -> FoldScore:
     """Fit a method to the training answers and score its predictions of the held-out ones."""
+    method, fold = task
     start = time.perf_counter()
     with warnings.catch_warnings():
-        # Non-convergence matters, and is reported, when the selected method is fitted.
+        # Non-convergence matters, and is reported, when a method is fitted to all answers.
         warnings.simplefilter("ignore", MhpcWarning)
         consolidation = method.consolidate(fold.train)
     predictions = {view: consolidation.predict_answers(view) for view in VIEWS}
     seconds = time.perf_counter() - start
     losses = {view: fold.loss(view, predictions[view]) for view in VIEWS}
-    return FoldScore(predictions, consolidation.score, losses, seconds)
+    return FoldScore(losses, seconds)
 
 
 def cross_validate(
@@ -346,103 +335,24 @@ def cross_validate(
     tasks = [(method, fold) for method in candidates.values() for fold in folds]
     progress(STAGE, 0, len(tasks))
     numbered = (
-        process_map(_losses_and_seconds, tasks, jobs=jobs)
-        if jobs > 1
-        else enumerate(map(_losses_and_seconds, tasks))
+        process_map(score_fold, tasks, jobs=jobs) if jobs > 1 else enumerate(map(score_fold, tasks))
     )
-    results: dict[int, tuple[Mapping[View, float], float]] = {}
+    results: dict[int, FoldScore] = {}
     for number, result in numbered:
         results[number] = result
         progress(STAGE, len(results), len(tasks))
     if not folds:
         return ()
-    scores = []
-    for first, (name, method) in zip(
-        range(0, len(tasks), len(folds)), candidates.items(), strict=True
-    ):
-        losses, seconds = zip(
-            *(results[number] for number in range(first, first + len(folds))), strict=True
+    return tuple(
+        _candidate_score(name, method, [results[first + n] for n in range(len(folds))])
+        for first, (name, method) in zip(
+            range(0, len(tasks), len(folds)), candidates.items(), strict=True
         )
-        scores.append(candidate_score(name, method, losses, sum(seconds)))
-    return tuple(scores)
+    )
 
 
-def _losses_and_seconds(task: tuple[Method, Fold]) -> tuple[Mapping[View, float], float]:
-    """Return the part of a fold's score that is small enough to be sent between processes."""
-    score = score_fold(*task)
-    return score.losses, score.seconds
-
-
-def candidate_score(
-    name: str, method: Method, losses: Sequence[Mapping[View, float]], seconds: float
-) -> CandidateScore:
-    """Return the score of a candidate from its losses on several folds."""
+def _candidate_score(name: str, method: Method, scores: Sequence[FoldScore]) -> CandidateScore:
     parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
-    specific, closed = (tuple(loss[view] for loss in losses) for view in VIEWS)
+    specific, closed = (tuple(score.losses[view] for score in scores) for view in VIEWS)
+    seconds = sum(score.seconds for score in scores)
     return CandidateScore(name, method.name, parameters, specific, closed, seconds)
-
-
-def successive_halving(
-    candidates: Mapping[str, BaseMethod],
-    folds: Sequence[Fold],
-    *,
-    progress: Progress = silent,
-    min_kept: int = 3,
-    max_ratio: float = 1.1,
-) -> dict[str, list[FoldScore]]:
-    """Score all candidates on the first fold, and the better half of them on the other folds.
-
-    In all this costs about two and a half fits of every candidate.
-
-    Parameters
-    ----------
-    candidates : mapping of str to method
-        Methods with their parameters, by name.
-    folds : sequence of Fold
-        At least one.
-    progress : callable
-        Called before every candidate and fold.
-    min_kept : int
-        Candidates that are kept after the first fold even if they are more than half of all.
-    max_ratio : float
-        Candidates whose loss is higher than this many times the lowest are dropped in any case.
-    """
-    total = len(candidates) * len(folds)
-    scores: dict[str, list[FoldScore]] = {}
-    for name, method in candidates.items():
-        progress(STAGE, len(scores), total)
-        scores[name] = [_checkpointed_score(name, method, 0, folds[0])]
-    ratio = _ratios_to_best({name: first.losses for name, (first,) in scores.items()})
-    better_half = sorted(scores, key=ratio.__getitem__)[: max(min_kept, (len(scores) + 1) // 2)]
-    kept = [name for name in scores if name in better_half and ratio[name] <= max_ratio]
-    done = len(candidates)
-    for number, fold in enumerate(folds[1:], start=1):
-        for name in kept:
-            progress(STAGE, done, total)
-            scores[name].append(_checkpointed_score(name, candidates[name], number, fold))
-            done += 1
-    return scores
-
-
-def _checkpointed_score(name: str, method: BaseMethod, number: int, fold: Fold) -> FoldScore:
-    return checkpointed(f"{name} on fold {number}", partial(score_fold, method, fold))
-
-
-def _ratios_to_best(losses: Mapping[str, Mapping[View, float]]) -> dict[str, float]:
-    """Return every candidate's loss relative to the lowest, in the view where that is smaller."""
-    lowest = {view: max(min(loss[view] for loss in losses.values()), 1e-12) for view in VIEWS}
-    return {name: min(loss[view] / lowest[view] for view in VIEWS) for name, loss in losses.items()}
-
-
-def mean_scores(matrices: Sequence[Matrix]) -> Matrix:
-    """Return the mean of several score matrices, sparse if all of them are."""
-    return by_rows(_mean, *matrices)
-
-
-def _mean(*matrices: Block) -> Block:
-    total = matrices[0]
-    for matrix in matrices[1:]:
-        total = total + matrix
-        if not sparse.issparse(total):
-            total = np.asarray(total)
-    return total / len(matrices)
