@@ -28,14 +28,11 @@ ROWS: list[Row] = [
 def test_given_labels_are_those_of_the_answers_with_their_ancestors() -> None:
     panel = panel_of(ROWS)
     given = find_given(panel)
-    names = [
-        (panel.instances[i], GARDEN.labels[k])
-        for i, k in zip(given.instance, given.label, strict=True)
-    ]
-    assert set(names) == {
-        ("x", "plant"), ("x", "flower"), ("x", "monarda"), ("y", "plant"), ("y", "oak"),
-    }  # fmt: skip
-    assert given.asked.tolist() == [2.0] * len(names)
+    pairs = zip(given.instance, given.label, strict=True)
+    labels = {"x": ("plant", "flower", "monarda"), "y": ("plant", "tree", "oak")}
+    expected = {(instance, label) for instance in labels for label in labels[instance]}
+    assert {(panel.instances[i], GARDEN.labels[k]) for i, k in pairs} == expected
+    assert given.asked.tolist() == [2.0] * 6
 
 
 def test_a_source_is_asked_about_labels_in_its_scope_only() -> None:
