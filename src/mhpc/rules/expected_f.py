@@ -39,15 +39,15 @@ class ExpectedF(Rule):
         F(S) ~ (1 + c) * sum of p in S / (|S| + c * sum of all p),    c = 2^depth_bias,
 
     over all instances together, as hierarchical F is defined (Kiritchenko, Matwin, Nock, Famili
-    2006), or for each instance on its own; see also Plaud, Labeau, Saillenfest and Bonald (2025) on
-    decoding hierarchical predictions. p is the score if the method gives probabilities, else the
-    score on a scale on which as many labels are expected as sources give
+    2006), or for each instance on its own. p is the score if the method gives probabilities, else
+    the score on a scale on which as many labels are expected as sources give
     (`mhpc.rules.probability`).
 
     p never increases from parent to child, so the best sets of any size are the top of the
     ranking, on trees and DAGs alike: the labels whose p is above F / (1 + c). These sets have the
     highest F as written, exactly. The approximation is that a ratio of expectations stands for the
-    expectation of a ratio; over many instances the two agree.
+    expectation of a ratio; over many instances the two agree. Plaud and others
+    (arXiv 2506.01552, ICML 2025) decode other metrics of hierarchies in the same spirit.
 
     Over all instances there is one threshold, found on a sample, and an instance without a label
     above it gets none. For each instance the threshold follows from its own F, at about two
