@@ -39,8 +39,7 @@ class RunSettings(Parameters):
     """Format of the taxonomy, as listed in docs/formats.md, if it is not recognized."""
 
     method: str | None = None
-    """Method, as listed by `mhpc methods`. Default: auto, which selects the methods that best
-    predict held-out sources."""
+    """Method, as listed by `mhpc methods`. Default: auto, which combines several."""
 
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameter of the method, as listed by `mhpc methods`."""
