@@ -48,7 +48,7 @@ def main(wanted: list[str]) -> None:
         rows.append(row)
         print(_line(row), flush=True)
     means = summary(rows)
-    print("\nMeans over seeds; cost: total time divided by that of the final consolidation alone\n")
+    print("\nMeans over seeds\n")
     for row in means:
         print(_line(row))
     write_result("quality_auto", {"rows": rows, "means": means})
@@ -68,9 +68,6 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 for key, value in group[0].items()
                 if isinstance(value, float)
             },
-            "cost": statistics.fmean(
-                row["seconds"] / max(row["seconds"] - row["choosing"], 1e-3) for row in group
-            ),
         }
         for name, group in groups.items()
     ]
@@ -122,7 +119,7 @@ def _sets(folder: Path, scope: str) -> dict[str, Any]:
     true = _truth_of(result.panel, data.truth)
     decided = _decided(result.decision)
     f1 = 2 * float((decided & true).sum()) / float(decided.sum() + true.sum())
-    return {"micro_f1": f1, **_chosen(result)}
+    return {"micro_f1": f1}
 
 
 def _one_label(folder: Path) -> dict[str, Any]:
@@ -133,7 +130,7 @@ def _one_label(folder: Path) -> dict[str, Any]:
     known = encode_truth(data.truth, panel.taxonomy, panel.instances, unknown="drop")
     own = dense(result.decision.reason)[known.rows] == 1
     true = dense(known.specific) > 0
-    return {"accuracy": float((own == true).all(axis=1).mean()), **_chosen(result)}
+    return {"accuracy": float((own == true).all(axis=1).mean())}
 
 
 def _ranking(result: Result, truth: EncodedTruth, view: Any) -> dict[str, Any]:
@@ -143,17 +140,6 @@ def _ranking(result: Result, truth: EncodedTruth, view: Any) -> dict[str, Any]:
         "ranking_loss": ranking_loss(true, scores),
         "micro_auc": micro_auc(true, scores),
         "coverage_error": coverage_error(true, scores),
-        **_chosen(result),
-    }
-
-
-def _chosen(result: Result) -> dict[str, Any]:
-    selection = result.consolidation.selection
-    return {
-        "chosen": {"specific": selection.specific, "closed": selection.closed}
-        if selection
-        else None,
-        "choosing": selection.seconds if selection else None,
     }
 
 
@@ -172,12 +158,10 @@ def _line(row: dict[str, Any]) -> str:
     figures = {
         key: f"{value:.5f}" if key != "coverage_error" else f"{value:.2f}"
         for key, value in row.items()
-        if isinstance(value, float) and key not in ("seconds", "choosing")
+        if isinstance(value, float) and key != "seconds"
     }
     shown = ", ".join(f"{key} {value}" for key, value in figures.items())
-    chosen = row["chosen"] or {}
-    names = " + ".join(chosen.get(row.get("view") or "closed", ()))
-    return f"{row['set']}: {shown} ({names}; {row['seconds']:.0f} s)"
+    return f"{row['set']}: {shown} ({row['seconds']:.0f} s)"
 
 
 if __name__ == "__main__":
