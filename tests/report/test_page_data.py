@@ -52,7 +52,7 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
     page = json.loads(json.dumps(page_data_of_run(folder), allow_nan=False))
     assert page.keys() == {
         "format", "title", "overview", "taxonomy", "sources", "agreement", "conflicts",
-        "confusions", "instances", "comparison", "trace", "scorecards", "settings", "command",
+        "confusions", "instances", "combination", "trace", "scorecards", "settings", "command",
         "versions", "inputs", "shown",
     }  # fmt: skip
     assert page["title"] == "votes.csv"
