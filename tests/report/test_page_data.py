@@ -59,6 +59,10 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
     assert page["overview"].keys() == {
         "sentences", "counts", "decision", "method", "parameters", "converged", "notes", "seconds",
     }  # fmt: skip
+    assert page["combination"].keys() == {
+        "members", "single_label_share", "one_truth_weight", "effective_sources",
+        "answers_per_instance", "scope", "gold",
+    }  # fmt: skip
     labels, sources = page["taxonomy"]["id"], [row["source"] for row in page["sources"]]
     assert sources == ["ann", "bob", "cid"]
     position = {label: k for k, label in enumerate(labels)}

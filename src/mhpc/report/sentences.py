@@ -83,11 +83,14 @@ def describe_sufficient_sources(sources: Sequence[SourceProfile]) -> Iterator[st
     # Rounded down, so that 100 % means all of them.
     share = format_percent(math.floor(100 * best.same_set) / 100)
     others = len(sufficient) - 1
-    yield f"{best.source} alone would give the same label sets on {share} of its instances" + (
-        f"; so would {pluralize(others, 'other source')} on at least "
-        f"{format_percent(_MIN_SAME_SETS)}"
-        if others
-        else ""
+    yield (
+        f"Source {best.source} alone would give the same label sets on {share} of its instances"
+        + (
+            f"; so would {pluralize(others, 'other source')} on at least "
+            f"{format_percent(_MIN_SAME_SETS)}"
+            if others
+            else ""
+        )
     )
 
 
