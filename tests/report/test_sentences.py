@@ -78,6 +78,7 @@ def test_combined_methods_are_named() -> None:
     [
         (17.0, 3.84, ("17 sources", "3.8 independent")),
         (9.96, 9.99, ("10 sources", "independently")),
+        (5.0, 1.0, ("5 sources", "1 independent one")),
         (2.5, 2.2, ("2.5 sources", "2.2 independent")),
         (1.0, 1.0, ("one source",)),
     ],

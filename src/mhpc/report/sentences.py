@@ -52,7 +52,7 @@ def describe_panel(combination: Combination | None) -> Iterator[str]:
     value = (
         "independently of each other"
         if answers == effective
-        else f"worth {effective} independent ones"
+        else f"worth {effective} independent {'one' if effective == '1' else 'ones'}"
     )
     yield f"On average, {answers} sources answered an instance, {value}"
 
