@@ -39,7 +39,7 @@ def test_what_had_no_effect_is_left_out(show: Open) -> None:
 @pytest.mark.parametrize(
     ("numbers", "text"),
     [
-        ({"answers_per_instance": 1.0, "effective_sources": 1.0}, "answered by one source"),
+        ({"answers_per_instance": 1.04, "effective_sources": 1.01}, "one source answered"),
         ({"answers_per_instance": 9.96, "effective_sources": 9.97}, "independently of each other"),
     ],
 )

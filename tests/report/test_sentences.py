@@ -80,7 +80,7 @@ def test_combined_methods_are_named() -> None:
         (9.96, 9.99, ("10 sources", "independently")),
         (5.0, 1.0, ("5 sources", "1 independent one")),
         (2.5, 2.2, ("2.5 sources", "2.2 independent")),
-        (1.0, 1.0, ("one source",)),
+        (1.04, 1.0, ("one source",)),
     ],
 )
 def test_the_number_of_sources_is_compared_with_that_of_independent_ones(

@@ -46,8 +46,8 @@ def describe_panel(combination: Combination | None) -> Iterator[str]:
         f"{number:.1f}".removesuffix(".0")
         for number in (combination.answers_per_instance, combination.effective_sources)
     )
-    if combination.answers_per_instance == 1:
-        yield "Every instance was answered by one source"
+    if answers == "1":
+        yield "On average, one source answered an instance"
         return
     value = (
         "independently of each other"
