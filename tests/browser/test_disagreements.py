@@ -154,6 +154,6 @@ def test_every_section_says_when_it_is_empty(show: Open) -> None:
     page = show(bare_facts())
     for text in (
         "No disagreements", "There is only one source", "No pair of labels was confused",
-        "No methods were compared", "does not iterate", "This report lists no instances",
+        "All scores are from one method", "does not iterate", "This report lists no instances",
     ):  # fmt: skip
         expect(page.get_by_text(text)).to_be_visible()

@@ -142,7 +142,8 @@ def test_columns_can_be_named(garden: Path, mhpc: Mhpc) -> None:
         "--column", "instance=photo", "--column", "source=who", "--column", "label=seen",
     )  # fmt: skip
     assert done.returncode == 0
-    assert {row[:2] for row in scores(garden / "OUT")} == {("1", "bee"), ("1", "animal")}
+    scored = {row[:2] for row in scores(garden / "OUT") if row[2] > 0}
+    assert scored == {("1", "bee"), ("1", "animal")}
 
 
 def test_a_label_outside_the_scope_of_a_source_is_not_rejected_by_it(
@@ -229,13 +230,22 @@ def test_gold_instances_keep_their_labels(garden: Path, mhpc: Mhpc) -> None:
     assert "gold" not in sources
 
 
-def test_run_json_has_the_candidates_and_the_selection(garden: Path, mhpc: Mhpc) -> None:
+def test_run_json_has_the_combined_methods(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT")
-    selection = document(garden / "OUT")["selection"]
-    assert selection["closed"]
-    assert selection["reason"]
-    assert {"name", "closed", "specific", "seconds"} <= selection["candidates"][0].keys()
-    assert f"the best of {len(selection['candidates'])} " in done.stdout
+    combination = document(garden / "OUT")["combination"]
+    assert {"dawid-skene", "majority"} <= set(combination["members"])
+    assert all(name in done.stdout for name in combination["members"])
+    assert combination["answers_per_instance"] >= combination["effective_sources"] > 0
+    assert combination["gold"] is None
+    mhpc(*CONSOLIDATE, "SA", "--method", "sa")
+    assert document(garden / "SA")["combination"] is None
+
+
+def test_gold_labels_are_not_counted_as_a_source(garden: Path, mhpc: Mhpc) -> None:
+    mhpc(*CONSOLIDATE, "OUT")
+    (garden / "gold.csv").write_text("instance,label\n1,bee\n")
+    mhpc(*CONSOLIDATE, "GOLD", "--gold", "gold.csv")
+    assert document(garden / "GOLD")["counts"] == document(garden / "OUT")["counts"]
 
 
 def test_gold_of_an_unknown_instance_is_refused(garden: Path, mhpc: Mhpc) -> None:

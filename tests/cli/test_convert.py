@@ -135,4 +135,4 @@ def test_verbose_logs_stages(garden: Path) -> None:
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert "mhpc: reading: done in " in done.stderr
-    assert "mhpc: selected: " in done.stderr
+    assert "mhpc: combined: dawid-skene, " in done.stderr

@@ -15,6 +15,7 @@ from mhpc.explanation.sources import (
     find_weaknesses,
     make_profiles,
 )
+from tests.explanation.slow_twins import labels_of_answer, most_specific
 from tests.fixtures.build import GARDEN, panel_of, small_panel
 
 
@@ -45,6 +46,51 @@ def test_a_profile_has_coverage_depth_and_how_far_the_result_confirms_a_source()
     assert dee.answers == 1
     assert math.isnan(dee.mean_depth)
     assert math.isnan(dee.wrong.value)
+
+
+def test_a_profile_tells_how_often_a_source_has_exactly_the_label_set() -> None:
+    rows = [
+        ("p1", "ann", "monarda"),
+        ("p1", "ann", "oak"),
+        ("p1", "bob", "monarda"),
+        ("p1", "cid", "flower"),
+        ("p1", "cid", "oak"),
+        ("p2", "ann", "oak"),
+        ("p2", "bob", "oak"),
+        ("p2", "cid", "oak"),
+        ("p2", "cid", "finch"),
+        ("p3", "ann", None),
+        ("p3", "bob", None),
+        ("p3", "dee", "finch"),
+    ]
+    panel = panel_of([*rows, ("p4", "eve", "finch")])
+    averaged = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=2)
+    assert decision.labels() == {
+        "p1": ["plant", "flower", "monarda", "tree", "oak"],
+        "p2": ["plant", "tree", "oak"],
+        "p3": [],
+        "p4": ["animal", "bird", "finch"],
+    }
+    counts = count_block(panel, averaged.score, decision.reason)
+    profiles = make_profiles(counts, panel.sources, independent_sources(5), GARDEN)
+    # Bob lacks a label on p1; cid is vague on p1 and has one label too many on p2.
+    assert [profile.same_set for profile in profiles] == [1.0, pytest.approx(2 / 3), 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("threshold", [0.07, 0.3, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_label_sets_are_those_of_the_slow_twin(seed: int, threshold: float) -> None:
+    panel = small_panel(seed=seed)
+    average = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=threshold).decide(average, labels_per_answer=1)
+    same = np.zeros(len(panel.sources))
+    for answer, (instance, source) in enumerate(zip(panel.instance, panel.source, strict=True)):
+        given = most_specific(panel, labels_of_answer(panel, answer))
+        decided = set(np.flatnonzero(decision.reason[[instance]].toarray()[0]).tolist())
+        same[source] += given == most_specific(panel, decided)
+    counts = count_block(panel, average.score, decision.reason, threshold=threshold)
+    np.testing.assert_array_equal(counts.by_source[5], same)
 
 
 def test_labels_that_the_result_does_not_have_are_wrong() -> None:

@@ -52,12 +52,16 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
     page = json.loads(json.dumps(page_data_of_run(folder), allow_nan=False))
     assert page.keys() == {
         "format", "title", "overview", "taxonomy", "sources", "agreement", "conflicts",
-        "confusions", "instances", "comparison", "trace", "scorecards", "settings", "command",
+        "confusions", "instances", "combination", "trace", "scorecards", "settings", "command",
         "versions", "inputs", "shown",
     }  # fmt: skip
     assert page["title"] == "votes.csv"
     assert page["overview"].keys() == {
         "sentences", "counts", "decision", "method", "parameters", "converged", "notes", "seconds",
+    }  # fmt: skip
+    assert page["combination"].keys() == {
+        "members", "single_label_share", "one_truth_weight", "effective_sources",
+        "answers_per_instance", "scope", "gold",
     }  # fmt: skip
     labels, sources = page["taxonomy"]["id"], [row["source"] for row in page["sources"]]
     assert sources == ["ann", "bob", "cid"]

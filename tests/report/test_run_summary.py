@@ -59,6 +59,23 @@ def test_a_summary_names_the_instances_to_review_and_the_least_reliable_source()
     assert "Least reliable source: cid" in text
 
 
+def test_a_summary_notes_that_one_source_would_have_been_enough() -> None:
+    rows = [
+        {"instance": f"p{n}", "source": source, "label": "monarda" if n % 2 else "oak"}
+        for n in range(40)
+        for source in ("ann", "bob", "cid")
+        if source == "ann" or n % 4
+    ]
+    text = render(mhpc.read_votes(rows), method="majority")
+    assert "ann alone would give the same label sets on 100 % of its instances" in text
+
+
+def test_a_summary_names_combined_methods_and_the_number_of_sources() -> None:
+    text = render(unanimous_votes("ann", "bob"))
+    assert "dawid-skene, majority" in text
+    assert "On average, 2 sources" in text
+
+
 def test_without_disagreement_nothing_is_to_be_reviewed() -> None:
     text = render(unanimous_votes("ann", "bob"), method="majority")
     assert "Review" not in text

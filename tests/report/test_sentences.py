@@ -1,10 +1,11 @@
 """Facts in sentences: numbers, plurals and names."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from mhpc.data.comparison import CandidateScore, Selection
+from mhpc.data.combination import Combination, GoldCalibration
 from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.profiles import Proportion, SourceProfile, SourceRelation, Weakness
 from mhpc.report.sentences import (
@@ -13,8 +14,12 @@ from mhpc.report.sentences import (
     describe_decision,
     describe_dependence,
     describe_disagreement,
+    describe_gold,
     describe_least_reliable,
     describe_method,
+    describe_panel,
+    describe_similarity,
+    describe_sufficient_sources,
     format_interval,
     format_percent,
 )
@@ -30,16 +35,17 @@ def make_profile(
     )
 
 
-def make_selection(
-    *, candidates: int, specific: tuple[str, ...] = ("m0",), closed: tuple[str, ...] = ("m0",)
-) -> Selection:
-    """Candidates m0, m1, … with increasing loss; the last one was dropped after one fold."""
-    losses: list[tuple[float, ...]] = [(0.1 + n / 10,) * 2 for n in range(candidates)]
-    losses[-1:] = [(0.0,)] if candidates > 1 else []
-    scores = tuple(
-        CandidateScore(f"m{n}", "sa", {}, loss, loss, 1.0) for n, loss in enumerate(losses)
-    )
-    return Selection(scores, specific, closed, 4, "nothing could be held out", 1.0)
+def make_combination(
+    *, answers: float = 5.0, effective: float = 3.0, gold: GoldCalibration | None = None
+) -> Combination:
+    return Combination(("sa", "wa", "mlcm"), 0.5, 0.0, effective, answers, gold=gold)
+
+
+def make_answering(
+    source: str, same_set: float, *, answers: int = 100, coverage: float = 1.0
+) -> SourceProfile:
+    profile = make_profile(source, wrong=Proportion(0.0, 0.0, 0.1))
+    return replace(profile, answers=answers, coverage=coverage, same_set=same_set)
 
 
 @pytest.mark.parametrize(
@@ -62,26 +68,78 @@ def test_counts_are_plural_unless_they_are_one() -> None:
     assert "1 instance " in describe_disagreement(1, 10)
 
 
-def test_a_selected_method_is_named_with_the_number_of_candidates() -> None:
-    sentence = describe_method("auto", make_selection(candidates=7))
-    for fact in ("m0, the best of 7", "4-fold"):
-        assert fact in sentence
-    of_two_views = describe_method(
-        "auto", make_selection(candidates=7, specific=("sa", "wa, alpha=1"))
-    )
-    assert "m0" in of_two_views
-    assert "sa + wa (alpha=1)" in of_two_views
-
-
-def test_a_method_that_ties_with_the_best_is_not_called_the_best() -> None:
-    sentence = describe_method("auto", make_selection(candidates=7, closed=("m1",)))
-    assert "standard error of the best of 7" in sentence
-
-
-def test_without_cross_validation_the_reason_is_given() -> None:
-    selection = make_selection(candidates=0)
-    assert selection.reason in describe_method("auto", selection)
+def test_combined_methods_are_named() -> None:
+    assert describe_method("auto", make_combination()).endswith("sa, wa and mlcm")
     assert describe_method("mhpc", None).endswith("mhpc")
+
+
+@pytest.mark.parametrize(
+    ("answers", "effective", "facts"),
+    [
+        (17.0, 3.84, ("17 sources", "3.8 independent")),
+        (9.96, 9.99, ("10 sources", "independently")),
+        (5.0, 1.0, ("5 sources", "1 independent one")),
+        (2.5, 2.2, ("2.5 sources", "2.2 independent")),
+        (1.04, 1.0, ("one source",)),
+    ],
+)
+def test_the_number_of_sources_is_compared_with_that_of_independent_ones(
+    answers: float, effective: float, facts: tuple[str, ...]
+) -> None:
+    (sentence,) = describe_panel(make_combination(answers=answers, effective=effective))
+    for fact in facts:
+        assert fact in sentence
+
+
+def test_the_effect_of_gold_labels_is_given() -> None:
+    (sentence,) = describe_gold(make_combination(gold=GoldCalibration(60, 0.0456, 0.031)))
+    for fact in ("60 instances", "0.046", "0.031"):
+        assert fact in sentence
+
+
+def test_a_method_that_combines_nothing_has_no_findings_about_the_panel() -> None:
+    assert [*describe_panel(None), *describe_gold(None), *describe_similarity(None)] == []
+    assert list(describe_gold(make_combination())) == []
+
+
+def test_a_source_that_does_as_well_as_all_together_is_named() -> None:
+    others = [make_answering("ann", 0.5), make_answering("bob", 0.9699)]
+    (sentence,) = describe_sufficient_sources([*others, make_answering("cid", 0.984)])
+    assert "cid alone would give the same label sets on 98 % of its instances" in sentence
+    assert "other source" not in sentence
+    both = [make_answering("ann", 0.97), make_answering("bob", 0.999), *others]
+    (sentence,) = describe_sufficient_sources(both)
+    # Not 100 %, which would be all of them.
+    assert "bob alone would give the same label sets on 99 %" in sentence
+    assert "1 other source " in sentence
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        [make_answering("only", 1.0)],
+        [make_answering("ann", 0.96), make_answering("bob", 0.5)],
+        [make_answering("ann", 1.0, coverage=0.94), make_answering("bob", 0.5)],
+        [make_answering("ann", 1.0, answers=19), make_answering("bob", 0.5)],
+        [make_answering("ann", math.nan, answers=0, coverage=0.0), make_answering("bob", 0.5)],
+    ],
+    ids=["no other source", "other label sets", "few instances of many", "few instances", "none"],
+)
+def test_a_source_that_is_alone_or_differs_or_answers_little_is_not_named(
+    sources: list[SourceProfile],
+) -> None:
+    assert list(describe_sufficient_sources(sources)) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "effective", "similar"),
+    [(5.0, 1.49, True), (5.0, 1.5, False), (2.1, 1.1, True), (2.0, 1.1, False), (1.0, 1.0, False)],
+)
+def test_sources_that_are_worth_little_more_than_one_are_noted(
+    answers: float, effective: float, similar: bool
+) -> None:
+    notes = list(describe_similarity(make_combination(answers=answers, effective=effective)))
+    assert len(notes) == similar
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import pytest
 from mhpc.errors import MhpcWarning
 from mhpc.methods.registry import METHODS, make_method
 from mhpc.run import run
-from mhpc.selection import cross_validation
 from mhpc.settings import RunSettings
 from mhpc.system.checkpoints import (
     RESUME_HINT,
@@ -43,18 +42,22 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cross_validated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The candidates that were cross-validated, in order; the fifth fails."""
+def fitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The methods that `auto` fitted, in order; the third fails."""
     names: list[str] = []
-    score_fold = cross_validation.score_fold
 
-    def record(method: Any, *args: Any) -> Any:
-        names.append(method.name)
-        if len(names) == 5:
-            raise FailedError
-        return score_fold(method, *args)
+    def recorded(fit: Callable[..., Any]) -> Callable[..., Any]:
+        def record(method: Any, *args: Any) -> Any:
+            names.append(method.name)
+            if len(names) == 3:
+                raise FailedError
+            return fit(method, *args)
 
-    monkeypatch.setattr(cross_validation, "score_fold", record)
+        return record
+
+    for name in ("dawid-skene", "majority", "mhpc-local", "channel", "one-truth"):
+        method = type(make_method(name))
+        monkeypatch.setattr(method, "fit", recorded(method.fit))
     return names
 
 
@@ -88,19 +91,17 @@ def notes(data: Path) -> list[str]:
     return run_notes
 
 
-def test_a_failed_cross_validation_is_resumed_where_it_stopped(
-    data: Path, cross_validated: list[str]
-) -> None:
+def test_a_failed_run_is_resumed_where_it_stopped(data: Path, fitted: list[str]) -> None:
     with pytest.raises(FailedError) as ended:
         consolidate(data)
     assert ended.value.__notes__ == [RESUME_HINT]
     assert checkpoint_folder(data / "OUT").is_dir()
     resumed = consolidate(data, resume=True)
-    assert notes(data)[-1] == "resumed: 4 stages taken from an earlier run"
-    first_count = len(cross_validated)
+    assert notes(data)[-1] == "resumed: 2 stages taken from an earlier run"
+    first_count = len(fitted)
     assert consolidate(data) == resumed
-    # The resumed run repeated only the fifth, which had failed.
-    assert len(cross_validated) - first_count == first_count - 1
+    # The resumed run repeated only the third, which had failed.
+    assert len(fitted) - first_count == first_count - 1
     assert not checkpoint_folder(data / "OUT").exists()
 
 
@@ -114,7 +115,6 @@ def test_a_fitted_method_is_not_fitted_again(
         patched.setattr("mhpc.run.write_sources", _fail)
         with pytest.raises(FailedError):
             consolidate(data, method=method)
-    monkeypatch.setattr(cross_validation, "score_fold", _fail)
     for name in {*METHODS} - {"auto"}:
         monkeypatch.setattr(type(make_method(name)), "fit", _fail)
     assert consolidate(data, method=method, resume=True) == expected
@@ -136,7 +136,7 @@ def change_votes(data: Path) -> dict[str, Any]:
     ids=["votes", "a setting"],
 )
 def test_other_votes_or_settings_start_from_scratch(
-    change: Callable[[Path], dict[str, Any]], named: str, data: Path, cross_validated: list[str]
+    change: Callable[[Path], dict[str, Any]], named: str, data: Path, fitted: list[str]
 ) -> None:
     with pytest.raises(FailedError):
         consolidate(data)
@@ -148,9 +148,7 @@ def test_other_votes_or_settings_start_from_scratch(
     assert notes(data) == []
 
 
-def test_a_run_that_does_not_resume_starts_from_scratch(
-    data: Path, cross_validated: list[str]
-) -> None:
+def test_a_run_that_does_not_resume_starts_from_scratch(data: Path, fitted: list[str]) -> None:
     with pytest.raises(FailedError):
         consolidate(data)
     consolidate(data)
@@ -160,7 +158,7 @@ def test_a_run_that_does_not_resume_starts_from_scratch(
 
 
 def test_a_refused_run_leaves_the_checkpoints_of_an_earlier_one(
-    data: Path, cross_validated: list[str]
+    data: Path, fitted: list[str]
 ) -> None:
     with pytest.raises(FailedError):
         consolidate(data)
@@ -215,9 +213,7 @@ def _return(outcome: object) -> object:
     return outcome
 
 
-def test_the_first_seconds_of_a_run_are_not_checkpointed(
-    data: Path, cross_validated: list[str]
-) -> None:
+def test_the_first_seconds_of_a_run_are_not_checkpointed(data: Path, fitted: list[str]) -> None:
     with pytest.raises(FailedError) as ended:
         consolidate(data, checkpoint_after=600.0)
     assert not hasattr(ended.value, "__notes__")
@@ -243,7 +239,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_a_process_that_is_killed_after_the_selection_can_be_resumed(
+def test_a_process_that_is_killed_after_fitting_can_be_resumed(
     number: signal.Signals, code: int, data: Path
 ) -> None:
     command = ["consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--force"]

@@ -1,5 +1,6 @@
 """What is known about sources: their profiles in a result, their skill and dependence."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -62,6 +63,9 @@ class SourceProfile:
         is above 0.5.
     weaknesses : tuple of Weakness
         Where in the taxonomy it errs more than elsewhere, the most significant first.
+    same_set : float
+        The proportion of its answers whose most specific labels are exactly those of the label set:
+        how often the source alone would give the same result; nan if it did not answer.
     """
 
     source: str
@@ -76,6 +80,7 @@ class SourceProfile:
     dependence: float
     relation: SourceRelation | None = None
     weaknesses: tuple[Weakness, ...] = ()
+    same_set: float = math.nan
 
 
 @registered("source-dependence")

@@ -24,7 +24,8 @@ class RunSummary:
     method, parameters, converged, trace
         As in `Consolidation`.
     combination : Combination or None
-        The candidates and what was selected, if the method selects.
+        The methods that were combined and what was found out about the panel, if the method
+        combines others.
     counts : mapping of str to int
         The number of instances, sources, answers, labels and levels.
     decision : mapping
@@ -39,7 +40,7 @@ class RunSummary:
     seconds : mapping of str to float
         The wall time of every stage.
     notes : tuple of str
-        Remarks on how the result was computed.
+        Remarks on how the result was computed, and how far it can be trusted.
     """
 
     method: str
@@ -64,9 +65,10 @@ class RunCounts:
     ----------
     instances, chosen, without_label : int
         The number of instances, of labels chosen for them, and of instances that got none.
-    by_source : float array, (5, M)
+    by_source : float array, (6, M)
         For every source: its answers; its votes; the sum of their depths; its most specific labels
-        that are in the label sets; and those of them below which the sets have another label.
+        that are in the label sets; those of them below which the sets have another label; and its
+        answers whose most specific labels are exactly those of the label sets.
     by_label : float array, (4, K)
         For every label: the answers that give the label itself; the instances for which some answer
         gives it or a descendant; the instances whose set has it; the instances on which it is
@@ -86,11 +88,6 @@ class RunCounts:
     given: Sparse
     rejected: Sparse
     disagreements: DisagreementRanking
-
-    @property
-    def answers(self) -> int:
-        """The number of answers."""
-        return int(self.by_source[0].sum())
 
     def __add__(self, other: "RunCounts") -> "RunCounts":
         return RunCounts(

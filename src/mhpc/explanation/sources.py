@@ -22,7 +22,7 @@ from mhpc.explanation.disagreement import (
     rank_disagreements,
 )
 from mhpc.methods.source_dependence import estimate_dependence
-from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import incidence, row_indices, values_at
 
 MAX_WEAKNESSES = 5
@@ -60,7 +60,7 @@ def make_profiles(
     counts: RunCounts, sources: Index, dependence: SourceDependence, taxonomy: Taxonomy
 ) -> tuple[SourceProfile, ...]:
     """Return the profile of every source, in the order of the index."""
-    answers, votes, depths, confirmed, refined = counts.by_source
+    answers, votes, depths, confirmed, refined, same = counts.by_source
     given = np.asarray(counts.given.sum(axis=1)).ravel()
     mean_depth = np.full(len(votes), np.nan)
     np.divide(depths, votes, out=mean_depth, where=votes > 0)
@@ -81,6 +81,7 @@ def make_profiles(
             dependence=float(strength[m]),
             relation=_classify_dependence(float(strength[m])),
             weaknesses=weaknesses[m],
+            same_set=float(same[m] / answers[m]) if answers[m] else np.nan,
         )
         for m, source in enumerate(sources)
     )
@@ -251,17 +252,38 @@ def _count_by_source(
     # A label set has the ancestors of its labels, so that a label is refined if it is a parent.
     has_child = (reason.astype(float) @ panel.taxonomy.parents).tocsr()
     refined = values_at(has_child, row, label) > 0
+    accurate = np.bincount(answer[~rejected & ~refined], minlength=len(panel.instance))
+    is_same = _is_label_set(panel, labels, accurate, _count_deepest(reason, has_child))
     votes = np.diff(panel.raw.indptr).astype(float)
     depths = np.asarray(panel.raw.astype(bool) @ panel.taxonomy.depth.astype(float))
     counts = [
         *(np.bincount(panel.source, values, minlength=M) for values in (None, votes, depths)),
         *(np.bincount(source, mask, minlength=M) for mask in (~rejected, refined)),
+        np.bincount(panel.source, is_same, minlength=M),
     ]
     return (
         incidence(source, label, shape=shape),
         incidence(source[rejected], label[rejected], shape=shape),
         np.stack(counts).astype(float),
     )
+
+
+def _count_deepest(reason: Sparse, has_child: Sparse) -> IntArray:
+    """Return the number of most specific labels in every label set, (N,)."""
+    row, label = row_indices(reason), reason.indices.astype(np.int64)
+    is_deepest = values_at(has_child, row, label) == 0
+    return np.bincount(row[is_deepest], minlength=reason.shape[0])
+
+
+def _is_label_set(
+    panel: Panel, labels: AnswerLabels, accurate: IntArray, decided: IntArray
+) -> BoolArray:
+    """Return whether the most specific labels of each answer are those of the label set, (A,).
+
+    `accurate` of the labels of an answer are in both, and `decided` are in the label set.
+    """
+    given = np.diff(labels.deepest.indptr)
+    return np.asarray((accurate == given) & (given == decided[panel.instance]))
 
 
 def _count_by_label(panel: Panel, disputes: Disputes, reason: Sparse) -> FloatArray:

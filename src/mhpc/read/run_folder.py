@@ -122,8 +122,8 @@ class _Recorded:
 
 
 _MAYBE_NAN = {
-    "mean_depth", "accurate", "vague", "wrong", "change", "objective", "spread", "value",
-    "precision", "recall", "f",
+    "mean_depth", "accurate", "vague", "wrong", "same_set", "change", "objective", "spread",
+    "value", "precision", "recall", "f",
 }  # fmt: skip
 """Numbers that may be nan, which is null in JSON."""
 

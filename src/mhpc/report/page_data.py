@@ -37,11 +37,12 @@ from mhpc.report.sentences import (
     describe_dependence,
     describe_disagreement,
     describe_method,
+    describe_panel,
 )
 from mhpc.report.summary import to_json
 from mhpc.settings import RunSettings
 
-FORMAT = 1
+FORMAT = 2
 
 _FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
 """Fields that are copied from ``run.json``."""
@@ -75,7 +76,7 @@ class PageData:
     document : mapping
         The ``run.json`` of the run.
     combination : Combination or None
-        The candidates of the method and what was selected.
+        The methods that were combined, if the method combines others.
     taxonomy : Taxonomy
         The labels.
     counts : RunCounts
@@ -214,6 +215,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
             "conflicts": [positions.disagreement(each) for each in data.explanations],
             "confusions": [positions.confused_pair(pair) for pair in data.confusions],
             "instances": data.instances,
+            "combination": data.combination,
             **{name: document[name] for name in _FROM_RUN},
             "command": format_command(document["settings"]),
             "shown": _shown(data),
@@ -228,6 +230,7 @@ def _overview(data: PageData) -> dict[str, Any]:
     sentences = [
         describe_data(document["counts"]),
         describe_method(document["method"], data.combination),
+        *describe_panel(data.combination),
         describe_decision(document["decision"]),
         describe_disagreement(data.counts.disagreements.count, data.counts.instances),
         *(describe_confused_pair(pair, data.taxonomy) for pair in data.confusions[:1]),

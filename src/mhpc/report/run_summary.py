@@ -6,8 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from mhpc.data.combination import Combination
-from mhpc.data.disagreement import Disagreement, Disagreements
+from mhpc.data.disagreement import Disagreement
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.summary import RunSummary
 from mhpc.errors import pluralize
@@ -15,6 +14,7 @@ from mhpc.report.sentences import (
     describe_data,
     describe_decision,
     describe_dependence,
+    describe_gold,
     describe_least_reliable,
     describe_method,
     describe_panel,
@@ -31,7 +31,7 @@ def render_summary(summary: RunSummary) -> RenderableType:
     """Render the findings of a run, the table of its sources, and the metrics if there are any."""
     parts: list[RenderableType] = [
         *map(escape_text, _describe_run(summary)),
-        *_review(summary.conflicts),
+        *_review(summary),
         *map(escape_text, _describe_sources(summary.sources)),
         "",
         _source_table(summary.sources),
@@ -46,9 +46,8 @@ def render_summary(summary: RunSummary) -> RenderableType:
 def _describe_run(summary: RunSummary) -> Iterator[str]:
     yield describe_data(summary.counts)
     yield _method(summary)
-    if summary.combination is not None:
-        yield describe_panel(summary.combination)
-        yield from _gold(summary.combination)
+    yield from describe_panel(summary.combination)
+    yield from describe_gold(summary.combination)
     yield from summary.notes
     yield describe_decision(summary.decision)
 
@@ -78,18 +77,11 @@ def _convergence(summary: RunSummary) -> str:
     )
 
 
-def _gold(combination: Combination) -> Iterator[str]:
-    gold = combination.gold
-    if gold is not None:
-        yield (
-            f"Calibrated on {pluralize(gold.instances, 'gold instance')}: the calibration error "
-            f"is {gold.before:.3f} without them, {gold.after:.3f} with them"
-        )
-
-
-def _review(conflicts: Disagreements) -> Iterator[RenderableType]:
+def _review(summary: RunSummary) -> Iterator[RenderableType]:
+    conflicts = summary.conflicts
     if not conflicts.instances:
-        yield "Sources never contradict each other"
+        several = len(summary.sources) > 1
+        yield "Sources never contradict each other" if several else "There is only one source"
         return
     these = "this" if conflicts.disputed == 1 else "these"
     yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review {these} first:"

@@ -1,5 +1,6 @@
 """The findings of a run in sentences, for the end of a run in a terminal and for the report."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,14 @@ from mhpc.errors import pluralize
 
 _MAX_NAMES = 3
 """Correlated sources that a sentence names."""
+
+_MIN_COVERAGE, _MIN_SAME_SETS, _MIN_ANSWERS = 0.95, 0.97, 20
+"""A source does as well as all together if it answered at least this share of the instances, has
+the decided label set on at least this share of them, and they are not too few to tell."""
+
+_MIN_SOURCES, _MAX_EFFECTIVE = 2.0, 1.5
+"""Sources are too similar if more than the former number answered the mean instance, and they are
+worth less than the latter number of independent ones."""
 
 
 def describe_data(counts: Mapping[str, int]) -> str:
@@ -26,15 +35,76 @@ def describe_method(method: str, combination: Combination | None) -> str:
     """Name the method and, where it combines others, these."""
     if combination is None:
         return f"Method: {method}"
-    return f"Method: {method}, which combined {', '.join(combination.members)}"
+    return f"Method: {method}, a combination of {_join_names(combination.members)}"
 
 
-def describe_panel(combination: Combination) -> str:
-    """Say how many of the sources are independent."""
-    return (
-        f"An instance was answered by {combination.answers_per_instance:.1f} sources on average, "
-        f"who tell as much as {combination.effective_sources:.1f} independent ones"
+def describe_panel(combination: Combination | None) -> Iterator[str]:
+    """Say how many sources answered an instance, and how many independent ones they are worth."""
+    if combination is None:
+        return
+    answers, effective = (
+        f"{number:.1f}".removesuffix(".0")
+        for number in (combination.answers_per_instance, combination.effective_sources)
     )
+    if answers == "1":
+        yield "On average, one source answered an instance"
+        return
+    value = (
+        "independently of each other"
+        if answers == effective
+        else f"worth {effective} independent {'one' if effective == '1' else 'ones'}"
+    )
+    yield f"On average, {answers} sources answered an instance, {value}"
+
+
+def describe_gold(combination: Combination | None) -> Iterator[str]:
+    """Say how much gold labels improved the calibration."""
+    if combination is None or combination.gold is None:
+        return
+    gold = combination.gold
+    yield (
+        f"Probabilities were calibrated on {pluralize(gold.instances, 'instance')} with gold "
+        f"labels (calibration error {gold.before:.3f} before, {gold.after:.3f} after)"
+    )
+
+
+def describe_sufficient_sources(sources: Sequence[SourceProfile]) -> Iterator[str]:
+    """Name the source that alone would give nearly the same result as all together."""
+    sufficient = [
+        source
+        for source in sources
+        if source.answers >= _MIN_ANSWERS
+        and source.coverage >= _MIN_COVERAGE
+        and source.same_set >= _MIN_SAME_SETS
+    ]
+    if len(sources) < 2 or not sufficient:
+        return
+    best = max(sufficient, key=lambda source: source.same_set)
+    # Rounded down, so that 100 % means all of them.
+    share = format_percent(math.floor(100 * best.same_set) / 100)
+    others = len(sufficient) - 1
+    yield (
+        f"Source {best.source} alone would give the same label sets on {share} of its instances"
+        + (
+            f"; so would {pluralize(others, 'other source')} on at least "
+            f"{format_percent(_MIN_SAME_SETS)}"
+            if others
+            else ""
+        )
+    )
+
+
+def describe_similarity(combination: Combination | None) -> Iterator[str]:
+    """Warn of sources that are so similar that they count as little more than one."""
+    if (
+        combination is not None
+        and combination.answers_per_instance > _MIN_SOURCES
+        and combination.effective_sources < _MAX_EFFECTIVE
+    ):
+        yield (
+            "Sources are so similar that the result is little more than one opinion; "
+            "its probabilities are likely too high"
+        )
 
 
 def describe_decision(decision: Mapping[str, Any]) -> str:
@@ -123,6 +193,12 @@ def format_percent(value: float) -> str:
 def format_interval(low: float, high: float) -> str:
     """Return the ends of an interval of proportions as ``32 to 45 %``."""
     return f"{format_percent(low).removesuffix(' %')} to {format_percent(high)}"
+
+
+def _join_names(names: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _describe_rule(decision: Mapping[str, Any]) -> str:

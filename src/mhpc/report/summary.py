@@ -13,6 +13,7 @@ from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts, RunSummary
+from mhpc.report.sentences import describe_similarity, describe_sufficient_sources
 
 _PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
 """The packages on which results depend."""
@@ -35,11 +36,16 @@ def summarize(
         converged=consolidation.converged,
         trace=consolidation.trace,
         combination=consolidation.combination,
-        notes=consolidation.notes,
+        notes=(
+            *consolidation.notes,
+            *describe_sufficient_sources(sources),
+            *describe_similarity(consolidation.combination),
+        ),
         counts={
             "instances": counts.instances,
-            "sources": counts.by_source.shape[1],
-            "answers": counts.answers,
+            # Those with a profile: gold labels are encoded as a source, but are none.
+            "sources": len(sources),
+            "answers": sum(source.answers for source in sources),
             "labels": len(taxonomy),
             "levels": int(taxonomy.depth.max()),
         },

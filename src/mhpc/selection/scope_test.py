@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from mhpc.data.panel import PanelPartitions, set_scope, transform_partitions
+from mhpc.errors import pluralize
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import Sparse
 from mhpc.parameters import registered
@@ -56,14 +57,29 @@ class ScopeTest:
 
     def describe(self) -> str:
         """Return a sentence for the user."""
-        labels = "label is" if self.outside == 1 else "pairs of a source and a label are"
-        found = f"{self.outside:,} {labels} outside the scope of a source, as its silence suggests"
+        found = (
+            f"{pluralize(self.outside, 'label')} of sources that never give them, though others "
+            "often do, "
+        )
         if not self.with_scope:
-            return f"{found}; no answer could be held out to test this"
-        change = f"{abs(self.increase):.1%} {'higher' if self.increase > 0 else 'lower'}"
-        noise = ", within noise" if self.is_noise else ""
-        verdict = "ignored" if self.is_harmful else "used"
-        return f"{found}; {verdict}: the loss on held-out answers is {change} with it{noise}"
+            return f"{found}are taken to be outside their scope, which could not be tested"
+        if self.is_harmful:
+            return (
+                f"{found}are not taken to be outside their scope: held-out answers would be "
+                f"predicted {self._percent} worse"
+            )
+        if self.is_noise:
+            effect = "about as well"
+        else:
+            effect = f"{self._percent} {'worse' if self.increase > 0 else 'better'}"
+        return (
+            f"{found}are taken to be outside their scope; held-out answers are predicted {effect} "
+            "that way"
+        )
+
+    @property
+    def _percent(self) -> str:
+        return f"{100 * abs(self.increase):.1f} %"
 
 
 def try_scope(partitions: PanelPartitions, scope: Sparse, *, n_folds: int, seed: int) -> ScopeTest:

@@ -3,7 +3,6 @@
 
 export type Proportion = [value: number, low: number, high: number];
 export type Stance = 'direct' | 'below' | 'vague' | 'against';
-export type LossEstimate = [loss: number, standardError: number | null];
 
 export interface Taxonomy {
   id: string[];
@@ -80,13 +79,19 @@ export interface ConfusedPair {
   under: number | null;
 }
 
-export interface Candidate {
-  name: string;
-  closed: LossEstimate | null;
-  specific: LossEstimate | null;
-  seconds: number | null;
-  /** The view of the scores that it was selected for. */
-  selected_for: 'closed' | 'specific' | 'both' | null;
+export interface Combination {
+  /** The names of the methods. */
+  members: string[];
+  /** The share of the answers with labels that consist of one label. */
+  single_label_share: number;
+  one_truth_weight: number;
+  /** How many sources answered the mean instance, and how many independent ones they are worth. */
+  answers_per_instance: number;
+  effective_sources: number;
+  /** Where the labels that each source can give come from. */
+  scope: 'declared' | 'inferred' | 'rejected' | 'all';
+  /** The calibration error without gold labels and with them. */
+  gold: { instances: number; before: number; after: number } | null;
 }
 
 export interface Iteration {
@@ -128,7 +133,7 @@ export interface Facts {
     score: (number | null)[];
     gain: (number | null)[];
   };
-  comparison: Candidate[];
+  combination: Combination | null;
   trace: Iteration[];
   scorecards: Scorecard[];
   settings: Record<string, unknown>;
@@ -144,7 +149,7 @@ export interface Facts {
   };
 }
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** Decode the facts, which the page holds as base64 of gzipped JSON. */
 export async function unpack(packed: string): Promise<Facts> {

@@ -21,6 +21,9 @@ export const percentInterval = (low: number, high: number, separator = ' to '): 
 export const decimal = (value: number | null | undefined, digits = 2): string =>
   value == null ? MISSING : value.toFixed(digits);
 
+/** 3.84 -> 3.8, 17.02 -> 17. */
+export const oneDecimal = (value: number): string => Number(value.toFixed(1)).toString();
+
 /** Always with a sign: +0.12, −0.30, ±0.00. */
 export function signed(value: number | null | undefined, digits = 2): string {
   if (value == null) return MISSING;
