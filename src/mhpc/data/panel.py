@@ -57,7 +57,8 @@ class Panel:
     weight : float array, (A,), or None
         How much each answer counts in a mean; None if all count the same.
     gold : EncodedTruth or None
-        The known labels of some instances, which are also the answers of the last source.
+        The known labels of some instances, which are also the answers of the last source. They
+        are no answers of a source (`drop_gold`).
     """
 
     taxonomy: Taxonomy
@@ -117,7 +118,7 @@ class Panel:
         """How many labels an answer contains, with ancestors, if all sources could give all labels.
 
         This is the sum over labels of the share of answers with the label among those that could
-        contain it; without scopes it is the mean size of an answer.
+        contain it; without scopes it is the mean size of an answer. Gold labels do not count.
         """
         return _labels_per_answer(*_label_counts(self))
 
@@ -376,6 +377,16 @@ def transform_partitions(
     return partitions if panel is partitions.panel else replace(partitions, panel=panel)
 
 
+def drop_gold(panel: Panel) -> Panel:
+    """Return the panel without the answers that are gold labels; the same panel without gold.
+
+    Gold is the truth, not one more source: what is estimated about sources, and how often labels
+    are given, must not depend on how much gold there is. The panel keeps its list of sources, of
+    which the last then has no answers.
+    """
+    return panel.select_answers(~panel.is_gold) if panel.is_gold.any() else panel
+
+
 def set_scope(panel: Panel, *, scope: Sparse | None) -> Panel:
     """Return the panel with another scope, (M, K); the same panel if that is None."""
     return panel if scope is None else replace(panel, scope=scope)
@@ -392,6 +403,7 @@ def labels_per_answer(partitions: PanelPartitions) -> float:
 
 
 def _label_counts(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    panel = drop_gold(panel)
     return panel.occurrences, panel.answers_per_label
 
 

@@ -14,6 +14,7 @@ from mhpc.data.panel import (
     Panel,
     PanelPartitions,
     Size,
+    drop_gold,
     measure_size,
     set_scope,
     transform_partitions,
@@ -65,8 +66,9 @@ class Auto(BaseMethod):
        label that nobody gave to an instance keeps the smoothed share.
     3. **One truth, by degree.** The more answers consist of one label, the more `one-truth` counts
        in the mean of the two.
-    4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
-       them.
+    4. **Gold.** Gold labels are the truth from which `dawid-skene` and `one-truth` learn how good
+       sources are; nothing else that is estimated from answers sees them. With gold labels for
+       five instances or more, the probabilities are calibrated on them.
 
     `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
     the same way. A label that a source never gives although others often do is taken to be outside
@@ -96,16 +98,19 @@ class Auto(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit the methods to all answers, and calibrate their combination on gold labels."""
-        scope, scope_origin, scope_notes = self._find_scope(partitions)
+        scope, scope_origin, scope_notes = self._find_scope(
+            transform_partitions(partitions, drop_gold)
+        )
         partitions = transform_partitions(partitions, partial(set_scope, scope=scope))
         dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(partitions))
-        partitions = transform_partitions(partitions, dawid_skene.calibrate)
-        single, answered = partitions.sum(_count_single_labels)
+        calibrated = transform_partitions(partitions, dawid_skene.calibrate)
+        answers = transform_partitions(calibrated, drop_gold)
+        single, answered = answers.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
-        optional, notes = _usable_members(partitions, one_truth_weight)
+        optional, notes = _usable_members(answers, one_truth_weight)
         majority = make_method("majority", {"source_weights": "learned"})
         members = {
-            name: method.fit_checkpointed(partitions)
+            name: method.fit_checkpointed(calibrated if name == "one-truth" else answers)
             for name, method in {"majority": majority, **optional}.items()
         }
         fitted = FittedAuto(
@@ -114,10 +119,10 @@ class Auto(BaseMethod):
             local=members.get("mhpc-local"),
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
-            popularity=_estimate_popularity(partitions),
+            popularity=_estimate_popularity(answers),
             scope=scope,
             combination=_describe(
-                partitions, ("dawid-skene", *members), single, answered, scope_origin
+                answers, ("dawid-skene", *members), single, answered, scope_origin
             ),
             trace=dawid_skene.trace,
             converged=all(each.converged for each in (dawid_skene, *members.values())),
@@ -179,8 +184,8 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     calibration: Calibration = IDENTITY
 
     def predict(self, panel: Panel) -> Scores:
-        """Return the probability of every label, in both views."""
-        panel = set_scope(panel, scope=self.scope)
+        """Return the probability of every label, in both views, whatever gold labels say."""
+        panel = set_scope(drop_gold(panel), scope=self.scope)
         score = self._stack(panel)
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
@@ -277,14 +282,13 @@ def _describe(
 
 def _sum_independence(panel: Panel, *, dependence: SourceDependence) -> tuple[float, int, int]:
     """Return the independence of all answers, their number, and that of answered instances."""
-    panel = panel.select_answers(~panel.is_gold)
     independence = answer_independence(panel, dependence)
     return float(independence.sum()), len(independence), len(np.unique(panel.instance))
 
 
 def _count_single_labels(panel: Panel) -> tuple[int, int]:
     """Return the number of answers with one most specific label, and of those with any."""
-    n_labels = np.diff(deepest(panel.augmented, panel.taxonomy).indptr)[~panel.is_gold]
+    n_labels = np.diff(deepest(panel.augmented, panel.taxonomy).indptr)
     return int((n_labels == 1).sum()), int((n_labels > 0).sum())
 
 
@@ -305,9 +309,8 @@ def _calibrate_on_gold(fitted: FittedAuto, partitions: PanelPartitions) -> Fitte
     panel = partitions.sample(MAX_GOLD)
     if panel.gold is None or len(panel.gold.rows) < MIN_GOLD:
         return fitted
-    known = panel.select_instances(panel.gold.rows)
-    unseen = known.select_answers(~known.is_gold)
-    gold = sample_gold(fitted.predict(replace(unseen, gold=None)).score, panel.gold.closed)
+    scores = fitted.predict(panel.select_instances(panel.gold.rows)).score
+    gold = sample_gold(scores, panel.gold.closed)
     improvement = GoldCalibration(
         instances=len(panel.gold.rows),
         before=calibration_error(IDENTITY, gold),
