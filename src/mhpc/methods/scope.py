@@ -44,8 +44,8 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
 
     A label is outside the scope of a source if the source never gives it, nor a descendant, though
     the sources that use the label would have given it more than log(M K) + 3 times in as many
-    answers, for M sources with answers. Gold labels show no scope. A declared scope is kept. Scores need none: a source that scores every label can give
-    all of them.
+    answers, for M sources with answers. A declared scope is kept. Scores need none: a source that
+    scores every label can give all of them. Gold labels are not the answers of a source.
 
     Parameters
     ----------

@@ -73,7 +73,9 @@ def compute_dependence(
     if max_sources < M or np.count_nonzero(answers) < 3:
         return independent_sources(M)
     # Two sources have about N x (share of the instances that a source answers)^2 in common.
-    enough = int(enough_common * (np.count_nonzero(answers) * partitions.instances / answers.sum()) ** 2)
+    enough = int(
+        enough_common * (np.count_nonzero(answers) * partitions.instances / answers.sum()) ** 2
+    )
     if enough < partitions.instances:
         partitions = SinglePartition(partitions.sample(enough))
     sums = partitions.sum(_agreement_sums)

@@ -16,6 +16,8 @@ from mhpc.data.panel import (
     Size,
     drop_gold,
     measure_size,
+    panel_rows,
+    sample_rows,
     set_scope,
     transform_partitions,
 )
@@ -37,6 +39,7 @@ from mhpc.selection.calibration import (
     calibration_error,
     cross_validated_error,
     fit_calibration,
+    measure_representation,
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
@@ -53,6 +56,9 @@ MIN_GOLD = 5
 MAX_GOLD = 20_000
 """Instances with gold labels that are enough for a calibration."""
 
+N_OTHERS = 2000
+"""Instances without gold labels that those with gold labels are compared with."""
+
 
 class Auto(BaseMethod):
     """The probability that a label applies, from several methods and what they know together.
@@ -66,9 +72,10 @@ class Auto(BaseMethod):
        label that nobody gave to an instance keeps the smoothed share.
     3. **One truth, by degree.** The more answers consist of one label, the more `one-truth` counts
        in the mean of the two.
-    4. **Gold.** Gold labels are the truth from which `dawid-skene` and `one-truth` learn how good
-       sources are; nothing else that is estimated from answers sees them. With gold labels for
-       five instances or more, the probabilities are calibrated on them.
+    4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
+       them. The methods do not see gold labels, so that their scores of gold instances are as good
+       as those of others. Label sets change only if gold shows that this is an improvement
+       (`mhpc.rules.expected_f`).
 
     `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
     the same way. A label that a source never gives although others often do is taken to be outside
@@ -98,19 +105,17 @@ class Auto(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit the methods to all answers, and calibrate their combination on gold labels."""
-        scope, scope_origin, scope_notes = self._find_scope(
-            transform_partitions(partitions, drop_gold)
-        )
-        partitions = transform_partitions(partitions, partial(set_scope, scope=scope))
-        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(partitions))
-        calibrated = transform_partitions(partitions, dawid_skene.calibrate)
-        answers = transform_partitions(calibrated, drop_gold)
+        answers = transform_partitions(partitions, drop_gold)
+        scope, scope_origin, scope_notes = self._find_scope(answers)
+        answers = transform_partitions(answers, partial(set_scope, scope=scope))
+        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(answers))
+        answers = transform_partitions(answers, dawid_skene.calibrate)
         single, answered = answers.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
         optional, notes = _usable_members(answers, one_truth_weight)
         majority = make_method("majority", {"source_weights": "learned"})
         members = {
-            name: method.fit_checkpointed(calibrated if name == "one-truth" else answers)
+            name: method.fit_checkpointed(answers)
             for name, method in {"majority": majority, **optional}.items()
         }
         fitted = FittedAuto(
@@ -301,20 +306,32 @@ def _count_labels(panel: Panel) -> tuple[FloatArray, FloatArray]:
     return panel.occurrences, panel.answers_per_label
 
 
-def _calibrate_on_gold(fitted: FittedAuto, partitions: PanelPartitions) -> FittedAuto:
-    """Return the fitted methods with probabilities calibrated on gold labels, if there are any.
+def _calibrate_on_gold(
+    fitted: FittedAuto, partitions: PanelPartitions, *, n_others: int = N_OTHERS
+) -> FittedAuto:
+    """Return the fitted methods with probabilities calibrated on gold labels, if there are enough.
 
-    The probabilities of these instances are predicted without their gold labels.
+    Gold instances count by how well they represent the others: if they were selected because they
+    are hard, they say little about easy ones.
     """
     panel = partitions.sample(MAX_GOLD)
     if panel.gold is None or len(panel.gold.rows) < MIN_GOLD:
         return fitted
-    scores = fitted.predict(panel.select_instances(panel.gold.rows)).score
-    gold = sample_gold(scores, panel.gold.closed)
+    # A sample has all gold instances first.
+    panel = panel_rows(panel, sample_rows(panel, len(panel.gold.rows) + n_others))
+    score = dense(fitted.predict(panel).score)
+    uncertainty, is_gold = (score * (1 - score)).sum(axis=1), np.zeros(len(score), dtype=bool)
+    is_gold[panel.gold.rows] = True
+    representation = 1.0
+    if not is_gold.all():
+        representation = measure_representation(uncertainty[is_gold], uncertainty[~is_gold])
+    gold = sample_gold(score[is_gold], panel.gold.closed)
+    calibration, plausible = fit_calibration(gold, representation)
     improvement = GoldCalibration(
         instances=len(panel.gold.rows),
         before=calibration_error(IDENTITY, gold),
         after=cross_validated_error(gold),
+        plausible=tuple(each.relative_to(calibration) for each in (IDENTITY, *plausible)),
     )
     combination = replace(fitted.combination, gold=improvement)
-    return replace(fitted, calibration=fit_calibration(gold), combination=combination)
+    return replace(fitted, calibration=calibration, combination=combination)
