@@ -1,101 +1,124 @@
-"""Calibrated scores are the share of answers that contain the label, in the same order."""
+"""Probabilities are calibrated on gold labels, as far as these are like the other instances."""
 
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit, logit
 
-import mhpc
-from mhpc.data.panel import SinglePartition
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.selection.calibration import (
+    IDENTITY,
     Calibration,
-    CalibrationSample,
-    calibrate_on_folds,
+    GoldSample,
     calibration_error,
+    cross_validated_error,
     fit_calibration,
+    measure_representation,
+    sample_gold,
 )
-from mhpc.selection.cross_validation import make_folds, score_fold
 
 
-def sample_of(
-    scores: FloatArray, answers: FloatArray, weight: FloatArray | None = None
-) -> CalibrationSample:
-    """Return a sample with one answer per instance."""
-    n_rows = len(scores)
-    weight = np.ones(n_rows) if weight is None else weight
-    return CalibrationSample(scores, np.arange(n_rows), sparse.csr_array(answers), weight)
-
-
-def overconfident_sample(seed: int = 0) -> CalibrationSample:
-    """Return scores that are twice the share of answers with the label."""
+def make_gold(n: int, *, slope: float = 1.0, shift: float = 0.0, seed: int = 0) -> GoldSample:
+    """Return three labels per instance that are true as a calibration of their probability says."""
     rng = np.random.default_rng(seed)
-    scores = rng.random((4000, 4))
-    return sample_of(scores, (rng.random(scores.shape) < scores / 2).astype(float))
+    p = rng.uniform(0.05, 0.95, 3 * n)
+    true = rng.random(3 * n) < expit(slope * logit(p) + shift)
+    return GoldSample(p, true.astype(float), np.repeat(np.arange(n), 3))
 
 
-@pytest.mark.parametrize("block_cells", [1 << 20, 1000])
-def test_a_score_becomes_the_share_of_answers_with_the_label(block_cells: int) -> None:
-    calibration = fit_calibration([overconfident_sample()], block_cells=block_cells)
-    for score in (0.2, 0.5, 0.8):
-        assert calibration.at(score) == pytest.approx(score / 2, abs=0.04)
+def test_much_gold_shows_the_calibration() -> None:
+    calibration, _ = fit_calibration(make_gold(20_000, slope=1.5, shift=-0.5))
+    assert calibration.slope == pytest.approx(1.5, abs=0.1)
+    assert calibration.shift == pytest.approx(-0.5, abs=0.1)
+
+
+def test_the_calibration_has_the_highest_posterior_density() -> None:
+    gold = make_gold(30, slope=2.0, shift=1.0)
+    found, _ = fit_calibration(gold)
+
+    def log_posterior(log_slope: float, shift: float) -> float:
+        total = -((log_slope / 0.3) ** 2 + (shift / 0.7) ** 2) / 2
+        for i in range(30):
+            labels = gold.instance == i
+            p, true = gold.probability[labels], gold.is_true[labels]
+            q = expit(np.exp(log_slope) * logit(p) + shift)
+            share = p * (1 - p) / (p * (1 - p)).sum()
+            total += share @ (true * np.log(q) + (1 - true) * np.log(1 - q))
+        return float(total)
+
+    best = log_posterior(np.log(found.slope), found.shift)
+    for step in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
+        assert log_posterior(np.log(found.slope) + step[0], found.shift + step[1]) < best
+
+
+def test_the_less_gold_represents_the_others_the_less_it_changes() -> None:
+    gold = make_gold(40, shift=1.5)
+    shifts = [fit_calibration(gold, share)[0].shift for share in (1.0, 0.3, 0.0)]
+    assert shifts[0] > shifts[1] > shifts[2] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_plausible_calibrations_come_closer_with_more_gold() -> None:
+    distances = []
+    for n in (10, 1000):
+        best, plausible = fit_calibration(make_gold(n))
+        distances.append(max(abs(each.shift - best.shift) for each in plausible))
+    assert distances[1] < distances[0] / 3
+
+
+def test_without_labels_nothing_is_calibrated() -> None:
+    nothing = sample_gold(np.zeros((3, 2)), sparse.csr_array((3, 2)))
+    assert fit_calibration(nothing) == (IDENTITY, (IDENTITY,))
+    assert calibration_error(IDENTITY, nothing) == 0.0
+
+
+def test_a_calibration_relative_to_another_leads_from_one_to_the_other() -> None:
+    first, second, p = Calibration(1.5, -0.3), Calibration(0.7, 0.4), np.array([0.1, 0.5, 0.9])
+    between = Calibration(*second.relative_to(first))
+    np.testing.assert_allclose(between.transform(first.transform(p)), second.transform(p))
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [([1.0, 2.0, 3.0, 4.0], 1.0), ([4.0], 0.25), ([9.0, 8.0], 0.0), ([2.0, 3.0], 0.75)],
+)
+def test_representation_is_the_overlap_of_two_distributions(
+    gold: list[float], expected: float
+) -> None:
+    others = np.array([1.0, 2.0, 3.0, 4.0])
+    assert measure_representation(np.array(gold), others) == pytest.approx(expected)
+
+
+def test_instances_at_random_represent_the_others_and_the_hardest_do_not() -> None:
+    uncertainty = np.random.default_rng(0).random(1000)
+    assert measure_representation(uncertainty[:80], uncertainty[80:]) > 0.8
+    hardest = np.sort(uncertainty)
+    assert measure_representation(hardest[-80:], hardest[:-80]) == pytest.approx(0.0)
 
 
 def test_the_order_of_scores_stays_and_zero_stays_zero() -> None:
-    calibration = fit_calibration([overconfident_sample()])
-    probabilities = np.asarray(calibration(np.linspace(0, 1.2, 500)))
-    assert (np.diff(probabilities) > 0).all()
-    assert probabilities[0] == 0.0
+    calibrated = np.asarray(Calibration(2.0, 1.0)(np.linspace(0, 1, 500)))
+    assert (np.diff(calibrated) > 0).all()
+    assert calibrated[0] == 0.0
 
 
 def test_sparse_and_dense_scores_are_mapped_alike() -> None:
-    calibration = Calibration(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 0.9]))
     scores = np.array([[0.0, 0.5], [0.25, 1.0]])
+    calibration = Calibration(1.5, -0.5)
     np.testing.assert_allclose(
         dense(calibration(sparse.csr_array(scores))), dense(calibration(scores))
     )
-    assert calibration.at(0.25) == pytest.approx(0.1, abs=1e-6)
 
 
-def test_answers_count_by_their_weight() -> None:
-    scores, answers = np.full((2, 1), 0.5), np.array([[1.0], [0.0]])
-    equal = fit_calibration([sample_of(scores, answers)])
-    weighted = fit_calibration([sample_of(scores, answers, np.array([3.0, 1.0]))])
-    assert equal.at(0.5) == pytest.approx(0.5, abs=1e-5)
-    assert weighted.at(0.5) == pytest.approx(0.75, abs=1e-5)
+def sample_of(p: FloatArray, is_true: FloatArray) -> GoldSample:
+    return GoldSample(p, is_true, np.arange(len(p)))
 
 
-def test_labels_out_of_scope_do_not_count() -> None:
-    in_scope = sparse.csr_array([[1.0, 0.0]])
-    sample = CalibrationSample(
-        np.full((1, 2), 0.5), np.array([0]), sparse.csr_array([[1.0, 0.0]]), np.ones(1), in_scope
-    )
-    assert fit_calibration([sample]).at(0.5) == pytest.approx(1.0, abs=1e-5)
+def test_the_calibration_error_is_the_mean_gap_between_probability_and_share() -> None:
+    # Two labels in the bin of 0.25, one of which is true, and two sure ones that are not.
+    gold = sample_of(np.array([0.25, 0.25, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0]))
+    assert calibration_error(IDENTITY, gold) == pytest.approx((0.5 + 2.0) / 4, abs=1e-5)
 
 
-def test_scores_of_zero_stay_zero_if_there_are_no_others() -> None:
-    calibration = fit_calibration([sample_of(np.zeros((2, 2)), np.zeros((2, 2)))])
-    assert np.asarray(calibration(np.zeros((2, 2)))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
-
-
-def test_the_calibration_error_is_the_mean_gap_between_score_and_share() -> None:
-    unchanged = Calibration(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    # Two cells in the bin of 0.25, one of which is true, and two sure ones that are not.
-    sample = sample_of(np.array([[0.25, 0.25], [1.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
-    assert calibration_error(unchanged, sample) == pytest.approx((0.5 + 2.0) / 4, abs=1e-5)
-
-
-def test_with_enough_gold_scores_are_calibrated_on_gold_and_closer_to_it() -> None:
-    garden = mhpc.load_garden()
-    # Sources that are vague give too low a share of the deep labels.
-    profiles = [mhpc.Profile(specificity=0.4, accuracy=0.9)] * 4
-    votes = mhpc.simulate(garden.truth, garden.taxonomy, profiles, seed=1)
-    result = mhpc.consolidate(votes, garden.taxonomy, method="channel", gold=garden.truth)
-    folds = make_folds(SinglePartition(result.panel), n_folds=4, seed=0)
-    assert [fold.is_gold for fold in folds] == [False] * 4 + [True]
-    scores = [score_fold(mhpc.Channel(), fold).score for fold in folds]
-    n_gold = len(folds[-1].test.instance)
-    _, improvement = calibrate_on_folds(folds, scores, min_gold=n_gold)
-    assert improvement is not None
-    assert improvement.instances == n_gold
-    assert improvement.after < improvement.before
-    assert calibrate_on_folds(folds, scores, min_gold=n_gold + 1)[1] is None
+def test_calibration_on_one_half_of_the_gold_improves_the_other() -> None:
+    gold = make_gold(200, slope=2.0, shift=-1.0)
+    assert cross_validated_error(gold) < calibration_error(IDENTITY, gold)

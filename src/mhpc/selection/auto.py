@@ -13,9 +13,7 @@ from mhpc.data.hierarchy import deepest, most_specific, propagate_up
 from mhpc.data.panel import (
     Panel,
     PanelPartitions,
-    Size,
     drop_gold,
-    measure_size,
     panel_rows,
     sample_rows,
     set_scope,
@@ -23,6 +21,7 @@ from mhpc.data.panel import (
 )
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scores import Scores
+from mhpc.data.size import Size, measure_size
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
 from mhpc.methods.memory import explain_memory

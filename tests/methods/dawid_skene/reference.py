@@ -35,7 +35,8 @@ def em_by_loops(
     panel: Panel, rounds: int, prior_answers: float = 1.0, scales: ScoreScales | None = None
 ) -> FloatArray:
     """Run EM one answer and one label at a time; `scales` has the borders between grades."""
-    known = {} if panel.gold is None else dict(zip(panel.gold.rows, panel.gold.closed.toarray()))
+    gold = panel.gold
+    known = {} if gold is None else dict(zip(gold.rows, gold.closed.toarray(), strict=True))
     panel = drop_gold(panel)
     K, depth = len(panel.taxonomy), panel.taxonomy.depth
     scores = panel.augmented.toarray()

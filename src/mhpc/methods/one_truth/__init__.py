@@ -9,8 +9,9 @@ import numpy.typing as npt
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, Size, drop_gold
+from mhpc.data.panel import Panel, PanelPartitions, drop_gold
 from mhpc.data.scores import Scores
+from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
