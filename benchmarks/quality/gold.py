@@ -28,7 +28,7 @@ from benchmarks.quality.real import Case, cases
 from mhpc.data.index import Index
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import encode_truth
-from mhpc.numerics.arrays import FloatArray, IntArray
+from mhpc.numerics.arrays import BoolArray, IntArray
 
 COUNTS = (5, 20, 40, 80)
 """Numbers of gold instances."""
@@ -170,7 +170,7 @@ def measure_difference(
     }
 
 
-def _select(figures: InstanceFigures, rows: FloatArray) -> InstanceFigures:
+def _select(figures: InstanceFigures, rows: BoolArray) -> InstanceFigures:
     return InstanceFigures(
         **{field.name: getattr(figures, field.name)[rows] for field in fields(figures)}
     )

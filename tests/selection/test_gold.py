@@ -18,7 +18,6 @@ from benchmarks.quality.gold import (
 from mhpc.data.panel import SinglePartition
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import append_gold_source, encode_truth
-from mhpc.methods.scope import infer_scope
 from mhpc.methods.source_dependence import compute_dependence
 from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import dense
@@ -89,15 +88,6 @@ def test_answers_have_the_same_weights_beside_gold_labels() -> None:
         weighted.answer_weights[~with_gold.is_gold], weight_answers(panel).answer_weights
     )
     assert weighted.labels_per_answer == panel.labels_per_answer
-
-
-def test_gold_labels_show_no_scope() -> None:
-    panel, with_gold = panel_with_gold(100)
-    before, after = (infer_scope(SinglePartition(each)) for each in (panel, with_gold))
-    if before is None or after is None:
-        assert before is after
-    else:
-        np.testing.assert_array_equal(dense(after)[:-1], dense(before))
 
 
 def test_auto_scores_the_other_instances_by_the_same_methods_with_gold_as_without() -> None:

@@ -314,23 +314,27 @@ def _calibrate_on_gold(
     are hard, they say little about easy ones.
     """
     panel = partitions.sample(MAX_GOLD)
-    if panel.gold is None or len(panel.gold.rows) < MIN_GOLD:
+    truth = panel.gold
+    if truth is None or len(truth.rows) < MIN_GOLD:
         return fitted
-    # A sample has all gold instances first.
-    panel = panel_rows(panel, sample_rows(panel, len(panel.gold.rows) + n_others))
-    score = dense(fitted.predict(panel).score)
-    uncertainty, is_gold = (score * (1 - score)).sum(axis=1), np.zeros(len(score), dtype=bool)
-    is_gold[panel.gold.rows] = True
+    others = np.setdiff1d(sample_rows(panel, len(truth.rows) + n_others), truth.rows)
+    score = dense(fitted.predict(panel_rows(panel, truth.rows)).score)
     representation = 1.0
-    if not is_gold.all():
-        representation = measure_representation(uncertainty[is_gold], uncertainty[~is_gold])
-    gold = sample_gold(score[is_gold], panel.gold.closed)
+    if len(others):
+        of_others = dense(fitted.predict(panel_rows(panel, others)).score)
+        representation = measure_representation(_sum_variance(score), _sum_variance(of_others))
+    gold = sample_gold(score, truth.closed)
     calibration, plausible = fit_calibration(gold, representation)
     improvement = GoldCalibration(
-        instances=len(panel.gold.rows),
+        instances=len(truth.rows),
         before=calibration_error(IDENTITY, gold),
         after=cross_validated_error(gold),
         plausible=tuple(each.relative_to(calibration) for each in (IDENTITY, *plausible)),
     )
     combination = replace(fitted.combination, gold=improvement)
     return replace(fitted, calibration=calibration, combination=combination)
+
+
+def _sum_variance(probability: FloatArray) -> FloatArray:
+    """Return how uncertain each instance is: the variance of its number of labels."""
+    return np.asarray((probability * (1 - probability)).sum(axis=1))
