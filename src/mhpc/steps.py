@@ -8,6 +8,8 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, SinglePartition, sample_rows
@@ -22,7 +24,7 @@ from mhpc.explanation.sources import count_run, profile_sources
 from mhpc.methods.base import BaseMethod, FittedMethod, Method, predict_scores
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
-from mhpc.numerics.arrays import Sparse
+from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
 from mhpc.system.display import Progress, silent
@@ -101,12 +103,20 @@ def fit_rule(
 ) -> FittedRule:
     """Fit a rule, or the default one, to the scores of at most `sample` instances.
 
-    They are the same instances on every engine.
+    They are the same instances on every engine. Instances with gold labels are left out: their
+    labels are certain, so that a threshold that suits them would be too high for the others.
     """
     rule, rows = rule or make_default_rule(scores), sample_rows(panel, sample)
+    rows = leave_out_gold(rows, panel.gold)
     if len(rows) < len(panel.instances):
         scores = select_instances(scores, rows)
     return rule.fit(scores, labels_per_answer=panel.labels_per_answer)
+
+
+def leave_out_gold(rows: IntArray, gold: EncodedTruth | None) -> IntArray:
+    """Return the rows of instances without gold labels; all rows if all have them."""
+    others = rows if gold is None else np.setdiff1d(rows, gold.rows)
+    return others if len(others) else rows
 
 
 def make_default_rule(scores: Consolidation, name: str | None = None, **parameters: Any) -> Rule:

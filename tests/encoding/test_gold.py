@@ -136,11 +136,11 @@ def test_a_run_with_gold_reports_its_gain() -> None:
         label=data.truth.label[is_gold],
     )
     result = mhpc.consolidate(data.votes, data.taxonomy, gold=gold)
-    selection = result.consolidation.selection
-    assert selection is not None
-    assert selection.gold is not None
-    assert selection.gold.instances == len(names)
-    assert selection.gold.after < selection.gold.before
+    combination = result.consolidation.combination
+    assert combination is not None
+    assert combination.gold is not None
+    assert combination.gold.instances == len(names)
+    assert combination.gold.after < combination.gold.before
     assert [facts.source for facts in result.sources] == list(data.votes.sources)
     assert mhpc.evaluate(result, gold)["ranking_loss"] == 0.0
 

@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 import mhpc
-from mhpc.data.panel import SinglePartition, Size, measure_size
+from mhpc.data.panel import SinglePartition
+from mhpc.data.size import Size, measure_size
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TooLargeError
 from mhpc.methods.memory import check_memory, check_readable, estimate_memory

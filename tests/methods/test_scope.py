@@ -1,8 +1,10 @@
 import numpy as np
 
 from mhpc.data.panel import SinglePartition
+from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.methods.scope import infer_scope, with_inferred_scope
 from mhpc.numerics.arrays import dense
+from mhpc.read.truth import read_truth
 from tests.fixtures.build import GARDEN, panel_of
 
 
@@ -27,6 +29,17 @@ def test_a_common_label_that_a_source_never_gives_is_outside_its_scope() -> None
 
 def test_few_answers_show_no_scope() -> None:
     assert with_inferred_scope(panel_of(rows(6))).scope is None
+
+
+def test_gold_labels_show_no_scope() -> None:
+    panel = panel_of(rows(40))
+    gold = read_truth({"instance": [f"i{i}" for i in range(40)], "label": ["monarda"] * 40})
+    with_gold = append_gold_source(panel, encode_truth(gold, GARDEN, panel.instances))
+    before, after = (infer_scope(SinglePartition(each)) for each in (panel, with_gold))
+    assert before is not None
+    assert after is not None
+    np.testing.assert_array_equal(dense(after)[:-1], dense(before))
+    assert dense(after)[-1].all()
 
 
 def test_a_declared_scope_is_kept() -> None:

@@ -1,5 +1,6 @@
 """The sets with the highest expected F, compared with all closed sets."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mhpc
+from mhpc.data.combination import Combination, GoldCalibration
 from mhpc.data.hierarchy import propagate_up
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.numerics.arrays import BoolArray, FloatArray, dense
@@ -108,3 +110,46 @@ def test_a_common_factor_above_one_changes_nothing() -> None:
         for factor in (1, 8)
     )
     assert unscaled.labels() == scaled.labels()
+
+
+def calibrated(*plausible: tuple[float, float]) -> mhpc.Consolidation:
+    """Return 50 instances whose probabilities were calibrated on gold: .8 for a, .4 for b.
+
+    `plausible` is that of `GoldCalibration`.
+    """
+    taxonomy = build_taxonomy(["a", "b"], [])
+    scores = consolidation_of(np.tile([0.8, 0.4], (50, 1)), taxonomy)
+    gold = GoldCalibration(instances=20, before=0.1, after=0.1, plausible=plausible)
+    combination = Combination(
+        members=(), single_label_share=0.0, one_truth_weight=0.0, effective_sources=1.0,
+        answers_per_instance=1.0, scope="all", gold=gold,
+    )  # fmt: skip
+    return replace(scores, is_probability=True, combination=combination)
+
+
+# By the probabilities as they are, F is 2 * .8 / (1 + 1.2) = .73 with a alone, and
+# 2 * 1.2 / (2 + 1.2) = .75 with a and b. By log odds that are lower by 1, .6 and .2, a alone has
+# the higher F: 2 * .6 / (1 + .8) = .67, against 2 * .8 / (2 + .8) = .57.
+LOWER, SAME, HIGHER = (1.0, -1.0), (1.0, 0.0), (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("plausible", "labels"),
+    [
+        ((), ["a", "b"]),
+        ((LOWER, SAME), ["a", "b"]),
+        ((LOWER, SAME, HIGHER), ["a", "b"]),
+        ((LOWER, SAME, LOWER), ["a"]),
+        ((HIGHER, SAME, LOWER), ["a", "b"]),
+        ((HIGHER, LOWER), ["a"]),
+    ],
+    ids=[
+        "without gold", "gold is sure to gain", "so is more", "gold may lose", "so may less",
+        "fewer labels are sure to gain",
+    ],
+)  # fmt: skip
+def test_gold_changes_label_sets_only_if_all_plausible_calibrations_gain(
+    plausible: tuple[tuple[float, float], ...], labels: list[str]
+) -> None:
+    decision = mhpc.ExpectedF().decide(calibrated(*plausible), labels_per_answer=1.0)
+    assert decision.labels()["x0"] == labels

@@ -22,11 +22,16 @@ class GoldCalibration:
     before, after : float
         The calibration error on the gold labels without them, and if scores are calibrated on one
         half of them and measured on the other.
+    plausible : tuple of pairs of float
+        What else the probabilities could be: slopes and shifts of their log odds. The first leads
+        back to the probabilities without gold labels, the others to calibrations that gold labels
+        leave plausible.
     """
 
     instances: int
     before: float
     after: float
+    plausible: tuple[tuple[float, float], ...] = ()
 
 
 @registered("combination")

@@ -13,7 +13,7 @@ from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import incidence, row_blocks, row_indices
+from mhpc.numerics.sparse import incidence, row_blocks
 from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 
@@ -57,7 +57,8 @@ class Panel:
     weight : float array, (A,), or None
         How much each answer counts in a mean; None if all count the same.
     gold : EncodedTruth or None
-        The known labels of some instances, which are also the answers of the last source.
+        The known labels of some instances, which are also the answers of the last source. They
+        are no answers of a source (`drop_gold`).
     """
 
     taxonomy: Taxonomy
@@ -117,7 +118,7 @@ class Panel:
         """How many labels an answer contains, with ancestors, if all sources could give all labels.
 
         This is the sum over labels of the share of answers with the label among those that could
-        contain it; without scopes it is the mean size of an answer.
+        contain it; without scopes it is the mean size of an answer. Gold labels do not count.
         """
         return _labels_per_answer(*_label_counts(self))
 
@@ -370,6 +371,16 @@ def transform_partitions(
     return partitions if panel is partitions.panel else replace(partitions, panel=panel)
 
 
+def drop_gold(panel: Panel) -> Panel:
+    """Return the panel without the answers that are gold labels; the same panel without gold.
+
+    Gold is the truth, not one more source: what is estimated about sources, and how often labels
+    are given, must not depend on how much gold there is. The panel keeps its list of sources, of
+    which the last then has no answers.
+    """
+    return panel.select_answers(~panel.is_gold) if panel.is_gold.any() else panel
+
+
 def set_scope(panel: Panel, *, scope: Sparse | None) -> Panel:
     """Return the panel with another scope, (M, K); the same panel if that is None."""
     return panel if scope is None else replace(panel, scope=scope)
@@ -386,6 +397,7 @@ def labels_per_answer(partitions: PanelPartitions) -> float:
 
 
 def _label_counts(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    panel = drop_gold(panel)
     return panel.occurrences, panel.answers_per_label
 
 
@@ -432,67 +444,3 @@ def sampling_order(panel: Panel) -> IntArray:
 def hash_ids(instances: Index) -> IntArray:
     """Return a pseudo-random number for every instance, (N,), that depends on its id alone."""
     return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a panel is, for estimates of memory.
-
-    Attributes
-    ----------
-    taxonomy : Taxonomy
-        All K labels.
-    used_labels : int
-        Labels that some source gave, ancestors included.
-    instances, answers : int
-        How many there are.
-    implied : int
-        Pairs of an instance and a label that some source gave to it, ancestors included.
-    groups : int
-        Pairs of a source and a label that it gave to some instance.
-    pairs : int
-        Pairs of a vote and a label that some source gave to its instance, ancestors included.
-    """
-
-    taxonomy: Taxonomy
-    used_labels: int
-    instances: int
-    answers: int
-    implied: int
-    groups: int
-    pairs: int
-
-    @property
-    def labels(self) -> int:
-        """K, the number of labels."""
-        return len(self.taxonomy)
-
-    @property
-    def cells(self) -> int:
-        """Instances x labels."""
-        return self.instances * self.labels
-
-
-def measure_size(partitions: PanelPartitions) -> Size:
-    """Return the size of all partitions together, in one pass over the votes."""
-    answers, implied, pairs, used, votes = partitions.sum(_size_sums)
-    return Size(
-        taxonomy=partitions.taxonomy,
-        used_labels=int(np.count_nonzero(used)),
-        instances=partitions.instances,
-        answers=answers,
-        implied=implied,
-        groups=votes.nnz,
-        pairs=pairs,
-    )
-
-
-def _size_sums(panel: Panel) -> tuple[int, int, int, FloatArray, Sparse]:
-    N, K = len(panel.instances), np.int64(len(panel.taxonomy))
-    instance = panel.instance[row_indices(panel.augmented)]
-    affirmed = np.unique(instance * K + panel.augmented.indices) // K
-    votes_per_instance = np.bincount(panel.instance, np.diff(panel.raw.indptr), minlength=N)
-    pairs = int(votes_per_instance @ np.bincount(affirmed, minlength=N))
-    by_source = incidence(panel.source, shape=(len(panel.sources), len(panel.source)))
-    votes = (by_source @ panel.raw).tocsr()
-    return len(panel.instance), len(affirmed), pairs, panel.occurrences, votes

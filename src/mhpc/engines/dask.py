@@ -15,7 +15,7 @@ import numpy as np
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, SinglePartition, Sums, add_sums, labels_per_answer
-from mhpc.data.scores import Consolidation, Top
+from mhpc.data.scores import Consolidation, Top, select_instances
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
@@ -39,7 +39,7 @@ from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, survey_votes
 from mhpc.read.votes import DroppedVotes, warn_dropped
 from mhpc.rules.base import Rule
-from mhpc.steps import apply_model, score
+from mhpc.steps import apply_model, leave_out_gold, score
 from mhpc.system.database import database, literal, some_files, writing
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_path
@@ -153,7 +153,11 @@ class DaskVotes:
         return apply_model(model, self.partitions.sample(1))
 
     def fit_rule(self, rule: Rule, scores: Consolidation) -> FittedRule:
-        """Fit a rule to the scores, which are those of a sample."""
+        """Fit a rule to the scores, which are those of a sample, without gold instances."""
+        if self.template.gold is not None:
+            gold = self.partitions.sample(self.rule_sample).gold
+            rows = np.arange(len(scores.instances))
+            scores = select_instances(scores, leave_out_gold(rows, gold))
         return rule.fit(scores, labels_per_answer=labels_per_answer(self.partitions))
 
     def write_results(

@@ -27,11 +27,11 @@ from mhpc.data.panel import (
     Panel,
     PanelPartitions,
     SinglePartition,
-    Size,
     dense_blocks,
     panel_block,
 )
 from mhpc.data.scores import Consolidation, Scores, Step
+from mhpc.data.size import Size
 from mhpc.numerics.arrays import FloatArray, IntArray, Matrix, Rows
 from mhpc.parameters import Parameters, registered
 from mhpc.system.checkpoints import checkpointed

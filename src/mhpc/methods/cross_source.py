@@ -14,8 +14,9 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.hierarchy import fill_down
-from mhpc.data.panel import Panel, PanelPartitions, Size, VotesKind
+from mhpc.data.panel import Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
+from mhpc.data.size import Size
 from mhpc.errors import pluralize
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.source_weights import (

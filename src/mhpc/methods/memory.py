@@ -8,7 +8,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from mhpc.data.panel import PanelPartitions, Size, dense_blocks, measure_size
+from mhpc.data.panel import PanelPartitions, dense_blocks
+from mhpc.data.size import Size, measure_size
 from mhpc.errors import TooLargeError, pluralize
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method

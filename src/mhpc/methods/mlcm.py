@@ -20,8 +20,9 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, Size
+from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores, Step
+from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense, ratio

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, drop_gold
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.numerics.sparse import incidence
 
@@ -44,8 +44,8 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
 
     A label is outside the scope of a source if the source never gives it, nor a descendant, though
     the sources that use the label would have given it more than log(M K) + 3 times in as many
-    answers. A declared scope is kept. Scores need none: a source that scores every label can give
-    all of them.
+    answers, for M sources with answers. A declared scope is kept. Scores need none: a source that
+    scores every label can give all of them. Gold labels are not the answers of a source.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
         return None
     uses = votes.astype(bool).astype(float)
     rate = np.asarray(votes.sum(axis=0)).ravel() / np.maximum(answers @ uses, 1.0)
-    expected = np.log(M * K) + MARGIN
+    expected = np.log(np.count_nonzero(answers) * K) + MARGIN
     sources = np.flatnonzero(answers * rate.max() > expected)
     labels = np.flatnonzero(rate * answers.max() > expected)
     is_unused = uses[sources][:, labels].toarray() == 0
@@ -78,6 +78,7 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
 
 def _vote_sums(panel: Panel) -> tuple[Sparse, FloatArray, int]:
     """Return the votes by source and label, the answers by source, and whether to infer none."""
+    panel = drop_gold(panel)
     by_source = incidence(panel.source, shape=(len(panel.sources), len(panel.source)))
     has_scores = bool(np.any(panel.raw.data != 1.0))
     return (

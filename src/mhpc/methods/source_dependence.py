@@ -2,7 +2,8 @@
 
 R_mn is the correlation of the answers of two sources. Independent sources with the skills a_m and
 a_n correlate by R_mn = a_m a_n. What two sources correlate beyond that, as a share of the most that
-is possible, is their dependence: 1 for copies, 0 for independent sources. No truth is needed.
+is possible, is their dependence: 1 for copies, 0 for independent sources. No truth is needed, and
+gold labels are not the answers of a source: they have no part in it.
 """
 
 from typing import TypeAlias
@@ -11,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, drop_gold
 from mhpc.data.profiles import SourceDependence, independent_sources
 from mhpc.numerics.arrays import FloatArray, Sparse, dense
 from mhpc.numerics.sparse import incidence
@@ -72,7 +73,9 @@ def compute_dependence(
     if max_sources < M or np.count_nonzero(answers) < 3:
         return independent_sources(M)
     # Two sources have about N x (share of the instances that a source answers)^2 in common.
-    enough = int(enough_common * (M * partitions.instances / answers.sum()) ** 2)
+    enough = int(
+        enough_common * (np.count_nonzero(answers) * partitions.instances / answers.sum()) ** 2
+    )
     if enough < partitions.instances:
         partitions = SinglePartition(partitions.sample(enough))
     sums = partitions.sum(_agreement_sums)
@@ -92,8 +95,8 @@ def compute_dependence(
 
 
 def count_answers(panel: Panel) -> tuple[FloatArray]:
-    """Return the number of answers of each source, (M,)."""
-    return (panel.answers_per_source.astype(float),)
+    """Return the number of answers of each source, (M,); gold labels are not answers."""
+    return (drop_gold(panel).answers_per_source.astype(float),)
 
 
 def correlate_sources(panel: Panel) -> tuple[FloatArray, FloatArray]:
@@ -112,6 +115,7 @@ squared votes, (M, K); the scope, which is the same in all partitions, or 0 with
 
 
 def _agreement_sums(panel: Panel) -> _AgreementSums:
+    panel = drop_gold(panel)
     M, A = len(panel.sources), len(panel.source)
     asked = incidence(panel.source, panel.instance, shape=(M, len(panel.instances)))
     by_source = incidence(panel.source, shape=(M, A))

@@ -25,14 +25,16 @@ class SourceWeights:
     """The weights that the answers of sources have.
 
     A source that shares no instance with another has the mean skill and is independent. Fewer than
-    three sources have the same skill, because skill explains any agreement between them.
+    three sources have the same skill, because skill explains any agreement between them. Gold
+    labels count like the answers of an independent source that is always right, whose skill is 1,
+    and do not change the weights of other answers.
 
     Attributes
     ----------
     dependence : SourceDependence
         The skill of all sources and the dependence between them.
     mean : float
-        The mean skill of the sources with answers.
+        The mean skill of the sources with answers, gold aside.
     """
 
     dependence: SourceDependence

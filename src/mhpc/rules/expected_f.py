@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit, logit
 
 from mhpc.data.decision import FittedRule
 from mhpc.data.scores import Consolidation
@@ -26,6 +27,9 @@ _F_ROUNDING = 1e-9
 """Values of F whose relative difference is smaller differ by rounding only."""
 
 _TINY = 1e-300
+
+_LEAST = 1e-6
+"""Probabilities closer to 0 and 1 have no finite log odds worth the name."""
 
 _NO_LABELS = (1.0, 0.0)
 """Threshold and F where no answer contains a label."""
@@ -54,6 +58,10 @@ class ExpectedF(Rule):
     comparisons per score; it gets no label if the probability that nothing applies, with roots
     taken as independent, is above c times the F (with c = 1) of its best set.
 
+    Probabilities that were calibrated on a few gold labels are uncertain. The threshold is then
+    that with the highest F by the probabilities without gold, unless another has a higher F by all
+    calibrations that gold leaves plausible; of those, it is the one that gains most at worst.
+
     A larger depth bias never removes a label. If all answers are "none of these", all sets are
     empty, whatever the scores.
     """
@@ -73,24 +81,54 @@ class ExpectedF(Rule):
             return FittedExpectedF(scale, self.depth_bias)
         threshold, expected_f = _NO_LABELS
         if labels_per_answer:
-            threshold, expected_f = _best_threshold(
-                histogram, scale, cost_of_missing(self.depth_bias)
-            )
+            cost, combination = cost_of_missing(self.depth_bias), consolidation.combination
+            plausible = combination.gold.plausible if combination and combination.gold else ()
+            threshold, expected_f = _best_threshold(histogram, scale, cost, plausible)
         details = {"depth_bias": self.depth_bias, "power": scale.power, "expected_f": expected_f}
         return FittedThreshold(threshold, "expected-f", self.name, details)
 
 
 def _best_threshold(
-    histogram: ScoreHistogram, scale: ProbabilityScale, cost: float
+    histogram: ScoreHistogram,
+    scale: ProbabilityScale,
+    cost: float,
+    plausible: tuple[tuple[float, float], ...] = (),
 ) -> tuple[float, float]:
-    """Return the lowest score in the best sets, the smallest ones in a tie, and their F."""
+    """Return the lowest score in the best sets, the smallest ones in a tie, and their F.
+
+    `plausible` is that of `GoldCalibration`.
+    """
     if not len(histogram.score):
         return _NO_LABELS
     p = scale.transform(histogram.score)
-    expected_true, n_given = np.cumsum(p * histogram.count), np.cumsum(histogram.count)
-    f = (1 + cost) * expected_true / (n_given + cost * expected_true[-1])
-    best = int(np.argmax(f >= f.max() * (1 - _F_ROUNDING)))
+    f = _expected_f(p, histogram, cost)
+    if plausible:
+        curves = [_expected_f(_transform(p, *each), histogram, cost) for each in plausible]
+        best = _find_safe_gain(curves)
+    else:
+        best = _find_first_best(f)
     return float(histogram.score[best]) * (1 - ROUNDING), float(f[best])
+
+
+def _expected_f(p: FloatArray, histogram: ScoreHistogram, cost: float) -> FloatArray:
+    """Return F if all labels down to each score of the histogram are given."""
+    expected_true, n_given = np.cumsum(p * histogram.count), np.cumsum(histogram.count)
+    return np.asarray((1 + cost) * expected_true / (n_given + cost * expected_true[-1]))
+
+
+def _transform(p: FloatArray, slope: float, shift: float) -> FloatArray:
+    return np.asarray(expit(slope * logit(np.clip(p, _LEAST, 1 - _LEAST)) + shift))
+
+
+def _find_safe_gain(curves: list[FloatArray]) -> int:
+    """Return where F exceeds most, on the worst of all other curves, that at the first's best."""
+    start = _find_first_best(curves[0])
+    gain = np.min([f - f[start] for f in curves[1:]], axis=0)
+    return int(np.argmax(gain)) if gain.max() > _F_ROUNDING else start
+
+
+def _find_first_best(f: FloatArray) -> int:
+    return int(np.argmax(f >= f.max() * (1 - _F_ROUNDING)))
 
 
 @registered("expected-f.fitted")

@@ -13,13 +13,15 @@ from mhpc.data.hierarchy import deepest, most_specific, propagate_up
 from mhpc.data.panel import (
     Panel,
     PanelPartitions,
-    Size,
-    measure_size,
+    drop_gold,
+    panel_rows,
+    sample_rows,
     set_scope,
     transform_partitions,
 )
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scores import Scores
+from mhpc.data.size import Size, measure_size
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
 from mhpc.methods.memory import explain_memory
@@ -36,6 +38,7 @@ from mhpc.selection.calibration import (
     calibration_error,
     cross_validated_error,
     fit_calibration,
+    measure_representation,
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
@@ -52,6 +55,9 @@ MIN_GOLD = 5
 MAX_GOLD = 20_000
 """Instances with gold labels that are enough for a calibration."""
 
+N_OTHERS = 2000
+"""Instances without gold labels that those with gold labels are compared with."""
+
 
 class Auto(BaseMethod):
     """The probability that a label applies, from several methods and what they know together.
@@ -66,7 +72,9 @@ class Auto(BaseMethod):
     3. **One truth, by degree.** The more answers consist of one label, the more `one-truth` counts
        in the mean of the two.
     4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
-       them.
+       them. The methods do not see gold labels, so that their scores of gold instances are as good
+       as those of others. Label sets change only if gold shows that this is an improvement
+       (`mhpc.rules.expected_f`).
 
     `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
     the same way. A label that a source never gives although others often do is taken to be outside
@@ -96,16 +104,17 @@ class Auto(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit the methods to all answers, and calibrate their combination on gold labels."""
-        scope, scope_origin, scope_notes = self._find_scope(partitions)
-        partitions = transform_partitions(partitions, partial(set_scope, scope=scope))
-        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(partitions))
-        partitions = transform_partitions(partitions, dawid_skene.calibrate)
-        single, answered = partitions.sum(_count_single_labels)
+        answers = transform_partitions(partitions, drop_gold)
+        scope, scope_origin, scope_notes = self._find_scope(answers)
+        answers = transform_partitions(answers, partial(set_scope, scope=scope))
+        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(answers))
+        answers = transform_partitions(answers, dawid_skene.calibrate)
+        single, answered = answers.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
-        optional, notes = _usable_members(partitions, one_truth_weight)
+        optional, notes = _usable_members(answers, one_truth_weight)
         majority = make_method("majority", {"source_weights": "learned"})
         members = {
-            name: method.fit_checkpointed(partitions)
+            name: method.fit_checkpointed(answers)
             for name, method in {"majority": majority, **optional}.items()
         }
         fitted = FittedAuto(
@@ -114,10 +123,10 @@ class Auto(BaseMethod):
             local=members.get("mhpc-local"),
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
-            popularity=_estimate_popularity(partitions),
+            popularity=_estimate_popularity(answers),
             scope=scope,
             combination=_describe(
-                partitions, ("dawid-skene", *members), single, answered, scope_origin
+                answers, ("dawid-skene", *members), single, answered, scope_origin
             ),
             trace=dawid_skene.trace,
             converged=all(each.converged for each in (dawid_skene, *members.values())),
@@ -179,8 +188,8 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     calibration: Calibration = IDENTITY
 
     def predict(self, panel: Panel) -> Scores:
-        """Return the probability of every label, in both views."""
-        panel = set_scope(panel, scope=self.scope)
+        """Return the probability of every label, in both views, whatever gold labels say."""
+        panel = set_scope(drop_gold(panel), scope=self.scope)
         score = self._stack(panel)
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
@@ -277,14 +286,13 @@ def _describe(
 
 def _sum_independence(panel: Panel, *, dependence: SourceDependence) -> tuple[float, int, int]:
     """Return the independence of all answers, their number, and that of answered instances."""
-    panel = panel.select_answers(~panel.is_gold)
     independence = answer_independence(panel, dependence)
     return float(independence.sum()), len(independence), len(np.unique(panel.instance))
 
 
 def _count_single_labels(panel: Panel) -> tuple[int, int]:
     """Return the number of answers with one most specific label, and of those with any."""
-    n_labels = np.diff(deepest(panel.augmented, panel.taxonomy).indptr)[~panel.is_gold]
+    n_labels = np.diff(deepest(panel.augmented, panel.taxonomy).indptr)
     return int((n_labels == 1).sum()), int((n_labels > 0).sum())
 
 
@@ -297,21 +305,36 @@ def _count_labels(panel: Panel) -> tuple[FloatArray, FloatArray]:
     return panel.occurrences, panel.answers_per_label
 
 
-def _calibrate_on_gold(fitted: FittedAuto, partitions: PanelPartitions) -> FittedAuto:
-    """Return the fitted methods with probabilities calibrated on gold labels, if there are any.
+def _calibrate_on_gold(
+    fitted: FittedAuto, partitions: PanelPartitions, *, n_others: int = N_OTHERS
+) -> FittedAuto:
+    """Return the fitted methods with probabilities calibrated on gold labels, if there are enough.
 
-    The probabilities of these instances are predicted without their gold labels.
+    Gold instances count by how well they represent the others: if they were selected because they
+    are hard, they say little about easy ones.
     """
     panel = partitions.sample(MAX_GOLD)
-    if panel.gold is None or len(panel.gold.rows) < MIN_GOLD:
+    truth = panel.gold
+    if truth is None or len(truth.rows) < MIN_GOLD:
         return fitted
-    known = panel.select_instances(panel.gold.rows)
-    unseen = known.select_answers(~known.is_gold)
-    gold = sample_gold(fitted.predict(replace(unseen, gold=None)).score, panel.gold.closed)
+    others = np.setdiff1d(sample_rows(panel, len(truth.rows) + n_others), truth.rows)
+    score = dense(fitted.predict(panel_rows(panel, truth.rows)).score)
+    representation = 1.0
+    if len(others):
+        of_others = dense(fitted.predict(panel_rows(panel, others)).score)
+        representation = measure_representation(_sum_variance(score), _sum_variance(of_others))
+    gold = sample_gold(score, truth.closed)
+    calibration, plausible = fit_calibration(gold, representation)
     improvement = GoldCalibration(
-        instances=len(panel.gold.rows),
+        instances=len(truth.rows),
         before=calibration_error(IDENTITY, gold),
         after=cross_validated_error(gold),
+        plausible=tuple(each.relative_to(calibration) for each in (IDENTITY, *plausible)),
     )
     combination = replace(fitted.combination, gold=improvement)
-    return replace(fitted, calibration=fit_calibration(gold), combination=combination)
+    return replace(fitted, calibration=calibration, combination=combination)
+
+
+def _sum_variance(probability: FloatArray) -> FloatArray:
+    """Return how uncertain each instance is: the variance of its number of labels."""
+    return np.asarray((probability * (1 - probability)).sum(axis=1))

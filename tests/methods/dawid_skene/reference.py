@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from mhpc.data.panel import Panel
+from mhpc.data.panel import Panel, drop_gold
 from mhpc.methods.dawid_skene.score_scales import ScoreScales
 from mhpc.numerics.arrays import FloatArray
 from tests.fixtures.build import DAG, Row, panel_of
@@ -37,6 +37,9 @@ def em_by_loops(
     panel: Panel, rounds: int, prior_answers: float = 1.0, scales: ScoreScales | None = None
 ) -> FloatArray:
     """Run EM one answer and one label at a time; `scales` has the borders between grades."""
+    gold = panel.gold
+    known = {} if gold is None else dict(zip(gold.rows, gold.closed.toarray(), strict=True))
+    panel = drop_gold(panel)
     K, depth = len(panel.taxonomy), panel.taxonomy.depth
     scores = panel.augmented.toarray()
     n_grades = np.ones(len(panel.sources), dtype=int) if scales is None else scales.n_grades
@@ -68,6 +71,8 @@ def em_by_loops(
             if any(y for _, y in about):
                 truth[i, k] = sum(w * y for w, y in about) / sum(w for w, _ in about)
     affirmed = truth > 0
+    for i, labels in known.items():
+        truth[i] = labels
     for _ in range(rounds):
         hits, true, alarms, offered = (defaultdict[tuple[int, int], float](float) for _ in "1234")
         graded = np.zeros((len(panel.sources), n_grades.max(), 2))
@@ -98,6 +103,8 @@ def em_by_loops(
                     logit += w * y[k] * (math.log(s / f) + evidence[m][g[k]])
                     logit += w * (1 - y[k]) * math.log((1 - s) / (1 - f))
             after[i, k] = 1 / (1 + math.exp(-logit))
+        for i, labels in known.items():
+            after[i] = labels
         truth = after
     for labels in reversed(panel.taxonomy.levels):
         for k in labels:

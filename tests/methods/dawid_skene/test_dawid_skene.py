@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mhpc.data.panel import Panel, SinglePartition
+from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import predict_scores
 from mhpc.methods.dawid_skene import DawidSkene
@@ -14,6 +15,7 @@ from mhpc.methods.dawid_skene.em import count_outcomes, estimate_skills
 from mhpc.methods.dawid_skene.score_scales import learn_scales, plain_scales
 from mhpc.methods.pairs import split_panel
 from mhpc.numerics.arrays import dense
+from mhpc.read.truth import read_truth
 from tests.fixtures.build import DAG, GARDEN, Row, panel_of
 from tests.methods.dawid_skene.reference import em_by_loops, scored_panel
 
@@ -55,6 +57,47 @@ def test_graded_scores_equal_those_of_em_by_loops(scoped: bool, weighted: bool) 
     np.testing.assert_allclose(
         dense(consolidation.score), em_by_loops(panel, 4, scales=scales), atol=1e-12
     )
+
+
+@pytest.mark.parametrize("scoped", [False, True])
+@pytest.mark.parametrize("make_panel", [random_panel, scored_panel])
+def test_scores_with_gold_labels_equal_those_of_em_by_loops(
+    make_panel: Callable[..., Panel], scoped: bool
+) -> None:
+    panel = make_panel(scoped=scoped)
+    # Nobody gives "e" to i1, and i2 has none of the labels.
+    gold = read_truth({"instance": ["i0", "i1", "i1", "i2"], "label": ["d", "e", "b", None]})
+    panel = append_gold_source(panel, encode_truth(gold, DAG, panel.instances))
+    scales = learn_scales(SinglePartition(panel))
+    with pytest.warns(ConvergenceWarning):
+        consolidation = DawidSkene(tol=0, max_iter=4).consolidate(panel)
+    np.testing.assert_allclose(
+        dense(consolidation.score), em_by_loops(panel, 4, scales=scales), atol=1e-12
+    )
+
+
+def test_sources_that_contradict_gold_labels_lose_their_influence() -> None:
+    # Two against two on every instance: only gold labels show who is wrong.
+    rows: list[Row] = [
+        (f"i{i}", source, "oak" if (i % 2 == 0) == (source in "ab") else "finch")
+        for i in range(40)
+        for source in "abcd"
+    ]
+    panel = panel_of(rows)
+    gold = read_truth(
+        {
+            "instance": [f"i{i}" for i in range(10)],
+            "label": ["finch" if i % 2 else "oak" for i in range(10)],
+        }
+    )
+    panel = append_gold_source(panel, encode_truth(gold, GARDEN, panel.instances))
+    fitted = DawidSkene().fit(SinglePartition(panel))
+    score = dense(fitted.predict(panel).score)
+    oak, finch = (GARDEN.labels.positions[label] for label in ("oak", "finch"))
+    even = np.array([int(name[1:]) % 2 == 0 for name in panel.instances])
+    assert (score[even, oak] > 0.9).all()
+    assert (score[even, finch] < 0.1).all()
+    assert (score[~even, finch] > 0.9).all()
 
 
 def test_em_converges_to_a_fixed_point() -> None:

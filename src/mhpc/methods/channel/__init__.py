@@ -8,8 +8,9 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, PanelPartitions, Size
+from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores
+from mhpc.data.size import Size
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.channel.answers import AnswerReader, count_votes, make_reader, read_answers
 from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths

@@ -48,8 +48,9 @@ class DawidSkene(BaseMethod):
 
     Labels of a level share these skills, since a source gives few labels often enough to estimate
     its skill for each. EM starts from the share of answers that affirm a pair; the prior is the
-    label's popularity. Pairs that nobody affirmed are 0. Labels are estimated independently of
-    each other; at the end a parent is raised to its best child.
+    label's popularity. Pairs that nobody affirmed are 0. Gold labels are the truth of their
+    instances, from which skills are learned, and not the answers of a source. Labels are estimated
+    independently of each other; at the end a parent is raised to its best child.
 
     Assumes that sources err independently: copies, or similar classifiers, outvote better sources.
     An iteration is one pass over the answers, and costs, summed over the instances, the number of

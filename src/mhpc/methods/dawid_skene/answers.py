@@ -1,11 +1,11 @@
 """What EM works on: every pair of an answer and an affirmed pair, and how popular labels are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.panel import Panel, PanelPartitions, drop_gold
 from mhpc.methods.dawid_skene.score_scales import ScoreScales
 from mhpc.methods.pairs import AffirmedPairs, affirmed_pairs, drop_weightless
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
@@ -91,6 +91,9 @@ class PairedAnswers:
         How popular each label is.
     offered : float array, (M, levels)
         Popularity of all labels that each source could give, summed over its answers.
+    known : float array, (P,), or None
+        1 for pairs that are true by gold labels, 0 for those that are not, and NaN for pairs of
+        instances without gold labels; None if there are no gold labels.
     """
 
     pairs: AffirmedPairs
@@ -99,6 +102,7 @@ class PairedAnswers:
     grades: VoteGrades | None
     popularity: Popularity
     offered: FloatArray
+    known: FloatArray | None = None
 
     @property
     def share(self) -> FloatArray:
@@ -107,7 +111,16 @@ class PairedAnswers:
         A vote of a graded source counts as the guessed probability of its grade.
         """
         value = 1.0 if self.grades is None else self.grades.value
-        return self.sum_by_pair(self.affirmed, value) / self.sum_by_pair(self.asked)
+        affirmed, asked = self.sum_by_pair(self.affirmed, value), self.sum_by_pair(self.asked)
+        # Nobody was asked about an instance that has gold labels only.
+        return np.divide(affirmed, asked, out=np.zeros_like(asked), where=asked > 0)
+
+    def set_known(self, truth: FloatArray, pair: IntArray | None = None) -> FloatArray:
+        """Return the probabilities of all pairs, or of some, with 1 and 0 for known ones."""
+        if self.known is None:
+            return truth
+        known = self.known if pair is None else self.known[pair]
+        return np.where(np.isnan(known), truth, known)
 
     def sum_by_pair(self, entries: Entries, values: FloatArray | float = 1.0) -> FloatArray:
         """Return the sum of weight times value over the entries of every pair, (P,)."""
@@ -124,10 +137,16 @@ class PairedAnswers:
 def pair_answers(panel: Panel, popularity: Popularity, scales: ScoreScales) -> PairedAnswers:
     """Join every answer with the affirmed pairs of its instance.
 
-    Costs, summed over the instances, the number of answers times the number of affirmed labels.
+    Gold labels are the truth of their pairs, affirmed by a source or not; as answers they have no
+    weight. Costs, summed over the instances, the number of answers times the number of affirmed
+    labels.
     """
     panel = drop_weightless(panel)
-    pairs, weight = affirmed_pairs(panel), panel.answer_weights
+    pairs, known = affirmed_pairs(panel), None
+    if panel.is_gold.any():
+        known = _find_known(pairs, panel)
+        panel = replace(panel, weight=np.where(panel.is_gold, 0.0, panel.answer_weights))
+    weight = panel.answer_weights
     source, score = panel.source[row_indices(pairs.votes)], pairs.votes.data
     depth = panel.taxonomy.depth
     n_levels, level = int(depth.max(initial=1)), (depth - 1)[pairs.label]
@@ -144,7 +163,15 @@ def pair_answers(panel: Panel, popularity: Popularity, scales: ScoreScales) -> P
         grades=grade_votes(scales, source, score) if scales.has_grades else None,
         popularity=popularity,
         offered=_sum_offered(panel, popularity.affirmed, n_levels),
+        known=known,
     )
+
+
+def _find_known(pairs: AffirmedPairs, panel: Panel) -> FloatArray:
+    known = np.full(len(pairs.label), np.nan)
+    known[pairs.asked[panel.is_gold].indices] = 0.0
+    known[pairs.votes[panel.is_gold].indices] = 1.0
+    return known
 
 
 def grade_votes(scales: ScoreScales, source: IntArray, score: FloatArray) -> VoteGrades:
@@ -170,7 +197,7 @@ def _count_labels(
 
     Answers count by their weights. The scores of graded sources count as they are.
     """
-    panel = drop_weightless(panel)
+    panel = drop_gold(drop_weightless(panel))
     weight, votes = panel.answer_weights, panel.augmented
     scored = affirmed = np.asarray(weight @ votes, dtype=np.float64)
     if not scales.is_plain:

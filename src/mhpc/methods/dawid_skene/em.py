@@ -53,12 +53,13 @@ class Skills:
 def estimate_truth(data: PairedAnswers, skills: Skills | None) -> FloatArray:
     """E step: return the probability that each pair is true, by Bayes' rule, (P,).
 
-    Without skills, which is where EM starts, it is the share of answers that affirm the pair.
+    Without skills, which is where EM starts, it is the share of answers that affirm the pair. Pairs
+    of an instance with gold labels are true or not, whatever the answers say.
     """
     if skills is None:
-        return data.share
+        return data.set_known(data.share)
     log_odds, _ = sum_evidence(data, skills)
-    return np.asarray(expit(log_odds))
+    return data.set_known(expit(log_odds))
 
 
 def sum_evidence(data: PairedAnswers, skills: Skills) -> tuple[FloatArray, FloatArray]:
@@ -246,7 +247,7 @@ def calibrate_scales(
     """Return the scales with the probability that a vote of each grade is right.
 
     This is the mean probability of the pairs that have a vote of the grade, if the source had been
-    silent about them: what others say of these pairs shows how good the grade is.
+    silent about them: what others say of these pairs, or gold labels, shows how good the grade is.
     """
     if not scales.has_grades or skills is None:
         return scales
@@ -267,7 +268,8 @@ def _sum_right_votes(
         data = pair_answers(block, popularity, scales)
         if data.grades is not None:
             log_odds, own = sum_evidence(data, skills)
-            without = expit(log_odds[data.affirmed.pair] - own)
+            pair = data.affirmed.pair
+            without = data.set_known(expit(log_odds[pair] - own), pair)
             right += data.grades.sum_by_grade(data.affirmed.weight * without)
             votes += data.grades.sum_by_grade(data.affirmed.weight)
     return right, votes

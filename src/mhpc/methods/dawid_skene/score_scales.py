@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.panel import Panel, PanelPartitions, drop_gold
 from mhpc.methods.pairs import BLOCK_PAIRS, affirmed_pairs, drop_weightless, split_panel
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import row_indices
@@ -163,7 +163,7 @@ def learn_scales(partitions: PanelPartitions, *, sample_size: int = SAMPLE_SIZE)
     (n_scored,) = partitions.sum(_count_scored)
     if not n_scored:
         return scales
-    panel = drop_weightless(partitions.sample(sample_size))
+    panel = drop_gold(drop_weightless(partitions.sample(sample_size)))
     is_ranked = find_ranked(panel)
     if is_ranked.any():
         ranked, plausibility = estimate_plausibility(panel, is_ranked)

@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, Size, VotesKind
+from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, VotesKind
 from mhpc.data.scores import Consolidation
+from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning, ParameterError
 from mhpc.methods.base import PAPER, BaseMethod, predict_scores
 from mhpc.methods.mhpc.algorithm import Anchor, label_support

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.panel import Panel, PanelPartitions, Size
+from mhpc.data.panel import Panel, PanelPartitions, drop_gold
 from mhpc.data.scores import Scores
+from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
@@ -74,13 +75,13 @@ class OneTruth(BaseMethod):
         return f"for {size.pairs:,} pairs of a vote and a possible true label"
 
     def fit(self, partitions: PanelPartitions) -> "FittedOneTruth":
-        """Run EM on all instances; labels known by gold are fixed."""
+        """Run EM on all instances; gold labels are their truth, and not answers of a source."""
         panel, dependence = partitions.sample(partitions.instances), None
         if self.source_weights == "learned":
             matrix = estimate_dependence(partitions).matrix
             dependence = matrix if matrix.nnz else None
         result = run_em(
-            panel,
+            drop_gold(panel),
             dependence=None if dependence is None else dense(dependence),
             known=_known_labels(panel),
             progress=partitions.progress,
@@ -153,7 +154,8 @@ class FittedOneTruth(FittedMethod, saved_as="one-truth.fitted"):
         new, fitted = np.flatnonzero(is_new), np.flatnonzero(~is_new)
         new_panel = panel.select_instances(new)
         dependence = None if self.dependence is None else dense(self.dependence)
-        posterior = self.learned.posterior(new_panel, dependence, _known_labels(new_panel))
+        known = _known_labels(new_panel)
+        posterior = self.learned.posterior(drop_gold(new_panel), dependence, known)
         stacked = sparse.vstack([posterior, self.posterior[position[fitted]]], format="csr")
         return stacked[np.argsort(np.concatenate([new, fitted]))]
 
