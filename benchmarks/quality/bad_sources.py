@@ -25,7 +25,7 @@ from benchmarks.quality.real import Case, cases
 from mhpc.data.index import Index
 from mhpc.data.votes import NONE_OF_THESE
 from mhpc.encoding.gold import encode_truth
-from mhpc.numerics.arrays import IntArray
+from mhpc.numerics.arrays import FloatArray, IntArray
 
 SETS = ("dog", "chexpert", "ecg_kin", "taxa_its", "ec_tools", "imclef07a_models", "idpo_cafa")
 
@@ -39,8 +39,8 @@ MAX_LOSS = 0.01
 
 HARMLESS = ("constant", "everything", "copy")
 
-_Answers: TypeAlias = tuple[IntArray, IntArray]
-"""The instance and the label of every vote of one source."""
+_Answers: TypeAlias = tuple[IntArray, IntArray, FloatArray | float]
+"""The instance, the label and the score of every vote of one source."""
 
 
 def main() -> None:
@@ -81,9 +81,7 @@ def compare(case: Case) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _measure(
-    votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, truth: mhpc.Truth, method: str
-) -> float:
+def _measure(votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, truth: mhpc.Truth, method: str) -> float:
     result = mhpc.consolidate(votes, taxonomy, method=method, unknown="drop")
     panel = result.panel
     encoded = encode_truth(truth, panel.taxonomy, panel.instances, unknown="drop")
@@ -94,7 +92,7 @@ def _measure(
 def add_bad_sources(
     votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, kind: str, count: int = 1, *, seed: int = 0
 ) -> mhpc.Votes:
-    """Return the votes with more sources of a kind in `BAD_SOURCES`; all their scores are 1.
+    """Return the votes with more sources of a kind in `BAD_SOURCES`; only copies have scores other than 1.
 
     Several constant sources give the same label, and several copies copy the same source; random
     sources and adversaries draw independently.
@@ -108,15 +106,16 @@ def add_bad_sources(
     rng = np.random.default_rng(seed)
     panel = replace(votes, instance=instance, source=source, label=label, score=votes.score[usable])
     answers = [BAD_SOURCES[kind](panel, taxonomy, rng) for _ in range(count)]
-    n_votes = [len(given) for given, _ in answers]
+    instances, labels, scores = zip(*answers, strict=True)
+    n_votes = [len(given) for given in instances]
     new = len(votes.sources) + np.arange(count)
     return replace(
         votes,
         sources=Index((*votes.sources, *(f"{kind} {number + 1}" for number in range(count)))),
-        instance=np.concatenate([votes.instance, *(given for given, _ in answers)]),
+        instance=np.concatenate([votes.instance, *instances]),
         source=np.concatenate([votes.source, np.repeat(new, n_votes)]),
-        label=np.concatenate([votes.label, *(labels for _, labels in answers)]),
-        score=np.concatenate([votes.score, np.ones(sum(n_votes))]),
+        label=np.concatenate([votes.label, *labels]),
+        score=np.concatenate([votes.score, *map(np.broadcast_to, scores, n_votes)]),
     )
 
 
@@ -124,21 +123,21 @@ def _give_most_popular(
     votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, rng: np.random.Generator
 ) -> _Answers:
     N = len(votes.instances)
-    return np.arange(N), np.full(N, np.bincount(votes.label).argmax())
+    return np.arange(N), np.full(N, np.bincount(votes.label).argmax()), 1.0
 
 
 def _give_everything(
     votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, rng: np.random.Generator
 ) -> _Answers:
     N, used = len(votes.instances), np.unique(votes.label)
-    return np.repeat(np.arange(N), len(used)), np.tile(used, N)
+    return np.repeat(np.arange(N), len(used)), np.tile(used, N), 1.0
 
 
 def _copy(votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, rng: np.random.Generator) -> _Answers:
-    """Copy the first source that answers the most instances."""
+    """Copy the source that answers the most instances, the first if there are several."""
     answers = np.unique(np.stack([votes.source, votes.instance]), axis=1)
     own = votes.source == np.bincount(answers[0]).argmax()
-    return votes.instance[own], votes.label[own]
+    return votes.instance[own], votes.label[own], votes.score[own]
 
 
 def _draw_at_random(
@@ -151,7 +150,7 @@ def _draw_at_random(
     keys = np.log(popularity) + rng.gumbel(size=(N, len(used)))
     order, size = np.argsort(-keys, axis=1), rng.choice(sizes, N)
     is_drawn = np.arange(len(used)) < size[:, np.newaxis]
-    return np.repeat(np.arange(N), np.minimum(size, len(used))), used[order[is_drawn]]
+    return np.repeat(np.arange(N), np.minimum(size, len(used))), used[order[is_drawn]], 1.0
 
 
 def _contradict(votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, rng: np.random.Generator) -> _Answers:
@@ -179,7 +178,7 @@ def _contradict(votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, rng: np.random.Gener
             if len(options):
                 wrong[i, int(rng.choice(options))] = None
     pairs = np.array(list(wrong), dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+    return pairs[:, 0], pairs[:, 1], 1.0
 
 
 def _relate(
@@ -201,9 +200,7 @@ def _relate(
     return siblings, unrelated
 
 
-BAD_SOURCES: Mapping[
-    str, Callable[[mhpc.Votes, mhpc.Taxonomy, np.random.Generator], _Answers]
-] = {
+BAD_SOURCES: Mapping[str, Callable[[mhpc.Votes, mhpc.Taxonomy, np.random.Generator], _Answers]] = {
     "constant": _give_most_popular,
     "everything": _give_everything,
     "copy": _copy,

@@ -63,7 +63,7 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
         return None
     uses = votes.astype(bool).astype(float)
     rate = np.asarray(votes.sum(axis=0)).ravel() / np.maximum(answers @ uses, 1.0)
-    expected = np.log(M * K) + MARGIN
+    expected = np.log(np.count_nonzero(answers) * K) + MARGIN
     sources = np.flatnonzero(answers * rate.max() > expected)
     labels = np.flatnonzero(rate * answers.max() > expected)
     is_unused = uses[sources][:, labels].toarray() == 0

@@ -20,6 +20,7 @@ from mhpc.data.panel import (
 )
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scores import Scores
+from mhpc.errors import quote_list
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
 from mhpc.methods.memory import explain_memory
@@ -27,8 +28,8 @@ from mhpc.methods.mhpc import MAX_EXACT
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import infer_scope
 from mhpc.methods.source_dependence import estimate_dependence
-from mhpc.methods.source_weights import answer_independence
-from mhpc.numerics.arrays import Block, FloatArray, Sparse, dense
+from mhpc.methods.source_weights import answer_independence, weight_by_independence
+from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.sparse import canonical
 from mhpc.selection.calibration import (
     IDENTITY,
@@ -39,6 +40,7 @@ from mhpc.selection.calibration import (
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
+from mhpc.selection.screening import find_constant, leave_out
 from mhpc.selection.stacking import GivenLabels, find_given, make_features, stack, weigh_one_truth
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
@@ -96,9 +98,15 @@ class Auto(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit the methods to all answers, and calibrate their combination on gold labels."""
+        constant = find_constant(partitions)
+        partitions = transform_partitions(partitions, partial(leave_out, sources=constant))
         scope, scope_origin, scope_notes = self._find_scope(partitions)
         partitions = transform_partitions(partitions, partial(set_scope, scope=scope))
-        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(partitions))
+        dependence = estimate_dependence(partitions)
+        independent = transform_partitions(
+            partitions, partial(weight_by_independence, dependence=dependence)
+        )
+        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(independent))
         partitions = transform_partitions(partitions, dawid_skene.calibrate)
         single, answered = partitions.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
@@ -115,6 +123,8 @@ class Auto(BaseMethod):
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
             popularity=_estimate_popularity(partitions),
+            constant=constant,
+            dependence=dependence,
             scope=scope,
             combination=_describe(
                 partitions, ("dawid-skene", *members), single, answered, scope_origin
@@ -123,7 +133,7 @@ class Auto(BaseMethod):
             converged=all(each.converged for each in (dawid_skene, *members.values())),
             threshold=0.5,
             is_probability=True,
-            notes=(*scope_notes, *notes),
+            notes=(*_name_left_out(partitions, constant), *scope_notes, *notes),
         )
         return _calibrate_on_gold(fitted, partitions)
 
@@ -160,6 +170,10 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         `mhpc-local`, `channel` and `one-truth`, where they fit in memory and count.
     popularity : float array, (K,)
         The share of the answers that contain each label.
+    constant : int array
+        The sources that are left out, since they give the same answer to all instances.
+    dependence : SourceDependence
+        By which correlated sources share one weight in `dawid-skene`.
     scope : csr_array, (M, K), or None
         The labels that each source can give, as inferred from the answers.
     combination : Combination
@@ -174,13 +188,15 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     channel: FittedMethod | None
     one_truth_model: FittedMethod | None
     popularity: FloatArray
+    constant: IntArray
+    dependence: SourceDependence
     scope: Sparse | None
     combination: Combination
     calibration: Calibration = IDENTITY
 
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, in both views."""
-        panel = set_scope(panel, scope=self.scope)
+        panel = set_scope(leave_out(panel, sources=self.constant), scope=self.scope)
         score = self._stack(panel)
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
@@ -199,9 +215,9 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
         The panel has the scope already.
         """
-        truth = self.dawid_skene.predict(panel).score
+        independent = weight_by_independence(panel, dependence=self.dependence)
+        truth, given = self.dawid_skene.predict(independent).score, find_given(independent)
         panel = self.dawid_skene.calibrate(panel)
-        given = find_given(panel)
         smoothed = None if self.local is None else self.local.predict(panel).score
         features = make_features(
             given,
@@ -220,6 +236,13 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         score = dense(smoothed).copy()
         score[given.instance, given.label] = stack(features)
         return score
+
+
+def _name_left_out(partitions: PanelPartitions, sources: IntArray) -> tuple[str, ...]:
+    if not len(sources):
+        return ()
+    names = quote_list([partitions.sources[m] for m in sources])
+    return (f"Left out, since they give the same answer to all instances: {names}",)
 
 
 def _mix(score: Block, other: Block, weight: float) -> Block:
