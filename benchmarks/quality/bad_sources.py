@@ -23,7 +23,6 @@ from benchmarks.environment import met_or_missed, write_result
 from benchmarks.quality.figures import hierarchical_f, measure
 from benchmarks.quality.real import Case, cases
 from mhpc.data.index import Index
-from mhpc.data.votes import NONE_OF_THESE
 from mhpc.encoding.gold import encode_truth
 from mhpc.numerics.arrays import FloatArray, IntArray
 
@@ -92,7 +91,7 @@ def _measure(votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, truth: mhpc.Truth, meth
 def add_bad_sources(
     votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, kind: str, count: int = 1, *, seed: int = 0
 ) -> mhpc.Votes:
-    """Return the votes with more sources of a kind in `BAD_SOURCES`; only copies have scores other than 1.
+    """Return the votes with more sources of a kind in `BAD_SOURCES`; scores are 1, but copied by copies.
 
     Several constant sources give the same label, and several copies copy the same source; random
     sources and adversaries draw independently.

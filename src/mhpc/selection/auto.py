@@ -40,7 +40,7 @@ from mhpc.selection.calibration import (
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
-from mhpc.selection.screening import find_constant, leave_out
+from mhpc.selection.screening import find_uninformative, leave_out
 from mhpc.selection.stacking import GivenLabels, find_given, make_features, stack, weigh_one_truth
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
@@ -70,6 +70,9 @@ class Auto(BaseMethod):
     4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
        them.
 
+    Sources whose answers do not depend on the instance, constant or random ones, are left out
+    first, and correlated sources share one weight.
+
     `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
     the same way. A label that a source never gives although others often do is taken to be outside
     its scope, unless held-out answers are predicted worse then. Methods that do not fit in memory
@@ -98,8 +101,8 @@ class Auto(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit the methods to all answers, and calibrate their combination on gold labels."""
-        constant = find_constant(partitions)
-        partitions = transform_partitions(partitions, partial(leave_out, sources=constant))
+        left_out = find_uninformative(partitions)
+        partitions = transform_partitions(partitions, partial(leave_out, sources=left_out))
         scope, scope_origin, scope_notes = self._find_scope(partitions)
         partitions = transform_partitions(partitions, partial(set_scope, scope=scope))
         dependence = estimate_dependence(partitions)
@@ -123,7 +126,7 @@ class Auto(BaseMethod):
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
             popularity=_estimate_popularity(partitions),
-            constant=constant,
+            left_out=left_out,
             dependence=dependence,
             scope=scope,
             combination=_describe(
@@ -133,7 +136,7 @@ class Auto(BaseMethod):
             converged=all(each.converged for each in (dawid_skene, *members.values())),
             threshold=0.5,
             is_probability=True,
-            notes=(*_name_left_out(partitions, constant), *scope_notes, *notes),
+            notes=(*_name_left_out(partitions, left_out), *scope_notes, *notes),
         )
         return _calibrate_on_gold(fitted, partitions)
 
@@ -170,8 +173,8 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         `mhpc-local`, `channel` and `one-truth`, where they fit in memory and count.
     popularity : float array, (K,)
         The share of the answers that contain each label.
-    constant : int array
-        The sources that are left out, since they give the same answer to all instances.
+    left_out : int array
+        The sources whose answers do not depend on the instance.
     dependence : SourceDependence
         By which correlated sources share one weight in `dawid-skene`.
     scope : csr_array, (M, K), or None
@@ -188,7 +191,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     channel: FittedMethod | None
     one_truth_model: FittedMethod | None
     popularity: FloatArray
-    constant: IntArray
+    left_out: IntArray
     dependence: SourceDependence
     scope: Sparse | None
     combination: Combination
@@ -196,7 +199,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, in both views."""
-        panel = set_scope(leave_out(panel, sources=self.constant), scope=self.scope)
+        panel = set_scope(leave_out(panel, sources=self.left_out), scope=self.scope)
         score = self._stack(panel)
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
@@ -242,7 +245,7 @@ def _name_left_out(partitions: PanelPartitions, sources: IntArray) -> tuple[str,
     if not len(sources):
         return ()
     names = quote_list([partitions.sources[m] for m in sources])
-    return (f"Left out, since they give the same answer to all instances: {names}",)
+    return (f"Left out, since their answers do not depend on the instance: {names}",)
 
 
 def _mix(score: Block, other: Block, weight: float) -> Block:

@@ -1,8 +1,15 @@
-"""Sources that say nothing about the instances, because they say the same of all."""
+"""Sources that say nothing about the instances: the same of all, or what chance would say.
+
+Learned weights nearly silence the votes of such a source, but not its effects on the popularity of
+labels, on scope, on the size of answers and on the skills of other sources. So it is left out.
+"""
+
+from functools import partial
 
 import numpy as np
 
-from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.panel import Panel, PanelPartitions, transform_partitions
+from mhpc.methods.source_dependence import correlate_partitions, estimate_dependence
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import incidence
 
@@ -17,14 +24,31 @@ MARGIN = 3.0
 """Varying answers, beyond log M, to be expected of a source from which on their absence is no
 chance: less than one false alarm in twenty panels, whatever the number of sources."""
 
+MAX_RELATIVE_SKILL = 0.25
+"""The skill, relative to the mean of all sources, below which a source is left out. Information
+grows with the square of the skill: it has less than a tenth of that of the others."""
+
+MAX_ERRORS = 2.0
+"""Standard errors by which the skill must be below that limit."""
+
+MIN_MEAN_SKILL = 0.1
+"""The mean skill below which no source is left out for its skill: if sources do not agree with each
+other, it cannot be known which of them are right."""
+
+
+def find_uninformative(partitions: PanelPartitions) -> IntArray:
+    """Return the sources that are constant, and then those without skill among the others."""
+    constant = find_constant(partitions)
+    others = transform_partitions(partitions, partial(leave_out, sources=constant))
+    return np.union1d(constant, find_unskilled(others)).astype(np.int64)
+
 
 def find_constant(partitions: PanelPartitions) -> IntArray:
     """Return the sources that give the same answer to all instances, though others do not.
 
     Whether that answer is one label or all of them, it does not distinguish one instance from
-    another. Learned weights would nearly silence such votes, but not their effects on popularity
-    and scope, on the size of answers, and on the skills of other sources. The variation of a source
-    is the share of its squared votes that is not explained by its mean answer,
+    another. The variation of a source is the share of its squared votes that is not explained by
+    its mean answer,
 
         1 - sum_k mean_i(y_ik)^2 / sum_k mean_i(y_ik^2),
 
@@ -42,6 +66,36 @@ def find_constant(partitions: PanelPartitions) -> IntArray:
         & (variation <= MAX_RELATIVE_VARIATION * others)
         & _have_one_score(*scores)
     )
+
+
+def find_unskilled(partitions: PanelPartitions) -> IntArray:
+    """Return the sources that agree with the others no more than random answers would.
+
+    Their skill (`mhpc.methods.source_dependence`), without shrinkage and with an allowance for
+    chance, is far below the mean. A source with few answers is never among them, nor are gold
+    labels.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    correlations = correlate_partitions(partitions)
+    if correlations is None:
+        return none
+    R, common = correlations
+    dependence, answers = estimate_dependence(partitions), common.diagonal()
+    skill, independence = dependence.skill, dependence.independence
+    mean = float(np.average(skill, weights=independence * (answers > 0)))
+    if mean < MIN_MEAN_SKILL:
+        return none
+    in_common = np.where(np.eye(len(R), dtype=bool), 0.0, common)
+    weight = in_common * (1 - dependence.matrix.toarray()) ** 2 * independence
+    information = np.maximum(weight @ skill**2, 1e-12)
+    own = (weight * R) @ skill / information
+    # Chance can make a source agree with the truth, and so with all others, or with some of them.
+    n_compared = np.maximum(np.minimum(answers, in_common.sum(axis=1)), 1e-12)
+    error = np.sqrt(1 / n_compared + 1 / information)
+    is_unskilled = own + MAX_ERRORS * error < MAX_RELATIVE_SKILL * mean
+    if partitions.sample(1).gold is not None:
+        is_unskilled[-1] = False
+    return np.flatnonzero(is_unskilled)
 
 
 def leave_out(panel: Panel, *, sources: IntArray) -> Panel:
