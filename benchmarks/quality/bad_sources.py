@@ -91,8 +91,9 @@ def _measure(votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, truth: mhpc.Truth, meth
 def add_bad_sources(
     votes: mhpc.Votes, taxonomy: mhpc.Taxonomy, kind: str, count: int = 1, *, seed: int = 0
 ) -> mhpc.Votes:
-    """Return the votes with more sources of a kind in `BAD_SOURCES`; scores are 1, but copied by copies.
+    """Return the votes with more sources of a kind in `BAD_SOURCES`.
 
+    Their scores are 1, but a copy has those of its original.
     Several constant sources give the same label, and several copies copy the same source; random
     sources and adversaries draw independently.
     """

@@ -181,7 +181,8 @@ def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
     dependent the two are, because dependent sources agree for another reason than skill. Dependence
     is shrunk where it rests on few common instances. It is measured against skills without
     shrinkage, fitted to each other: what shrinkage takes from the best sources would otherwise look
-    like dependence among them, and a poor source, which lowers the mean, would hide it. The two are estimated in turn until skills and independence no longer change.
+    like dependence among them, and a poor source, which lowers the mean, would hide it.
+    The two are estimated in turn until skills and independence no longer change.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ class Auto(BaseMethod):
     4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
        them.
 
-    Sources whose answers do not depend on the instance, constant or random ones, are left out
-    first, and correlated sources share one weight.
+    Sources that add no information (constant, random or exact copies) are left out first, and
+    correlated sources share one weight.
 
     `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
     the same way. A label that a source never gives although others often do is taken to be outside
@@ -174,7 +174,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     popularity : float array, (K,)
         The share of the answers that contain each label.
     left_out : int array
-        The sources whose answers do not depend on the instance.
+        The sources that add no information, which do not count.
     dependence : SourceDependence
         By which correlated sources share one weight in `dawid-skene`.
     scope : csr_array, (M, K), or None
@@ -245,7 +245,7 @@ def _name_left_out(partitions: PanelPartitions, sources: IntArray) -> tuple[str,
     if not len(sources):
         return ()
     names = quote_list([partitions.sources[m] for m in sources])
-    return (f"Left out, since their answers do not depend on the instance: {names}",)
+    return (f"Left out, since they add no information (constant, random or copied): {names}",)
 
 
 def _mix(score: Block, other: Block, weight: float) -> Block:

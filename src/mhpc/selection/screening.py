@@ -1,10 +1,11 @@
-"""Sources that say nothing about the instances: the same of all, or what chance would say.
+"""Sources that add no information: constant and random ones, and exact copies of others.
 
 Learned weights nearly silence the votes of such a source, but not its effects on the popularity of
 labels, on scope, on the size of answers and on the skills of other sources. So it is left out.
 """
 
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -37,10 +38,12 @@ other, it cannot be known which of them are right."""
 
 
 def find_uninformative(partitions: PanelPartitions) -> IntArray:
-    """Return the sources that are constant, and then those without skill among the others."""
-    constant = find_constant(partitions)
-    others = transform_partitions(partitions, partial(leave_out, sources=constant))
-    return np.union1d(constant, find_unskilled(others)).astype(np.int64)
+    """Return constant sources, exact copies among the others, and then those without skill."""
+    found = np.zeros(0, dtype=np.int64)
+    for find in (find_constant, find_copies, find_unskilled):
+        others = transform_partitions(partitions, partial(leave_out, sources=found))
+        found = np.union1d(found, find(others)).astype(np.int64)
+    return found
 
 
 def find_constant(partitions: PanelPartitions) -> IntArray:
@@ -55,7 +58,7 @@ def find_constant(partitions: PanelPartitions) -> IntArray:
     0 if all answers are equal. A source whose scores differ between labels is not left out: even
     if it says the same of all instances, it knows which labels are frequent. Nor are gold labels.
     """
-    votes, squares, answers, *scores = partitions.sum(_sum_votes)
+    votes, squares, answers, n_scores, scores, squared_scores = partitions.sum(_sum_votes)
     n, of_mean = np.maximum(answers, 1.0), np.asarray(votes.multiply(votes).sum(axis=1)).ravel()
     explained = np.divide(of_mean, squares * n, out=np.ones(len(n)), where=squares > 0)
     variation = np.maximum(1.0 - explained, 0.0)
@@ -64,8 +67,30 @@ def find_constant(partitions: PanelPartitions) -> IntArray:
         (answers >= MIN_COVERAGE * partitions.instances)
         & (answers * others > np.log(max(len(n), 1)) + MARGIN)
         & (variation <= MAX_RELATIVE_VARIATION * others)
-        & _have_one_score(*scores)
+        & _have_one_score(n_scores, scores, squared_scores)
     )
+
+
+def find_copies(partitions: PanelPartitions) -> IntArray:
+    """Return the sources that give the same answers to the same instances as one before them.
+
+    Two good sources may also agree on everything. They are copies if, correlated as each of them is
+    with the other sources, they should have differed on several instances.
+    """
+    correlations = correlate_partitions(partitions)
+    if correlations is None:
+        return np.zeros(0, dtype=np.int64)
+    R, common = correlations
+    answers = common.diagonal()
+    same = (R >= 1 - 1e-9) & (common == answers) & (common == answers[:, np.newaxis]) & (common > 0)
+    compared = np.where(same, 0.0, common)
+    typical = (compared * R).sum(axis=1) / np.maximum(compared.sum(axis=1), 1.0)
+    differing = answers * (1 - np.maximum(typical, 0.0))
+    is_unlikely = differing > 2 * np.log(len(R)) + MARGIN
+    is_gold = np.zeros(len(R), dtype=bool)
+    is_gold[-1] = partitions.sample(1).gold is not None
+    has_earlier = np.tril(same, -1).any(axis=1)
+    return np.flatnonzero(has_earlier & is_unlikely & ~is_gold)
 
 
 def find_unskilled(partitions: PanelPartitions) -> IntArray:
@@ -108,7 +133,10 @@ def _have_one_score(n: FloatArray, total: FloatArray, squares: FloatArray) -> Bo
     return np.asarray(n * squares - total**2 <= 1e-9 * np.maximum(total**2, 1e-12))
 
 
-def _sum_votes(panel: Panel) -> tuple[Sparse, *tuple[FloatArray, ...]]:
+_VoteSums: TypeAlias = tuple[Sparse, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+def _sum_votes(panel: Panel) -> _VoteSums:
     """Return the votes by source and label, (M, K), and five sums by source, (M,) each.
 
     These are the squares of the votes, the number of answers, and the number of votes without
