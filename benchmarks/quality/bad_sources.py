@@ -105,7 +105,9 @@ def add_bad_sources(
     )
     rng = np.random.default_rng(seed)
     panel = replace(votes, instance=instance, source=source, label=label, score=votes.score[usable])
-    answers = [BAD_SOURCES[kind](panel, taxonomy, rng) for _ in range(count)]
+    # A copy also repeats answers without a label that the taxonomy knows.
+    seen = votes if kind == "copy" else panel
+    answers = [BAD_SOURCES[kind](seen, taxonomy, rng) for _ in range(count)]
     instances, labels, scores = zip(*answers, strict=True)
     n_votes = [len(given) for given in instances]
     new = len(votes.sources) + np.arange(count)
