@@ -69,20 +69,13 @@ def compute_dependence(
         Instances that two sources should have in common; if there are more, a sample is used.
     """
     M = len(partitions.sources)
-    (answers,) = partitions.sum(count_answers)
-    if max_sources < M or np.count_nonzero(answers) < 3:
-        return independent_sources(M)
-    # Two sources have about N x (share of the instances that a source answers)^2 in common.
-    enough = int(
-        enough_common * (np.count_nonzero(answers) * partitions.instances / answers.sum()) ** 2
+    correlations = correlate_partitions(
+        partitions, max_sources=max_sources, enough_common=enough_common
     )
-    if enough < partitions.instances:
-        partitions = SinglePartition(partitions.sample(enough))
-    sums = partitions.sum(_agreement_sums)
-    active = np.flatnonzero(sums[0].diagonal())
-    if len(active) < 3 or not sums[2].nnz:
+    if correlations is None:
         return independent_sources(M)
-    R, common = _correlate(*sums)
+    R, common = correlations
+    active = np.flatnonzero(common.diagonal())
     # A source without answers has no skill; it must not enter the mean that others shrink to.
     fitted = fit_dependence(R[np.ix_(active, active)], common[np.ix_(active, active)])
     skill = np.ones(M)
@@ -92,6 +85,28 @@ def compute_dependence(
         skill,
         incidence(active[matrix.row], active[matrix.col], shape=(M, M), values=matrix.data),
     )
+
+
+def correlate_partitions(
+    partitions: PanelPartitions,
+    *,
+    max_sources: int = MAX_SOURCES,
+    enough_common: int = ENOUGH_COMMON,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return `correlate_sources` of all partitions; None with too many sources, or fewer than 3."""
+    M = len(partitions.sources)
+    (answers,) = partitions.sum(count_answers)
+    if max_sources < M or np.count_nonzero(answers) < 3:
+        return None
+    # Two sources have about N x (share of the instances that a source answers)^2 in common.
+    answering = np.count_nonzero(answers)
+    enough = int(enough_common * (answering * partitions.instances / answers.sum()) ** 2)
+    if enough < partitions.instances:
+        partitions = SinglePartition(partitions.sample(enough))
+    sums = partitions.sum(_agreement_sums)
+    if np.count_nonzero(sums[0].diagonal()) < 3 or not sums[2].nnz:
+        return None
+    return _correlate(*sums)
 
 
 def count_answers(panel: Panel) -> tuple[FloatArray]:
@@ -168,8 +183,9 @@ def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
     pair counts by its common instances, by the independence of the second source, and less the more
     dependent the two are, because dependent sources agree for another reason than skill. Dependence
     is shrunk where it rests on few common instances. It is measured against skills without
-    shrinkage: what shrinkage takes from the best sources would otherwise look like dependence among
-    them. The two are estimated in turn until skills and independence no longer change.
+    shrinkage, fitted to each other: what shrinkage takes from the best sources would otherwise look
+    like dependence among them, and a poor source, which lowers the mean, would hide it.
+    The two are estimated in turn until skills and independence no longer change.
 
     Parameters
     ----------
@@ -186,7 +202,7 @@ def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
     weight = np.where(pairs, common, 0.0)
     mean_correlation = (weight * R).sum() / weight.sum()
     skill = np.full(M, np.sqrt(np.clip(mean_correlation, MIN_SKILL, MAX_SKILL)))
-    prior = float(np.median(common[pairs]))
+    unshrunk, prior = skill, float(np.median(common[pairs]))
     dependence, independence = np.zeros((M, M)), np.ones(M)
     for _ in range(MAX_ITER):
         before = np.concatenate([skill, independence])
@@ -194,8 +210,8 @@ def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
         mean = float(np.average(skill, weights=independence))
         # The geometric mean with the previous skill damps the steps.
         skill = np.sqrt(skill * _fit_skill(R, pair_weight, skill, prior, mean))
-        unshrunk = np.maximum(skill, _fit_skill(R, pair_weight, skill, 0.0, 0.0))
-        latest = _excess_correlation(R, unshrunk, common, weight)
+        unshrunk = np.sqrt(unshrunk * _fit_skill(R, pair_weight, unshrunk, 0.0, 0.0))
+        latest = _excess_correlation(R, np.maximum(skill, unshrunk), common, weight)
         dependence = (dependence + latest) / 2
         independence = (independence + 1.0 / (1.0 + latest.sum(axis=1))) / 2
         if np.abs(np.concatenate([skill, independence]) - before).max() < TOL:

@@ -71,6 +71,12 @@ def weight_answers(panel: Panel, dependence: SourceDependence | None = None) -> 
     return _make_weights(dependence, *count_answers(panel))(panel)
 
 
+def weight_by_independence(panel: Panel, *, dependence: SourceDependence) -> Panel:
+    """Return the panel with its answers weighted by their independence alone; gold counts fully."""
+    independence = answer_independence(panel, dependence)
+    return replace(panel, weight=np.where(panel.is_gold, 1.0, independence))
+
+
 def _make_weights(dependence: SourceDependence, answers: FloatArray) -> SourceWeights:
     skill = dependence.skill[answers > 0]
     return SourceWeights(dependence, float(np.average(skill)) if len(skill) else 1.0)

@@ -22,6 +22,7 @@ from mhpc.data.panel import (
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size, measure_size
+from mhpc.errors import quote_list
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
 from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
 from mhpc.methods.memory import explain_memory
@@ -29,8 +30,8 @@ from mhpc.methods.mhpc import MAX_EXACT
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import infer_scope
 from mhpc.methods.source_dependence import estimate_dependence
-from mhpc.methods.source_weights import answer_independence
-from mhpc.numerics.arrays import Block, FloatArray, Sparse, dense
+from mhpc.methods.source_weights import answer_independence, weight_by_independence
+from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.sparse import canonical
 from mhpc.selection.calibration import (
     IDENTITY,
@@ -42,6 +43,7 @@ from mhpc.selection.calibration import (
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
+from mhpc.selection.screening import find_uninformative, leave_out
 from mhpc.selection.stacking import GivenLabels, find_given, make_features, stack, weigh_one_truth
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
@@ -76,6 +78,9 @@ class Auto(BaseMethod):
        as those of others. Label sets change only if gold shows that this is an improvement
        (`mhpc.rules.expected_f`).
 
+    Sources that add no information (constant, random or exact copies) are left out first, and
+    correlated sources share one weight.
+
     `specific` is that of `channel`, which knows how vague sources are, mixed with `one-truth` in
     the same way. A label that a source never gives although others often do is taken to be outside
     its scope, unless held-out answers are predicted worse then. Methods that do not fit in memory
@@ -105,9 +110,15 @@ class Auto(BaseMethod):
     def fit(self, partitions: PanelPartitions) -> "FittedAuto":
         """Fit the methods to all answers, and calibrate their combination on gold labels."""
         answers = transform_partitions(partitions, drop_gold)
+        left_out = find_uninformative(answers)
+        answers = transform_partitions(answers, partial(leave_out, sources=left_out))
         scope, scope_origin, scope_notes = self._find_scope(answers)
         answers = transform_partitions(answers, partial(set_scope, scope=scope))
-        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(answers))
+        dependence = estimate_dependence(answers)
+        independent = transform_partitions(
+            answers, partial(weight_by_independence, dependence=dependence)
+        )
+        dawid_skene = cast(FittedDawidSkene, DawidSkene().fit_checkpointed(independent))
         answers = transform_partitions(answers, dawid_skene.calibrate)
         single, answered = answers.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
@@ -124,6 +135,8 @@ class Auto(BaseMethod):
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
             popularity=_estimate_popularity(answers),
+            left_out=left_out,
+            dependence=dependence,
             scope=scope,
             combination=_describe(
                 answers, ("dawid-skene", *members), single, answered, scope_origin
@@ -132,7 +145,7 @@ class Auto(BaseMethod):
             converged=all(each.converged for each in (dawid_skene, *members.values())),
             threshold=0.5,
             is_probability=True,
-            notes=(*scope_notes, *notes),
+            notes=(*_name_left_out(partitions, left_out), *scope_notes, *notes),
         )
         return _calibrate_on_gold(fitted, partitions)
 
@@ -169,6 +182,10 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         `mhpc-local`, `channel` and `one-truth`, where they fit in memory and count.
     popularity : float array, (K,)
         The share of the answers that contain each label.
+    left_out : int array
+        The sources that add no information, which do not count.
+    dependence : SourceDependence
+        By which correlated sources share one weight in `dawid-skene`.
     scope : csr_array, (M, K), or None
         The labels that each source can give, as inferred from the answers.
     combination : Combination
@@ -183,13 +200,16 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     channel: FittedMethod | None
     one_truth_model: FittedMethod | None
     popularity: FloatArray
+    left_out: IntArray
+    dependence: SourceDependence
     scope: Sparse | None
     combination: Combination
     calibration: Calibration = IDENTITY
 
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, in both views, whatever gold labels say."""
-        panel = set_scope(drop_gold(panel), scope=self.scope)
+        panel = leave_out(drop_gold(panel), sources=self.left_out)
+        panel = set_scope(panel, scope=self.scope)
         score = self._stack(panel)
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
@@ -208,9 +228,9 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
         The panel has the scope already.
         """
-        truth = self.dawid_skene.predict(panel).score
+        independent = weight_by_independence(panel, dependence=self.dependence)
+        truth, given = self.dawid_skene.predict(independent).score, find_given(independent)
         panel = self.dawid_skene.calibrate(panel)
-        given = find_given(panel)
         smoothed = None if self.local is None else self.local.predict(panel).score
         features = make_features(
             given,
@@ -229,6 +249,13 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         score = dense(smoothed).copy()
         score[given.instance, given.label] = stack(features)
         return score
+
+
+def _name_left_out(partitions: PanelPartitions, sources: IntArray) -> tuple[str, ...]:
+    if not len(sources):
+        return ()
+    names = quote_list([partitions.sources[m] for m in sources])
+    return (f"Left out, since they add no information (constant, random or copied): {names}",)
 
 
 def _mix(score: Block, other: Block, weight: float) -> Block:

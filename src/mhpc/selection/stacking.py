@@ -52,7 +52,7 @@ class GivenLabels:
     instance, label : int arrays, (P,)
         The pairs, by instance, then label.
     asked : float array, (P,)
-        The number of answers about each pair: of sources that have the label in their scope.
+        The weight of the answers about each pair: of sources that have the label in their scope.
     """
 
     shape: tuple[int, int]
@@ -78,10 +78,10 @@ def find_given(panel: Panel) -> GivenLabels:
     N, K, M = len(panel.instances), len(panel.taxonomy), len(panel.sources)
     given = canonical(incidence(panel.instance, shape=(N, len(panel.instance))) @ panel.augmented)
     instance, label = row_indices(given), given.indices.astype(np.int64)
-    pairs = GivenLabels((N, K), instance, label, panel.answers_per_instance[instance].astype(float))
+    pairs = GivenLabels((N, K), instance, label, panel.evidence[instance])
     if panel.scope is None:
         return pairs
-    answered = incidence(panel.instance, panel.source, shape=(N, M))
+    answered = incidence(panel.instance, panel.source, shape=(N, M), values=panel.answer_weights)
     asked = pairs.values_of((answered @ panel.scope).tocsr())
     return GivenLabels((N, K), instance, label, asked)
 
