@@ -39,7 +39,14 @@ from mhpc.selection.calibration import (
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
-from mhpc.selection.stacking import GivenLabels, find_given, make_features, stack, weigh_one_truth
+from mhpc.selection.stacking import (
+    WEIGHTS,
+    GivenLabels,
+    find_given,
+    make_features,
+    stack,
+    weigh_one_truth,
+)
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
 
@@ -115,6 +122,7 @@ class Auto(BaseMethod):
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
             popularity=_estimate_popularity(partitions),
+            weights=WEIGHTS,
             scope=scope,
             combination=_describe(
                 partitions, ("dawid-skene", *members), single, answered, scope_origin
@@ -160,6 +168,8 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         `mhpc-local`, `channel` and `one-truth`, where they fit in memory and count.
     popularity : float array, (K,)
         The share of the answers that contain each label.
+    weights : float array, (5,)
+        The weights of the stacking, which a saved model keeps when later versions have others.
     scope : csr_array, (M, K), or None
         The labels that each source can give, as inferred from the answers.
     combination : Combination
@@ -174,6 +184,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     channel: FittedMethod | None
     one_truth_model: FittedMethod | None
     popularity: FloatArray
+    weights: FloatArray
     scope: Sparse | None
     combination: Combination
     calibration: Calibration = IDENTITY
@@ -215,10 +226,11 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     def _stack(self, panel: Panel) -> Block:
         """Return stacked probabilities of labels that were given, and smoothed shares of others."""
         given, features, smoothed = self.stack_given(panel)
+        probability = stack(features, self.weights)
         if smoothed is None:
-            return given.to_matrix(stack(features))
+            return given.to_matrix(probability)
         score = dense(smoothed).copy()
-        score[given.instance, given.label] = stack(features)
+        score[given.instance, given.label] = probability
         return score
 
 
