@@ -1,13 +1,10 @@
 """Simulated panels with a known truth, of many kinds, to learn from and to measure on.
 
->>> world = make_world(seed=1)
->>> world.votes, world.truth, world.settings.answers  # doctest: +SKIP
-
-A seed draws the settings of a world first: its taxonomy, how many labels are true of an instance,
-who answers, and how. Then every leaf of the taxonomy has some *evidence* in every instance: most
-where it is true, some where it only looks true. A source sees this evidence, louder or weaker,
-with noise of its own, and turns it into an answer: all labels above a threshold, the best one, an
-ancestor that it is sure enough of, scores, or a ranked list.
+The seed of a world determines everything: its taxonomy, how many labels are true of an instance,
+who answers, and how. Every instance shows some *evidence* for every leaf of the taxonomy: much for
+true ones, some for those that only look true. A source perceives this evidence more or less
+clearly, with noise of its own, and turns it into an answer: all labels above a threshold, the best
+one, an ancestor that it is sure enough of, scores, or a ranked list.
 """
 
 from collections.abc import Mapping
@@ -41,17 +38,17 @@ PANEL_KINDS: Mapping[PanelKind, float] = {"crowd": 0.35, "classifiers": 0.4, "to
 ANSWER_KINDS: Mapping[AnswerKind, float] = {
     "sets": 0.3, "top": 0.17, "vague": 0.21, "scores": 0.2, "ranked": 0.12,
 }  # fmt: skip
-"""The probability of every kind, before kinds of answers that cannot express a truth are replaced
-by sets."""
+"""How often each kind occurs, before kinds of answers that do not suit the truth are replaced."""
 
 N_LEVELS: Mapping[int, float] = {1: 0.15, 2: 0.25, 3: 0.3, 4: 0.2, 5: 0.1}
-"""The probability of every number of levels of a taxonomy."""
+"""How often a taxonomy has each number of levels."""
 
 LOOKS_LIKE = 0.6
-"""The share of ancestors below the root from which on leaves look alike."""
+"""A leaf looks like the true ones if it shares more than this part of their ancestors below the
+root, summed over the true ones: siblings do on four levels or more."""
 
 MIN_SCORE = 0.01
-"""Scores below are not given."""
+"""Lower scores are not given."""
 
 _TINY = 1e-9
 
@@ -91,16 +88,16 @@ class World:
 
 
 def make_world(seed: int) -> World:
-    """Return the world of a seed."""
+    """Return the world of a seed: votes of simulated sources, and the truth behind them."""
     rng = np.random.default_rng(seed)
     tree = _draw_tree(rng)
     settings = _draw_settings(rng)
     popularity = _draw_popularity(rng, len(tree.leaves))
     instances = _draw_instances(rng, tree, settings, popularity)
     sources = _draw_sources(rng, tree, settings)
-    favour = rng.uniform(0, 0.25) * np.log(popularity * len(tree.leaves))
+    bias = rng.uniform(0, 0.25) * np.log(popularity * len(tree.leaves))
     ids = Index(tuple(f"i{number}" for number in range(settings.n_instances)))
-    votes = _collect_votes(rng, tree, settings, instances, sources, favour, ids)
+    votes = _collect_votes(rng, tree, settings, instances, sources, bias, ids)
     return World(settings, tree.taxonomy, votes, _make_truth(instances.truth, tree, ids))
 
 
@@ -143,11 +140,11 @@ class _Tree:
     Attributes
     ----------
     closure : bool array, (K, K)
-        Whether a label equals or has as ancestor another.
+        Whether the second label is the first one itself or one of its ancestors.
     leaves : int array, (L,)
         The positions of the leaves.
     covers : bool array, (K, L)
-        Whether a label equals or has below it a leaf.
+        Whether the leaf is the label itself or one of its descendants.
     """
 
     taxonomy: Taxonomy
@@ -171,7 +168,7 @@ class _Tree:
 
 
 def _draw_tree(rng: np.random.Generator) -> _Tree:
-    """Return a tree of 3 to 150 leaves and up to 5 levels, whose nodes all have a child."""
+    """Return a tree of 3 to 150 leaves and up to 5 levels, with all leaves on the last level."""
     n_leaves, n_levels = _draw_size(rng, 3, 150), _draw_kind(rng, N_LEVELS)
     exponents = np.arange(1, n_levels + 1) / n_levels
     sizes = np.unique(np.round(n_leaves**exponents).astype(int))
@@ -205,7 +202,7 @@ class _Instances:
     clarity : float array, (N,)
         How clear every instance is, from 0 to 1.
     evidence : float array, (N, L)
-        How much every leaf seems to apply, to anybody who looks.
+        How much every leaf seems to apply, to all sources alike.
     """
 
     truth: BoolArray
@@ -219,8 +216,7 @@ def _draw_instances(
     leaf_truth = _draw_true_leaves(rng, settings, popularity)
     a, b = rng.choice([(2, 2), (5, 1), (8, 1), (2, 4)])
     clarity = rng.beta(a, b, size=len(leaf_truth))
-    truth, evidence = leaf_truth @ tree.covers.T, leaf_truth * clarity[:, None]
-    _move_to_inner_labels(rng, tree, settings.inner_share, leaf_truth, clarity, truth, evidence)
+    truth, evidence = _move_to_inner_labels(rng, tree, settings.inner_share, leaf_truth, clarity)
     evidence += _draw_look_alikes(rng, tree, leaf_truth) * clarity[:, None]
     evidence += _draw_confusion(rng, leaf_truth.shape) * clarity[:, None]
     evidence += rng.choice([0.02, 0.1, 0.2, 0.35]) * rng.standard_normal(evidence.shape)
@@ -261,15 +257,15 @@ def _move_to_inner_labels(
     share: float,
     leaf_truth: BoolArray,
     clarity: FloatArray,
-    truth: BoolArray,
-    evidence: FloatArray,
-) -> None:
-    """Make an ancestor true in place of the only leaf, for a share of the instances, in place.
+) -> tuple[BoolArray, FloatArray]:
+    """Return the true labels, (N, K), and the evidence for them, (N, L).
 
-    Such an instance looks a little like one or two leaves below the ancestor.
+    In a share of the instances with one true leaf, an ancestor is true in its place. Such an
+    instance looks a little like one or two leaves below the ancestor.
     """
+    truth, evidence = leaf_truth @ tree.covers.T, leaf_truth * clarity[:, None]
     if tree.n_levels == 1:
-        return
+        return truth, evidence
     is_moved = (rng.random(len(truth)) < share) & (leaf_truth.sum(axis=1) == 1)
     for instance in np.flatnonzero(is_moved):
         leaf = tree.leaves[leaf_truth[instance].argmax()]
@@ -278,6 +274,7 @@ def _move_to_inner_labels(
         truth[instance] = tree.closure[label]
         evidence[instance] = 0
         evidence[instance, below] = clarity[instance] * rng.uniform(0.3, 1)
+    return truth, evidence
 
 
 def _draw_look_alikes(rng: np.random.Generator, tree: _Tree, leaf_truth: BoolArray) -> FloatArray:
@@ -291,7 +288,7 @@ def _draw_look_alikes(rng: np.random.Generator, tree: _Tree, leaf_truth: BoolArr
 
 
 def _draw_confusion(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
-    """Return the evidence for one wrong leaf each of some instances, (N, L)."""
+    """Return the evidence for one random leaf in each of some instances, (N, L)."""
     is_confusing = rng.random(shape[0]) < rng.choice([0, 0.1, 0.3])
     confusion = np.zeros(shape)
     confusion[np.arange(shape[0]), rng.integers(shape[1], size=shape[0])] = is_confusing
@@ -305,12 +302,12 @@ class _Sources:
     Attributes
     ----------
     coverage, gain, noise, threshold : float arrays, (M,)
-        The share of the instances that it is asked about; how much it sees of the evidence, 0 for
-        a spammer; how much it adds by chance; the strength from which on it gives a label.
+        The share of the instances that it is asked about; how clearly it perceives the evidence,
+        0 for a spammer; the size of its noise; how strong a label must be to be given.
     is_copy : bool array, (M,)
         Whether it belongs to a group of near-duplicates.
     dependence : float
-        The share of chance that such a group has in common.
+        The share of the variance of their noise that the sources of this group have in common.
     scope : bool array, (M, K)
         The labels that it can give.
     """
@@ -361,7 +358,7 @@ def _draw_copies(rng: np.random.Generator, n_sources: int) -> BoolArray:
 
 
 def _draw_scope(rng: np.random.Generator, tree: _Tree, n_sources: int) -> BoolArray:
-    """Return all labels for all sources; or upper levels or some branches only for some."""
+    """Return the labels of every source: mostly all; or for some, upper levels or branches only."""
     scope = np.ones((n_sources, len(tree.taxonomy)), dtype=bool)
     restriction = rng.random()
     if restriction < 0.15 and tree.n_levels > 1:
@@ -380,10 +377,10 @@ def _collect_votes(
     settings: WorldSettings,
     instances: _Instances,
     sources: _Sources,
-    favour: FloatArray,
+    bias: FloatArray,
     ids: Index,
 ) -> Votes:
-    """Let all sources answer; popular leaves find favour with all of them, (L,)."""
+    """Let all sources answer; the bias, (L,), lets all of them prefer popular leaves."""
     common_noise = rng.standard_normal(instances.evidence.shape)
     columns = []
     for source in range(settings.n_sources):
@@ -394,7 +391,7 @@ def _collect_votes(
         strength = sources.gain[source] * instances.evidence + sources.noise[source] * noise
         asked = _draw_asked(rng, settings, sources.coverage[source], instances.clarity)
         threshold = sources.threshold[source]
-        answers = _answer(rng, tree, settings.answers, (strength + favour)[asked], threshold)
+        answers = _answer(rng, tree, settings.answers, (strength + bias)[asked], threshold)
         answers = answers * sources.scope[source]
         columns.append(_list_votes(answers, asked, source, with_empty=settings.panel != "tools"))
     instance, by, label, score = (np.concatenate(parts) for parts in zip(*columns, strict=True))
@@ -405,7 +402,7 @@ def _collect_votes(
 def _draw_asked(
     rng: np.random.Generator, settings: WorldSettings, coverage: float, clarity: FloatArray
 ) -> IntArray:
-    """Return the instances that a source answers; tools are silent where little is clear."""
+    """Return the instances that a source answers; tools skip unclear ones more often."""
     is_asked = rng.random(settings.n_instances) < coverage
     if settings.panel == "tools":
         is_asked &= rng.random(settings.n_instances) < 0.5 + 0.5 * clarity
