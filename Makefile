@@ -54,6 +54,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.real
 	$(BIN)/python -m benchmarks.quality.methods
 	$(BIN)/python -m benchmarks.quality.auto
+	$(BIN)/python -m benchmarks.quality.stacking
 	$(BIN)/python -m benchmarks.quality.ablation
 	$(BIN)/python -m benchmarks.quality.readings
 	$(BIN)/python -m benchmarks.quality.generators

@@ -44,7 +44,14 @@ from mhpc.selection.calibration import (
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
 from mhpc.selection.screening import find_uninformative, leave_out
-from mhpc.selection.stacking import GivenLabels, find_given, make_features, stack, weigh_one_truth
+from mhpc.selection.stacking import (
+    WEIGHTS,
+    GivenLabels,
+    find_given,
+    make_features,
+    stack,
+    weigh_one_truth,
+)
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
 
@@ -137,6 +144,7 @@ class Auto(BaseMethod):
             popularity=_estimate_popularity(answers),
             left_out=left_out,
             dependence=dependence,
+            weights=WEIGHTS,
             scope=scope,
             combination=_describe(
                 answers, ("dawid-skene", *members), single, answered, scope_origin
@@ -186,6 +194,8 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         The sources that add no information, which do not count.
     dependence : SourceDependence
         By which correlated sources share one weight in `dawid-skene`.
+    weights : float array, (5,)
+        The weights of the stacking, which a saved model keeps when later versions have others.
     scope : csr_array, (M, K), or None
         The labels that each source can give, as inferred from the answers.
     combination : Combination
@@ -202,6 +212,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     popularity: FloatArray
     left_out: IntArray
     dependence: SourceDependence
+    weights: FloatArray
     scope: Sparse | None
     combination: Combination
     calibration: Calibration = IDENTITY
@@ -244,10 +255,11 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     def _stack(self, panel: Panel) -> Block:
         """Return stacked probabilities of labels that were given, and smoothed shares of others."""
         given, features, smoothed = self.stack_given(panel)
+        probability = stack(features, self.weights)
         if smoothed is None:
-            return given.to_matrix(stack(features))
+            return given.to_matrix(probability)
         score = dense(smoothed).copy()
-        score[given.instance, given.label] = stack(features)
+        score[given.instance, given.label] = probability
         return score
 
 

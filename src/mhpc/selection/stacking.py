@@ -126,8 +126,8 @@ def _log_odds(p: FloatArray, least: float) -> FloatArray:
     return np.asarray(logit(np.clip(p, least, 1 - least)))
 
 
-def stack(features: FloatArray, weights: FloatArray = WEIGHTS) -> FloatArray:
-    """Return the probability that each label applies, (P,)."""
+def stack(features: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the probability that each label applies, (P, 5) features and (5,) weights to (P,)."""
     return np.asarray(expit(features @ weights))
 
 
