@@ -84,7 +84,11 @@ def find_copies(partitions: PanelPartitions) -> IntArray:
     answers = common.diagonal()
     same = (R >= 1 - 1e-9) & (common == answers) & (common == answers[:, np.newaxis]) & (common > 0)
     compared = np.where(same, 0.0, common)
-    typical = (compared * R).sum(axis=1) / np.maximum(compared.sum(axis=1), 1.0)
+    # If all sources agree on everything, nothing shows that they should have differed.
+    n_compared = compared.sum(axis=1)
+    typical = np.divide(
+        (compared * R).sum(axis=1), n_compared, out=np.ones(len(R)), where=n_compared > 0
+    )
     differing = answers * (1 - np.maximum(typical, 0.0))
     is_unlikely = differing > 2 * np.log(len(R)) + MARGIN
     is_gold = np.zeros(len(R), dtype=bool)
