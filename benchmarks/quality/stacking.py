@@ -39,7 +39,7 @@ from benchmarks.environment import write_result
 from benchmarks.quality.figures import METRICS, measure
 from benchmarks.quality.real import VARIANTS, Case, cases
 from benchmarks.quality.worlds import make_world
-from mhpc.data.panel import Panel, SinglePartition, set_scope
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.votes import EncodedTruth
 from mhpc.encoding.gold import encode_truth
 from mhpc.methods.registry import make_method
@@ -172,7 +172,7 @@ def _sample(item: Case | int, *, models: Path) -> Sample:
     fitted = Auto().fit(SinglePartition(panel))
     if isinstance(item, Case):
         _model_file(models, item).write_bytes(pickle.dumps((panel, truth, fitted)))
-    given, features, _ = fitted.stack_given(set_scope(panel, scope=fitted.scope))
+    given, features, _ = fitted.stack_given(fitted.prepare(panel))
     is_known, is_true = find_truth(given, truth)
     known = np.flatnonzero(is_known)
     if len(known) > MAX_PAIRS:

@@ -66,7 +66,7 @@ def test_features_are_log_odds_as_a_slow_loop_computes_them() -> None:
             logit(np.clip(popularity[k], 0.001, 0.999)),
         ]
         np.testing.assert_allclose(row, expected)
-    np.testing.assert_allclose(stack(features), expit(features @ WEIGHTS))
+    np.testing.assert_allclose(stack(features, WEIGHTS), expit(features @ WEIGHTS))
 
 
 def test_without_smoothed_shares_the_shares_themselves_take_their_place() -> None:

@@ -219,8 +219,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, in both views, whatever gold labels say."""
-        panel = leave_out(drop_gold(panel), sources=self.left_out)
-        panel = set_scope(panel, scope=self.scope)
+        panel = self.prepare(panel)
         score = self._stack(panel)
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
@@ -234,11 +233,13 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
             specific = most_specific(canonical(sparse.csr_array(score)), panel.taxonomy)
         return Scores(score, specific)
 
-    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray, Block | None]:
-        """Return the labels that were given, their features, and the smoothed shares of all.
+    def prepare(self, panel: Panel) -> Panel:
+        """Return the panel with the answers that count, and with the scope."""
+        panel = leave_out(drop_gold(panel), sources=self.left_out)
+        return set_scope(panel, scope=self.scope)
 
-        The panel has the scope already.
-        """
+    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray, Block | None]:
+        """Return the given labels of a prepared panel, their features, and all smoothed shares."""
         independent = weight_by_independence(panel, dependence=self.dependence)
         truth, given = self.dawid_skene.predict(independent).score, find_given(independent)
         panel = self.dawid_skene.calibrate(panel)
