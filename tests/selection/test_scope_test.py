@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mhpc.data.panel import Panel, SinglePartition
+from mhpc.data.panel import Panel, SinglePartition, set_scope
 from mhpc.methods.scope import infer_scope
 from mhpc.selection.auto import Auto
 from mhpc.selection.scope_test import ScopeTest, try_scope
@@ -13,14 +13,15 @@ from tests.fixtures.build import Row, panel_of
 
 def panel_with_a_specialist() -> Panel:
     """Return a panel whose fourth source knows plants alone and never gives "finch"."""
+    rng = np.random.default_rng(0)
     rows: list[Row] = []
-    for i in range(60):
-        has_finch = i % 2 == 0
-        for source in ("ann", "bob", "cid"):
-            rows.append((f"i{i}", source, "oak"))
-            if has_finch:
+    for i in range(80):
+        has_finch, plant = i % 2 == 0, ("oak", "monarda")[rng.integers(2)]
+        for source in ("ann", "bob", "cid", "botanist"):
+            wrong = ("oak", "monarda")[rng.integers(2)]
+            rows.append((f"i{i}", source, plant if rng.random() < 0.8 else wrong))
+            if source != "botanist" and rng.random() < (0.9 if has_finch else 0.1):
                 rows.append((f"i{i}", source, "finch"))
-        rows.append((f"i{i}", "botanist", "oak"))
     return panel_of(rows)
 
 
@@ -38,15 +39,9 @@ def test_a_scope_that_silence_shows_is_used() -> None:
 def test_a_declared_scope_is_kept() -> None:
     panel = panel_with_a_specialist()
     everything = sparse.csr_array(np.ones((len(panel.sources), len(panel.taxonomy))))
-    fitted = Auto().fit(SinglePartition(panel_with_scope(panel, everything)))
+    fitted = Auto().fit(SinglePartition(set_scope(panel, scope=everything)))
     assert fitted.combination.scope == "declared"
     assert fitted.scope is None
-
-
-def panel_with_scope(panel: Panel, scope: sparse.csr_array) -> Panel:
-    from mhpc.data.panel import set_scope
-
-    return set_scope(panel, scope=scope)
 
 
 def test_the_test_compares_the_loss_with_and_without_the_scope() -> None:
