@@ -237,7 +237,7 @@ def test_the_dependence_of_a_panel_is_computed_once() -> None:
     assert panel_dependence(replace(panel)) is not panel_dependence(panel)
 
 
-def test_auto_computes_the_dependence_once_per_panel_and_fold(
+def test_auto_computes_the_dependence_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     computed: list[Panel] = []
@@ -250,6 +250,5 @@ def test_auto_computes_the_dependence_once_per_panel_and_fold(
     monkeypatch.setattr(source_dependence, "compute_dependence", count)
     garden = mhpc.load_garden()
     mhpc.consolidate(garden.votes, garden.taxonomy)
-    n_folds = 4
-    assert 1 < len(computed) <= 1 + n_folds
+    assert len(computed) == 1
     assert len({id(panel) for panel in computed}) == len(computed)
