@@ -13,7 +13,7 @@ learned from worlds alone, to `auto` as it is, and to the best single method, wh
 the truth. Everything else in `auto` is the same.
 
 Prints the weights learned from everything, which stand in `mhpc.selection.stacking.WEIGHTS`, and
-tables for the docs; writes benchmarks/results/quality_stacking.json. Takes about 15 minutes on two
+tables for the docs; writes benchmarks/results/quality_stacking.json. Takes about 20 minutes on two
 cores.
 """
 

@@ -19,7 +19,7 @@ from mhpc.numerics.sparse import canonical, incidence, lookup_cells, row_indices
 FEATURES = ("intercept", "majority", "dawid-skene", "mhpc-local", "popularity")
 """The names of the features, in the order of the weights."""
 
-WEIGHTS: FloatArray = np.array([-0.59, 0.07, 0.23, 0.61, -0.16])
+WEIGHTS: FloatArray = np.array([-0.66, 0.02, 0.28, 0.62, -0.18])
 """The weight of every feature."""
 
 ONE_TRUTH_WEIGHT = 0.8
