@@ -9,12 +9,12 @@ trained classifiers. Every family weighs 1, all worlds together weigh `WORLDS_WE
 
 The test leaves out one family at a time: weights are learned from the worlds and the other
 families, and `auto` with these weights is measured on the family, next to `auto` with weights
-learned from worlds alone, to `auto` as it is, and to the best single method, which is selected with
-the truth. Everything else in `auto` is the same.
+learned from worlds alone and to `auto` as it is. Everything else in `auto` is the same. Other
+methods are measured by `benchmarks.quality.real`.
 
 Prints the weights learned from everything, which stand in `mhpc.selection.stacking.WEIGHTS`, and
-tables for the docs; writes benchmarks/results/quality_stacking.json. Takes about 20 minutes on two
-cores.
+a table for the docs; writes benchmarks/results/quality_stacking.json. Takes about ten minutes on
+two cores.
 """
 
 import argparse
@@ -37,28 +37,21 @@ import mhpc
 from benchmarks.data import NO_DATA, data_folder
 from benchmarks.environment import write_result
 from benchmarks.quality.figures import METRICS, measure
-from benchmarks.quality.real import VARIANTS, Case, cases
+from benchmarks.quality.real import Case, cases
 from benchmarks.quality.worlds import make_world
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.votes import EncodedTruth
 from mhpc.encoding.gold import encode_truth
-from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import BoolArray, FloatArray
 from mhpc.selection.auto import Auto, FittedAuto
 from mhpc.selection.stacking import FEATURES, WEIGHTS, GivenLabels
-from mhpc.steps import decide, fit_and_score, score
+from mhpc.steps import decide, score
 from mhpc.system.parallel import process_map
 
-MEMBERS = ("majority", "dawid-skene", "mhpc-local")
+MEMBERS = ("dawid-skene", "mhpc-local")
 """Features that are scores of methods, which never speak against a label."""
 
-SINGLE_METHODS = (
-    "majority", "majority, learned weights", "wawa", "dawid-skene", "one-truth", "mhpc-local",
-    "channel",
-)  # fmt: skip
-"""The methods that `auto` is compared with."""
-
-LEFT_OUT, WORLDS, SHIPPED = "family left out", "worlds alone", "shipped"
+LEFT_OUT, WORLDS, SHIPPED = COLUMNS = ("family left out", "worlds alone", "shipped")
 """The weights that are compared."""
 
 SHOWN = ("hierarchical_f", "deepest_accuracy", "ranking_loss", "calibration_error")
@@ -85,7 +78,7 @@ class Sample:
     ----------
     family : str
         The family of the real set; empty for a world.
-    features : float array, (P, 5)
+    features : float array, (P, 4)
         As `mhpc.selection.stacking.make_features` returns them.
     is_true : bool array, (P,)
         Whether the label applies.
@@ -98,11 +91,11 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Something to measure on a real set: `auto` with some weights, or another method."""
+    """Something to measure: `auto` with some weights on a real set."""
 
     case: Case
     name: str
-    weights: FloatArray | None = None
+    weights: FloatArray
 
 
 def main() -> None:
@@ -124,9 +117,7 @@ def main() -> None:
         print("\n".join(describe_weights(learned)), flush=True)
         rows = measure_all(plan_runs(real, learned), Path(models), jobs=options.jobs)
     summary = summarize(rows)
-    print(f"\n{render_tables(rows)}")
-    for line in describe(summary):
-        print(line)
+    print(f"\n{render_table(rows)}")
     weights = {name: values.tolist() for name, values in learned.items()}
     write_result(
         "quality_stacking",
@@ -258,7 +249,6 @@ def plan_runs(real: Sequence[Case], learned: Mapping[str, FloatArray]) -> list[R
             Run(case, LEFT_OUT, learned[f"without {family_of(case)}"]),
             Run(case, WORLDS, learned[WORLDS]),
             Run(case, SHIPPED, WEIGHTS),
-            *(Run(case, name) for name in SINGLE_METHODS),
         )
     ]
 
@@ -276,11 +266,8 @@ def measure_all(runs: Sequence[Run], models: Path, *, jobs: int) -> list[dict[st
 def _measure(run: Run, *, models: Path) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     panel, truth, fitted = _load_model(models, run.case)
-    if run.weights is None:
-        name, parameters = VARIANTS[run.name]
-        scores = fit_and_score(make_method(name, parameters), panel)
-    else:
-        scores = score(Auto(), replace(fitted, weights=run.weights), panel)
+    # `channel` serves the most specific labels only, which are not measured.
+    scores = score(Auto(), replace(fitted, weights=run.weights, channel=None), panel)
     figures = measure(scores.score, decide(None, scores, panel).reason, truth, panel)
     everything = np.ones((1, len(figures.true)))
     values = {name: float(metric(everything, figures)[0]) for name, metric in METRICS.items()}
@@ -301,76 +288,29 @@ def _report(what: str, done: int, total: int, began: float) -> None:
     print(f"{time.perf_counter() - began:6.0f} s  {done} of {total}: {what}", flush=True)
 
 
-def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the means of all runs, and how far `auto` is from the best method and the vote."""
+def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return the means of all metrics, by the weights."""
+    return {
+        run: {
+            metric: float(np.mean([row[metric] for row in rows if row["run"] == run]))
+            for metric in SHOWN
+        }
+        for run in COLUMNS
+    }
+
+
+def render_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return Markdown: one row per set, for each metric one column per weights."""
     value = {(row["set"], row["run"]): row for row in rows}
     sets = list(dict.fromkeys(row["set"] for row in rows))
-    best = {name: find_best(rows, name) for name in sets}
-    summary: dict[str, Any] = {"best": best, "means": {}, "differences": {}}
-    for run in (LEFT_OUT, WORLDS, SHIPPED, *SINGLE_METHODS):
-        figures = [value[name, run] for name in sets]
-        summary["means"][run] = {
-            metric: float(np.mean([row[metric] for row in figures])) for metric in SHOWN
-        }
-    for run in (LEFT_OUT, WORLDS, SHIPPED):
-        for other, names in (
-            ("the best method", best),
-            ("majority", dict.fromkeys(sets, "majority")),
-        ):
-            difference = {
-                name: value[name, run]["hierarchical_f"]
-                - value[name, names[name]]["hierarchical_f"]
-                for name in sets
-            }
-            worst = min(difference, key=difference.__getitem__)
-            summary["differences"][f"{run} minus {other}"] = {
-                "mean": float(np.mean(list(difference.values()))),
-                "worst": difference[worst],
-                "worst_set": worst,
-            }
-    return summary
-
-
-def find_best(rows: Sequence[Mapping[str, Any]], set_name: str) -> str:
-    """Return the single method with the highest hierarchical F on a set."""
-    singles = [row for row in rows if row["set"] == set_name and row["run"] in SINGLE_METHODS]
-    return str(max(singles, key=lambda row: float(row["hierarchical_f"]))["run"])
-
-
-def render_tables(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return Markdown: one table per metric, one row per set."""
-    return "\n".join(_render_table(rows, metric) for metric in SHOWN)
-
-
-def _render_table(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
-    columns = (LEFT_OUT, WORLDS, SHIPPED)
-    value = {(row["set"], row["run"]): row[metric] for row in rows}
-    sets = list(dict.fromkeys(row["set"] for row in rows))
-    lines = [
-        f"| {metric.replace('_', ' ')} | {' | '.join(columns)} | best method | its value |",
-        f"|---|{'---:|' * len(columns)}---|---:|",
-    ]
-    best = {name: find_best(rows, name) for name in sets}
+    names = [f"{metric.replace('_', ' ')}, {run}" for metric in SHOWN for run in COLUMNS]
+    lines = [f"| set | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     for name in sets:
-        figures = " | ".join(f"{value[name, column]:.3f}" for column in columns)
-        lines.append(f"| {name} | {figures} | {best[name]} | {value[name, best[name]]:.3f} |")
-    means = [np.mean([value[name, column] for name in sets]) for column in columns]
-    of_best = np.mean([value[name, best[name]] for name in sets])
-    figures = " | ".join(f"{mean:.4f}" for mean in means)
-    return "\n".join([*lines, f"| mean | {figures} | | {of_best:.4f} |", ""])
-
-
-def describe(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the findings in sentences."""
-    for run, means in summary["means"].items():
-        figures = ", ".join(f"{name.replace('_', ' ')} {mean:.4f}" for name, mean in means.items())
-        yield f"{run}: {figures}"
-    yield ""
-    for name, difference in summary["differences"].items():
-        yield (
-            f"Hierarchical F, {name}: {difference['mean']:+.4f} on average, "
-            f"{difference['worst']:+.4f} at worst ({difference['worst_set']})"
-        )
+        figures = [f"{value[name, run][metric]:.3f}" for metric in SHOWN for run in COLUMNS]
+        lines.append(f"| {name} | {' | '.join(figures)} |")
+    means = summarize(rows)
+    figures = [f"{means[run][metric]:.4f}" for metric in SHOWN for run in COLUMNS]
+    return "\n".join([*lines, f"| mean | {' | '.join(figures)} |"])
 
 
 def describe_weights(learned: Mapping[str, FloatArray]) -> Iterator[str]:

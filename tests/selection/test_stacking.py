@@ -47,42 +47,24 @@ def test_a_source_is_asked_about_labels_in_its_scope_only() -> None:
 
 def test_features_are_log_odds_as_a_slow_loop_computes_them() -> None:
     panel, rng = panel_of(ROWS), np.random.default_rng(0)
-    majority, truth, local = rng.random((3, 2, len(GARDEN)))
+    truth, smoothed = rng.random((2, 2, len(GARDEN)))
     popularity = rng.random(len(GARDEN))
     given = find_given(panel)
     features = make_features(
-        given,
-        majority=sparse.csr_array(majority),
-        dawid_skene=sparse.csr_array(truth),
-        local=local,
-        popularity=popularity,
+        given, dawid_skene=sparse.csr_array(truth), smoothed=smoothed, popularity=popularity
     )
     for row, i, k, n in zip(features, given.instance, given.label, given.asked, strict=True):
         expected = [
             1.0,
-            logit(np.clip(majority[i, k], 0.02, 0.98)),
             logit(np.clip(truth[i, k], 0.001, 0.999)) / np.sqrt(n),
-            logit(np.clip(local[i, k], 0.005, 0.995)),
+            logit(np.clip(smoothed[i, k], 0.005, 0.995)),
             logit(np.clip(popularity[k], 0.001, 0.999)),
         ]
         np.testing.assert_allclose(row, expected)
     np.testing.assert_allclose(stack(features, WEIGHTS), expit(features @ WEIGHTS))
 
 
-def test_without_smoothed_shares_the_shares_themselves_take_their_place() -> None:
-    given = find_given(panel_of(ROWS))
-    shares = np.full((2, len(GARDEN)), 0.3)
-    popularity = np.full(len(GARDEN), 0.1)
-    missing, present = (
-        make_features(
-            given, majority=shares, dawid_skene=shares, local=local, popularity=popularity
-        )
-        for local in (None, shares)
-    )
-    np.testing.assert_allclose(missing, present)
-
-
-@pytest.mark.parametrize("feature", ["majority", "dawid-skene", "mhpc-local"])
+@pytest.mark.parametrize("feature", ["dawid-skene", "mhpc-local"])
 def test_more_evidence_never_lowers_the_probability(feature: str) -> None:
     assert WEIGHTS[FEATURES.index(feature)] >= 0
 

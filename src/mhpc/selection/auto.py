@@ -55,6 +55,8 @@ from mhpc.selection.stacking import (
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
 
+_WEIGHTED = {"source_weights": "learned"}
+
 MIN_ONE_TRUTH_WEIGHT = 0.01
 """Below this weight `one-truth` is not fitted: it would change no label set."""
 
@@ -73,11 +75,10 @@ class Auto(BaseMethod):
 
     1. **Scales.** `dawid-skene` learns what the scores of every source mean; the other methods
        then work on probabilities instead of scores.
-    2. **Stacking.** The share of the sources that give a label (`majority`, with learned weights),
-       the probability that it is true (`dawid-skene`), the same share smoothed over similar
-       instances (`mhpc-local`) and the label's popularity enter a logistic regression whose
-       weights were learned beforehand from panels with a truth (`mhpc.selection.stacking`). A
-       label that nobody gave to an instance keeps the smoothed share.
+    2. **Stacking.** The probability that a label is true (`dawid-skene`), the share of sources that
+       give it, smoothed over similar instances (`mhpc-local`), and its popularity enter a logistic
+       regression whose weights were learned beforehand from panels with a truth
+       (`mhpc.selection.stacking`). A label that nobody gave keeps the smoothed share.
     3. **One truth, by degree.** The more answers consist of one label, the more `one-truth` counts
        in the mean of the two.
     4. **Gold.** With gold labels for five instances or more, the probabilities are calibrated on
@@ -130,15 +131,12 @@ class Auto(BaseMethod):
         single, answered = answers.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
         optional, notes = _usable_members(answers, one_truth_weight)
-        majority = make_method("majority", {"source_weights": "learned"})
-        members = {
-            name: method.fit_checkpointed(answers)
-            for name, method in {"majority": majority, **optional}.items()
-        }
+        if "mhpc-local" not in optional:
+            optional = {"majority": make_method("majority", _WEIGHTED), **optional}
+        members = {name: method.fit_checkpointed(answers) for name, method in optional.items()}
         fitted = FittedAuto(
             dawid_skene=dawid_skene,
-            majority=members["majority"],
-            local=members.get("mhpc-local"),
+            smoother=members.get("mhpc-local") or members["majority"],
             channel=members.get("channel"),
             one_truth_model=members.get("one-truth"),
             popularity=_estimate_popularity(answers),
@@ -184,17 +182,19 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
     Attributes
     ----------
-    dawid_skene, majority : FittedMethod
-        The methods that are always there.
-    local, channel, one_truth_model : FittedMethod or None
-        `mhpc-local`, `channel` and `one-truth`, where they fit in memory and count.
+    dawid_skene : FittedDawidSkene
+        `dawid-skene`.
+    smoother : FittedMethod
+        `mhpc-local` or, where it does not fit in memory, `majority`.
+    channel, one_truth_model : FittedMethod or None
+        `channel` and `one-truth`, where they fit in memory and count.
     popularity : float array, (K,)
         The share of the answers that contain each label.
     left_out : int array
         The sources that add no information, which do not count.
     dependence : SourceDependence
         By which correlated sources share one weight in `dawid-skene`.
-    weights : float array, (5,)
+    weights : float array, (4,)
         The weights of the stacking, which a saved model keeps when later versions have others.
     scope : csr_array, (M, K), or None
         The labels that each source can give, as inferred from the answers.
@@ -205,8 +205,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     """
 
     dawid_skene: FittedDawidSkene
-    majority: FittedMethod
-    local: FittedMethod | None
+    smoother: FittedMethod
     channel: FittedMethod | None
     one_truth_model: FittedMethod | None
     popularity: FloatArray
@@ -238,18 +237,13 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         panel = leave_out(drop_gold(panel), sources=self.left_out)
         return set_scope(panel, scope=self.scope)
 
-    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray, Block | None]:
+    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray, Block]:
         """Return the given labels of a prepared panel, their features, and all smoothed shares."""
         independent = weight_by_independence(panel, dependence=self.dependence)
         truth, given = self.dawid_skene.predict(independent).score, find_given(independent)
-        panel = self.dawid_skene.calibrate(panel)
-        smoothed = None if self.local is None else self.local.predict(panel).score
+        smoothed = self.smoother.predict(self.dawid_skene.calibrate(panel)).score
         features = make_features(
-            given,
-            majority=self.majority.predict(panel).score,
-            dawid_skene=truth,
-            local=smoothed,
-            popularity=self.popularity,
+            given, dawid_skene=truth, smoothed=smoothed, popularity=self.popularity
         )
         return given, features, smoothed
 
@@ -257,9 +251,9 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         """Return stacked probabilities of labels that were given, and smoothed shares of others."""
         given, features, smoothed = self.stack_given(panel)
         probability = stack(features, self.weights)
-        if smoothed is None:
+        if not isinstance(smoothed, np.ndarray):
             return given.to_matrix(probability)
-        score = dense(smoothed).copy()
+        score = smoothed.copy()
         score[given.instance, given.label] = probability
         return score
 
@@ -280,7 +274,7 @@ def _optional_members() -> dict[str, BaseMethod]:
     """Return the methods that are left out if they do not fit in memory or do not count."""
     return {
         "mhpc-local": make_method("mhpc-local", {"lam": 1.0}),
-        "channel": make_method("channel", {"source_weights": "learned"}),
+        "channel": make_method("channel", _WEIGHTED),
         "one-truth": make_method("one-truth"),
     }
 

@@ -1,6 +1,6 @@
 """Stacking: the probability that a label applies, from the scores that several methods give it.
 
-A logistic regression of the truth on four features of an instance and a label that some source
+A logistic regression of the truth on three features of an instance and a label that some source
 gave to it. Its weights are the same for all panels. They were learned from simulated panels and
 from real ones with a truth by ``python -m benchmarks.quality.stacking``, which also shows how well
 weights do on kinds of sources that they were not learned from.
@@ -16,10 +16,10 @@ from mhpc.data.panel import Panel
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import canonical, incidence, lookup_cells, row_indices
 
-FEATURES = ("intercept", "majority", "dawid-skene", "mhpc-local", "popularity")
+FEATURES = ("intercept", "dawid-skene", "mhpc-local", "popularity")
 """The names of the features, in the order of the weights."""
 
-WEIGHTS: FloatArray = np.array([-0.66, 0.02, 0.28, 0.62, -0.18])
+WEIGHTS: FloatArray = np.array([-0.66, 0.30, 0.58, -0.18])
 """The weight of every feature."""
 
 ONE_TRUTH_WEIGHT = 0.8
@@ -28,11 +28,9 @@ ONE_TRUTH_WEIGHT = 0.8
 ONE_TRUTH_POWER = 20.0
 """How fast that weight falls with the share of such answers: it is a third if 4 % hold more."""
 
-MIN_SHARE = 0.02
-"""Shares of votes closer to 0 and 1 are not told apart: they come from few sources."""
-
 MIN_TRUTH = 1e-3
-"""The same for probabilities by Dawid-Skene, which are more extreme than sources are right."""
+"""Probabilities by Dawid-Skene closer to 0 and 1 are not told apart: they are more extreme than
+sources are right."""
 
 MIN_SMOOTHED = 5e-3
 """The same for shares that were smoothed over similar instances."""
@@ -87,14 +85,9 @@ def find_given(panel: Panel) -> GivenLabels:
 
 
 def make_features(
-    given: GivenLabels,
-    *,
-    majority: Block,
-    dawid_skene: Block,
-    local: Block | None,
-    popularity: FloatArray,
+    given: GivenLabels, *, dawid_skene: Block, smoothed: Block, popularity: FloatArray
 ) -> FloatArray:
-    """Return the features of labels that were given, (P, 5).
+    """Return the features of labels that were given, (P, 4).
 
     Evidence that is summed over n dependent sources overstates itself, by about the square root of
     n; so the log odds of Dawid-Skene are divided by it.
@@ -103,20 +96,17 @@ def make_features(
     ----------
     given : GivenLabels
         The pairs.
-    majority, dawid_skene, local : matrices, (N, K)
-        The scores of `majority`, `dawid-skene` and `mhpc-local`; the last may be missing, and is
-        then replaced by the first.
+    dawid_skene, smoothed : matrices, (N, K)
+        The scores of `dawid-skene`, and those of `mhpc-local`, which are shares of sources smoothed
+        over similar instances.
     popularity : float array, (K,)
         The share of the answers that contain each label.
     """
-    share = given.values_of(majority)
-    smoothed = share if local is None else given.values_of(local)
     truth = _log_odds(given.values_of(dawid_skene), MIN_TRUTH)
     features = (
-        np.ones(len(share)),
-        _log_odds(share, MIN_SHARE),
+        np.ones(len(truth)),
         truth / np.sqrt(np.maximum(given.asked, 1.0)),
-        _log_odds(smoothed, MIN_SMOOTHED),
+        _log_odds(given.values_of(smoothed), MIN_SMOOTHED),
         _log_odds(popularity[given.label], MIN_POPULARITY),
     )
     return np.stack(features, axis=1)
