@@ -233,7 +233,7 @@ def test_gold_instances_keep_their_labels(garden: Path, mhpc: Mhpc) -> None:
 def test_run_json_has_the_combined_methods(garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "OUT")
     combination = document(garden / "OUT")["combination"]
-    assert {"dawid-skene", "majority"} <= set(combination["members"])
+    assert {"dawid-skene"} <= set(combination["members"])
     assert all(name in done.stdout for name in combination["members"])
     assert combination["answers_per_instance"] >= combination["effective_sources"] > 0
     assert combination["gold"] is None

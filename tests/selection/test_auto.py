@@ -6,9 +6,10 @@ import pytest
 import mhpc
 from mhpc.data.panel import Panel, SinglePartition, TransformedPartitions
 from mhpc.data.votes import EncodedTruth
+from mhpc.methods.base import predict_scores
 from mhpc.metrics.ranking import ranking_loss
 from mhpc.numerics.arrays import dense
-from mhpc.selection.auto import Auto
+from mhpc.selection.auto import Auto, _optional_members
 from tests.fixtures.build import Row, panel_of
 
 SimulatedGarden = tuple[Panel, EncodedTruth]
@@ -159,3 +160,20 @@ def test_labels_that_nobody_gave_are_ranked_by_what_similar_instances_have(
     distinct = [len(np.unique(score[i, ~given[i]])) for i in np.flatnonzero(answered)]
     assert np.mean(distinct) > 5
     assert score[~given].max() < 0.5
+
+
+@pytest.mark.parametrize("missing", [("channel",), ("mhpc-local",), ("channel", "mhpc-local")])
+def test_without_some_methods_blocks_of_instances_are_still_joined(
+    missing: tuple[str, ...], simulated_garden: SimulatedGarden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel, _ = simulated_garden
+    members = {name: each for name, each in _optional_members().items() if name not in missing}
+    monkeypatch.setattr("mhpc.selection.auto._optional_members", members.copy)
+    fitted = Auto().fit(SinglePartition(panel))
+    whole = fitted.predict(panel)
+    joined = predict_scores(Auto(), fitted, panel, max_instances=50)
+    np.testing.assert_allclose(dense(joined.score), dense(whole.score), atol=1e-9)
+    np.testing.assert_allclose(dense(joined.specific), dense(whole.specific), atol=1e-9)
+    assert fitted.combination.members[1] == (
+        "majority" if "mhpc-local" in missing else "mhpc-local"
+    )

@@ -230,7 +230,9 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         score = self.calibration(propagate_up(score, panel.taxonomy))
         if specific is None:
             specific = most_specific(canonical(sparse.csr_array(score)), panel.taxonomy)
-        return Scores(score, specific)
+        # Blocks of instances are joined, so that both views are dense or both are sparse.
+        is_dense = isinstance(score, np.ndarray)
+        return Scores(score, dense(specific) if is_dense else sparse.csr_array(specific))
 
     def prepare(self, panel: Panel) -> Panel:
         """Return the panel with the answers that count, and with the scope."""
