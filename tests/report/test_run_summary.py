@@ -72,7 +72,7 @@ def test_a_summary_notes_that_one_source_would_have_been_enough() -> None:
 
 def test_a_summary_names_combined_methods_and_the_number_of_sources() -> None:
     text = render(unanimous_votes("ann", "bob"))
-    assert "dawid-skene, majority" in text
+    assert "dawid-skene, mhpc-local" in text
     assert "On average, 2 sources" in text
 
 
