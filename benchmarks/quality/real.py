@@ -1,6 +1,6 @@
 """Every method on every real data set of MHPC_DATA: accuracy with intervals, regret, cost.
 
-python -m benchmarks.quality.real [--sets NAME …] [--methods NAME …] [--resamples 1000]
+python -m benchmarks.quality.real [--sets NAME …] [--methods NAME …] [--resamples 1000] [--jobs 1]
 
 A set is a folder with votes.csv, taxonomy.csv and truth.csv; where it has scores.csv.gz, the scores
 are a case of their own. Every run has its own process, so that seconds and memory are its own, and
@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=[*VARIANTS, *PEERS])
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--timeout", type=float, default=600, help="seconds per run")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time; 1 for exact seconds")
     parser.add_argument("--run", nargs=3, metavar=("SET", "METHOD", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     folder = data_folder()
@@ -86,8 +89,10 @@ def main() -> None:
         if not options.sets or case.name.startswith(tuple(options.sets))
     ]
     rows = []
-    for case in selected:
-        rows += compare_methods(case, options.methods, options.timeout, options.resamples)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for case in selected:
+            run = partial(_run_in_process, case, timeout=options.timeout)
+            rows += compare_methods(pool.map(run, _available(options.methods)), options.resamples)
     summary = summarize(rows)
     print(f"\n{render_table(rows)}\n")
     for line in describe(summary):
@@ -104,18 +109,20 @@ def cases(folder: Path) -> Iterator[Case]:
                 yield Case(taxonomy.parent, votes)
 
 
+def _available(methods: Sequence[str]) -> list[str]:
+    """Return the methods without those of crowd-kit, where it is missing."""
+    return [name for name in methods if name not in PEERS or find_spec("crowdkit")]
+
+
 def compare_methods(
-    case: Case, methods: Sequence[str], timeout: float, n_resamples: int
+    runs: Iterable[tuple[dict[str, Any], InstanceFigures | None]], n_resamples: int
 ) -> list[dict[str, Any]]:
-    """Run methods on a set; return one row per method, and print it."""
+    """Return one row per run on a set, with intervals, and print it."""
     rows, figures = [], dict[str, InstanceFigures]()
-    for method in methods:
-        if method in PEERS and find_spec("crowdkit") is None:
-            continue
-        row, result = _run_in_process(case, method, timeout)
+    for row, result in runs:
         rows.append(row)
         if result is not None:
-            figures[method] = result
+            figures[row["method"]] = result
     if not figures:
         return rows
     weights = resample(len(next(iter(figures.values())).true), n_resamples)
@@ -135,7 +142,7 @@ def compare_methods(
 
 
 def _run_in_process(
-    case: Case, method: str, timeout: float
+    case: Case, method: str, *, timeout: float
 ) -> tuple[dict[str, Any], InstanceFigures | None]:
     row: dict[str, Any] = {"set": case.name, "method": method}
     with tempfile.TemporaryDirectory() as folder:
