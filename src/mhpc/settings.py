@@ -64,7 +64,7 @@ class RunSettings(Parameters):
 
     gold: str | None = None
     """Table with the columns instance and label: instances whose labels are known, best drawn at
-    random. They keep these labels, and auto calibrates its probabilities on five or more of them."""
+    random. They keep these labels; from five instances on, auto calibrates its scores on them."""
 
     rule: str | None = None
     """Rule that turns scores into label sets: expected-f, threshold, min-probability, one-path or
