@@ -61,7 +61,7 @@ def consolidate(
         As `mhpc.read_votes` and `mhpc.read_taxonomy` return them, or anything that they read.
     method : str or method, optional
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. By default
-        ``mhpc.Auto()``, which selects methods by how well they predict held-out sources.
+        ``mhpc.Auto()``, which combines several methods into one probability.
     rule : Rule, optional
         How scores become label sets, such as ``mhpc.ExpectedF(depth_bias=1)``. By default one path
         where the method assumes one true label per instance, expected F where scores are
@@ -71,8 +71,10 @@ def consolidate(
     instances : iterable of str, optional
         Further instances, which no source answered.
     gold : Truth, or anything that `mhpc.read_truth` reads, optional
-        Instances whose labels are known. They keep these labels, and methods learn from them. By
-        default, the instances that the file of the votes marks as known.
+        Instances whose labels are known, best drawn at random. They keep these labels. From five
+        instances on, ``auto`` calibrates its probabilities on them; ``dawid-skene`` and
+        ``one-truth`` learn from them how good sources are. By default, the instances that the file
+        of the votes marks as known.
     memory : str or int, optional
         Bytes that may be used, or a text such as "6GB"; by default half of what is free. Scores
         that do not fit are computed when they are needed.

@@ -45,7 +45,7 @@ class RunSettings(Parameters):
     """Parameter of the method, as listed by `mhpc methods`."""
 
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed for the random division into folds by auto."""
+    """Seed for the random division into folds, by which auto tests an inferred scope."""
 
     apply: str | None = None
     """Folder of an earlier run, whose fitted model scores these votes; nothing is fitted."""
@@ -63,8 +63,8 @@ class RunSettings(Parameters):
     them to the taxonomy."""
 
     gold: str | None = None
-    """Table with the columns instance and label: instances whose labels are known. They keep these
-    labels, and the method is fitted to them too."""
+    """Table with the columns instance and label: instances whose labels are known, best drawn at
+    random. They keep these labels; from five instances on, auto calibrates its scores on them."""
 
     rule: str | None = None
     """Rule that turns scores into label sets: expected-f, threshold, min-probability, one-path or
