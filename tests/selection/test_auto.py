@@ -177,3 +177,12 @@ def test_without_some_methods_blocks_of_instances_are_still_joined(
     assert fitted.combination.members[1] == (
         "majority" if "mhpc-local" in missing else "mhpc-local"
     )
+
+
+def test_a_label_that_was_given_is_not_likelier_as_the_most_specific_one_than_at_all(
+    simulated_garden: SimulatedGarden,
+) -> None:
+    panel, _ = simulated_garden
+    consolidation = Auto().consolidate(panel)
+    given = dense(panel.sum_answers(panel.augmented)) > 0
+    assert (dense(consolidation.specific)[given] <= dense(consolidation.score)[given]).all()

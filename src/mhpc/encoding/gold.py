@@ -32,8 +32,8 @@ GOLD_SOURCE = "gold"
 def append_gold_source(panel: Panel, gold: EncodedTruth) -> Panel:
     """Add gold labels to a panel, as the answers of one more source, the last.
 
-    Whatever is estimated from the answers of sources is then estimated from them as well, and
-    cross-validation holds them out like those of any other source. The source is added even if it
+    They are the truth, not the answers of a source: methods that estimate something of the sources
+    drop them (`mhpc.data.panel.drop_gold`), or take them as known. The source is added even if it
     has no answers, since all partitions of a panel have the same sources.
     """
     name = GOLD_SOURCE

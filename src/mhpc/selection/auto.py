@@ -219,7 +219,8 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, in both views, whatever gold labels say."""
         panel = self.prepare(panel)
-        score = self._stack(panel)
+        given, features, smoothed = self.stack_given(panel)
+        score = _fill_in(smoothed, given, stack(features, self.weights))
         panel = self.dawid_skene.calibrate(panel)
         specific = None if self.channel is None else self.channel.predict(panel).specific
         if self.one_truth_model is not None:
@@ -230,9 +231,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         score = self.calibration(propagate_up(score, panel.taxonomy))
         if specific is None:
             specific = most_specific(canonical(sparse.csr_array(score)), panel.taxonomy)
-        # Blocks of instances are joined, so that both views are dense or both are sparse.
-        is_dense = isinstance(score, np.ndarray)
-        return Scores(score, dense(specific) if is_dense else sparse.csr_array(specific))
+        return Scores(score, _limit_specific(specific, score, given))
 
     def prepare(self, panel: Panel) -> Panel:
         """Return the panel with the answers that count, and with the scope."""
@@ -249,15 +248,27 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         )
         return given, features, smoothed
 
-    def _stack(self, panel: Panel) -> Block:
-        """Return stacked probabilities of labels that were given, and smoothed shares of others."""
-        given, features, smoothed = self.stack_given(panel)
-        probability = stack(features, self.weights)
-        if not isinstance(smoothed, np.ndarray):
-            return given.to_matrix(probability)
-        score = smoothed.copy()
-        score[given.instance, given.label] = probability
-        return score
+
+def _fill_in(smoothed: Block, given: GivenLabels, probability: FloatArray) -> Block:
+    """Return smoothed shares with the probabilities of the labels that were given."""
+    if not isinstance(smoothed, np.ndarray):
+        return given.to_matrix(probability)
+    score = smoothed.copy()
+    score[given.instance, given.label] = probability
+    return score
+
+
+def _limit_specific(specific: Block, score: Block, given: GivenLabels) -> Block:
+    """Return `specific`, dense if the score is, and for given labels not above the score.
+
+    The two come from different methods. Labels that nobody gave have a score for ranking, too low
+    for a limit: it would change the order in which vague answers let more specific labels follow.
+    """
+    if not isinstance(score, np.ndarray):
+        return sparse.csr_array(specific).minimum(score)
+    limited, cells = dense(specific).copy(), (given.instance, given.label)
+    limited[cells] = np.minimum(limited[cells], score[cells])
+    return limited
 
 
 def _name_left_out(partitions: PanelPartitions, sources: IntArray) -> tuple[str, ...]:
