@@ -176,16 +176,17 @@ def _correlate(
     return R, common
 
 
-def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
+def fit_dependence(
+    R: FloatArray, common: FloatArray, *, has_poor_sources: bool = False
+) -> SourceDependence:
     """Return the skills and the dependence that explain correlations.
 
     Skills are a weighted least-squares fit of R_mn = a_m a_n, shrunk a little towards their mean. A
     pair counts by its common instances, by the independence of the second source, and less the more
     dependent the two are, because dependent sources agree for another reason than skill. Dependence
     is shrunk where it rests on few common instances. It is measured against skills without
-    shrinkage, fitted to each other: what shrinkage takes from the best sources would otherwise look
-    like dependence among them, and a poor source, which lowers the mean, would hide it.
-    The two are estimated in turn until skills and independence no longer change.
+    shrinkage: what shrinkage takes from the best sources would otherwise look like dependence among
+    them. The two are estimated in turn until skills and independence no longer change.
 
     Parameters
     ----------
@@ -193,6 +194,9 @@ def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
         The correlations.
     common : float array, (M, M)
         The number of instances that both sources answered.
+    has_poor_sources : bool
+        Whether some sources may have no skill at all. They draw the shrunk skills of the others
+        down, so that skills without shrinkage must be fitted to each other.
     """
     M = len(R)
     pairs = ~np.eye(M, dtype=bool) & (common > 1)
@@ -210,7 +214,10 @@ def fit_dependence(R: FloatArray, common: FloatArray) -> SourceDependence:
         mean = float(np.average(skill, weights=independence))
         # The geometric mean with the previous skill damps the steps.
         skill = np.sqrt(skill * _fit_skill(R, pair_weight, skill, prior, mean))
-        unshrunk = np.sqrt(unshrunk * _fit_skill(R, pair_weight, unshrunk, 0.0, 0.0))
+        if has_poor_sources:
+            unshrunk = np.sqrt(unshrunk * _fit_skill(R, pair_weight, unshrunk, 0.0, 0.0))
+        else:
+            unshrunk = _fit_skill(R, pair_weight, skill, 0.0, 0.0)
         latest = _excess_correlation(R, np.maximum(skill, unshrunk), common, weight)
         dependence = (dependence + latest) / 2
         independence = (independence + 1.0 / (1.0 + latest.sum(axis=1))) / 2

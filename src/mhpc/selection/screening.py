@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mhpc.data.panel import Panel, PanelPartitions, transform_partitions
-from mhpc.methods.source_dependence import correlate_partitions, estimate_dependence
+from mhpc.methods.source_dependence import correlate_partitions, fit_dependence
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import incidence
 
@@ -56,7 +56,7 @@ def find_constant(partitions: PanelPartitions) -> IntArray:
         1 - sum_k mean_i(y_ik)^2 / sum_k mean_i(y_ik^2),
 
     0 if all answers are equal. A source whose scores differ between labels is not left out: even
-    if it says the same of all instances, it knows which labels are frequent. Nor are gold labels.
+    if it says the same of all instances, it knows which labels are frequent.
     """
     votes, squares, answers, n_scores, scores, squared_scores = partitions.sum(_sum_votes)
     n, of_mean = np.maximum(answers, 1.0), np.asarray(votes.multiply(votes).sum(axis=1)).ravel()
@@ -91,27 +91,25 @@ def find_copies(partitions: PanelPartitions) -> IntArray:
     )
     differing = answers * (1 - np.maximum(typical, 0.0))
     is_unlikely = differing > 2 * np.log(len(R)) + MARGIN
-    is_gold = np.zeros(len(R), dtype=bool)
-    is_gold[-1] = partitions.sample(1).gold is not None
     has_earlier = np.tril(same, -1).any(axis=1)
-    return np.flatnonzero(has_earlier & is_unlikely & ~is_gold)
+    return np.flatnonzero(has_earlier & is_unlikely)
 
 
 def find_unskilled(partitions: PanelPartitions) -> IntArray:
     """Return the sources that agree with the others no more than random answers would.
 
     Their skill (`mhpc.methods.source_dependence`), without shrinkage and with an allowance for
-    chance, is far below the mean. A source with few answers is never among them, nor are gold
-    labels.
+    chance, is far below the mean. A source with few answers is never among them.
     """
     none = np.zeros(0, dtype=np.int64)
     correlations = correlate_partitions(partitions)
     if correlations is None:
         return none
-    R, common = correlations
-    dependence, answers = estimate_dependence(partitions), common.diagonal()
+    active = np.flatnonzero(correlations[1].diagonal())
+    R, common = (matrix[np.ix_(active, active)] for matrix in correlations)
+    dependence, answers = fit_dependence(R, common, has_poor_sources=True), common.diagonal()
     skill, independence = dependence.skill, dependence.independence
-    mean = float(np.average(skill, weights=independence * (answers > 0)))
+    mean = float(np.average(skill, weights=independence))
     if mean < MIN_MEAN_SKILL:
         return none
     in_common = np.where(np.eye(len(R), dtype=bool), 0.0, common)
@@ -121,10 +119,7 @@ def find_unskilled(partitions: PanelPartitions) -> IntArray:
     # Chance can make a source agree with the truth, and so with all others, or with some of them.
     n_compared = np.maximum(np.minimum(answers, in_common.sum(axis=1)), 1e-12)
     error = np.sqrt(1 / n_compared + 1 / information)
-    is_unskilled = own + MAX_ERRORS * error < MAX_RELATIVE_SKILL * mean
-    if partitions.sample(1).gold is not None:
-        is_unskilled[-1] = False
-    return np.flatnonzero(is_unskilled)
+    return np.asarray(active[own + MAX_ERRORS * error < MAX_RELATIVE_SKILL * mean])
 
 
 def leave_out(panel: Panel, *, sources: IntArray) -> Panel:
