@@ -33,7 +33,7 @@ def test_a_scope_that_silence_shows_is_used() -> None:
     row = fitted.scope[[panel.sources.positions["botanist"]]].toarray()[0]
     assert row[panel.taxonomy.labels.positions["finch"]] == 0
     assert row[panel.taxonomy.labels.positions["oak"]] == 1
-    assert any("outside their scope" in note for note in fitted.notes)
+    assert any("out of scope" in note for note in fitted.notes)
 
 
 def test_a_declared_scope_is_kept() -> None:
@@ -70,4 +70,4 @@ def test_only_a_clear_and_large_increase_of_the_loss_is_harmful(
     tested = ScopeTest(3, with_scope, without)
     assert tested.is_harmful == is_harmful
     assert tested.is_noise == is_noise
-    assert ("are not taken" in tested.describe()) == is_harmful
+    assert ("could be out of scope" in tested.describe()) == is_harmful

@@ -57,25 +57,21 @@ class ScopeTest:
 
     def describe(self) -> str:
         """Return a sentence for the user."""
-        found = (
-            f"{pluralize(self.outside, 'label')} of sources that never give them, though others "
-            "often do, "
-        )
-        if not self.with_scope:
-            return f"{found}are taken to be outside their scope, which could not be tested"
+        count = pluralize(self.outside, "combination")
+        why = "the source never gives the label, while others often do"
         if self.is_harmful:
             return (
-                f"{found}are not taken to be outside their scope: held-out answers would be "
-                f"predicted {self._percent} worse"
+                f"{count} of source and label could be out of scope ({why}), but held-out answers "
+                f"would be predicted {self._percent} worse"
             )
+        found = f"{count} of source and label taken to be out of scope: {why}"
+        if not self.with_scope:
+            return f"{found}. This could not be tested"
         if self.is_noise:
             effect = "about as well"
         else:
             effect = f"{self._percent} {'worse' if self.increase > 0 else 'better'}"
-        return (
-            f"{found}are taken to be outside their scope; held-out answers are predicted {effect} "
-            "that way"
-        )
+        return f"{found}. Held-out answers are predicted {effect} that way"
 
     @property
     def _percent(self) -> str:
