@@ -24,10 +24,10 @@ def test_the_method_and_its_convergence_are_logged(caplog: pytest.LogCaptureFixt
     assert "mhpc converged after" in messages[-1]
 
 
-def test_the_reason_for_the_selection_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_combined_methods_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mhpc"):
         mhpc.consolidate(votes(), TREE)
-    assert any(record.getMessage().startswith("selected: ") for record in caplog.records)
+    assert any(record.getMessage().startswith("combined: ") for record in caplog.records)
 
 
 def test_nothing_is_printed_by_default() -> None:
