@@ -27,9 +27,9 @@ def main() -> None:
     warnings.simplefilter("ignore", mhpc.MhpcWarning)
     curves = [curve(name, data) for name, data in sets()]
     print("| set | error against truth | with 50 gold |\n|---|---:|---:|")
-    for curve in curves:
-        gold = "-" if curve["gold"] is None else f"{curve['gold']:.3f}"
-        print(f"| {curve['set']} | {curve['error']:.3f} | {gold} |")
+    for each in curves:
+        gold = "-" if each["gold"] is None else f"{each['gold']:.3f}"
+        print(f"| {each['set']} | {each['error']:.3f} | {gold} |")
     write_result("quality_reliability", {"curves": curves})
     FIGURE.write_text(diagram(curves), encoding="utf-8")
     print(f"Written: {FIGURE.relative_to(Path.cwd())}")
