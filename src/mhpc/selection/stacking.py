@@ -29,14 +29,14 @@ ONE_TRUTH_POWER = 20.0
 """How fast that weight falls with the share of such answers: it is a third if 4 % hold more."""
 
 MIN_TRUTH = 1e-3
-"""Probabilities by Dawid-Skene closer to 0 and 1 are not told apart: they are more extreme than
-sources are right."""
+"""Limit of the probabilities of Dawid-Skene, which are overconfident if sources are dependent:
+lower ones count as this, and higher ones as 1 minus this."""
 
 MIN_SMOOTHED = 5e-3
-"""The same for shares that were smoothed over similar instances."""
+"""The limit of shares that were smoothed over similar instances."""
 
 MIN_POPULARITY = 1e-3
-"""The same for the popularity of labels."""
+"""The limit of the popularity of labels."""
 
 
 @dataclass(frozen=True, eq=False)
