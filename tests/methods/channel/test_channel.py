@@ -140,7 +140,7 @@ def test_instances_average_their_nearest_landmarks_but_never_themselves() -> Non
     method = Channel(landmarks=25, n_neighbors=3)
     sample = SinglePartition(panel).sample(25).instances.ids
     learned = learn_noise(SinglePartition(panel), paths)
-    x = first_guess(count_votes(panel, panel.raw), learned.C, learned.popularity)
+    x = first_guess(count_votes(panel, panel.raw), learned.corruption, learned.popularity)
     X = dense(panel.mean("augmented", "answers"))
     landmarks = [i for i, id_ in enumerate(panel.instances) if id_ in sample]
     sigma = estimate_sigma(X[landmarks])
@@ -150,17 +150,17 @@ def test_instances_average_their_nearest_landmarks_but_never_themselves() -> Non
         for j in sorted(square, key=lambda j: (square[j], j))[:3]:
             averaging[i, j] = np.exp(-np.sqrt(square[j]) / sigma)
     averaging /= averaging.sum(axis=1, keepdims=True)
-    votes, C = dense(panel.raw), dense(learned.C)
+    votes, C = dense(panel.raw), learned.corruption.matrix()
     expected = step_by_loops(panel, votes, C, learned.popularity, x, averaging, method)
     np.testing.assert_allclose(dense(method.consolidate(panel).specific), expected, atol=1e-8)
 
 
-def test_more_siblings_than_memory_allows_are_refused_at_once() -> None:
+def test_more_labels_than_memory_allows_are_refused_at_once() -> None:
     labels = [f"k{i}" for i in range(1000)]
     panel = panel_of([("x", "s", "k1")], build_taxonomy(labels, []))
     with (
         use_memory_budget(10_000_000),
-        pytest.raises(TooLargeError, match="1,000,000 ways in which 1,000 labels.*--memory"),
+        pytest.raises(TooLargeError, match="1,000,000 pairs of labels.*--memory"),
     ):
         check_memory(mhpc.Channel(), SinglePartition(panel))
 

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
 import mhpc
 from mhpc.data.panel import Panel, SinglePartition
@@ -12,7 +11,6 @@ from mhpc.methods.channel.corruption import (
     default_noise,
 )
 from mhpc.methods.channel.em import (
-    _Explanation,
     estimate_popularity,
     learn_noise,
     learn_source_noise,
@@ -52,18 +50,19 @@ def learn_noise_by_loops(panel: Panel, paths: CorruptionPaths) -> NoiseModel:
     sources = np.unique(panel.source)
     fold = np.searchsorted(sources, panel.source) % min(len(sources), 5)
     for _ in range(8):
-        C = dense(model.matrix(paths))
+        C = model.corruption(paths).matrix()
         counts, origins = np.zeros((paths.depth, paths.depth, 2)), np.zeros(len(popularity))
         for number in range(int(fold.max()) + 1):
             others = totals.subtract(count_votes(panel, panel.raw, fold == number))
-            x = first_guess(others, model.matrix(paths), popularity)
+            x = first_guess(others, model.corruption(paths), popularity)
             for a in np.flatnonzero(fold == number):
                 for v in np.flatnonzero(votes[a]):
                     flow = x[panel.instance[a]] / (x[panel.instance[a]] @ C[:, v])
                     origins += flow * C[:, v]
                     for h in range(paths.depth):
                         share = model.vagueness[paths.level, h] * flow
-                        up, sideways = dense(paths.up[h])[:, v], dense(paths.sideways[h])[:, v]
+                        up = dense(paths.up[h])[:, v]
+                        sideways = dense(paths.up[h] @ paths.to_family @ paths.members)[:, v]
                         np.add.at(counts[:, h, 0], paths.level, share * (1 - model.noise) * up)
                         np.add.at(counts[:, h, 1], paths.level, share * model.noise * sideways)
         levels_up = counts.sum(axis=2) + 10 * default.vagueness
@@ -86,16 +85,24 @@ def test_the_noise_model_does_not_depend_on_the_partitions() -> None:
     panel, paths = panel_of(random_rows()), corruption_paths(GARDEN)
     single = learn_noise(SinglePartition(panel), paths)
     divided = learn_noise(SinglePartition(panel, max_instances=7), paths)
-    np.testing.assert_allclose(dense(divided.C), dense(single.C), atol=1e-12)
+    np.testing.assert_allclose(divided.corruption.matrix(), single.corruption.matrix(), atol=1e-12)
     np.testing.assert_allclose(divided.popularity, single.popularity, atol=1e-12)
 
 
-@pytest.mark.parametrize("dense_cells", [0, 10**9], ids=["sparse", "dense"])
-def test_sparse_and_dense_products_of_origins_are_equal(dense_cells: int) -> None:
-    rng = np.random.default_rng(0)
-    origins, C = (rng.random((6, 6)) * (rng.random((6, 6)) < 0.5) for _ in range(2))
-    explanation = _Explanation(sparse.csr_array(origins), np.ones(6), sparse.csr_array(C))
-    np.testing.assert_allclose(explanation.by_vote(dense_cells=dense_cells), origins @ C)
+def test_a_sample_of_the_instances_is_enough_for_the_noise_but_not_for_popularity() -> None:
+    panel = simulated(*[mhpc.Profile(0.9, 0.7)] * 6)
+    partitions, paths = SinglePartition(panel), corruption_paths(panel.taxonomy)
+    learned, of_all = (
+        learn_noise(partitions, paths, max_instances=150),
+        learn_noise(partitions, paths),
+    )
+    of_sample = learn_noise(SinglePartition(partitions.sample(150)), paths)
+    assert learned.noise.noise == of_sample.noise.noise != of_all.noise.noise
+    assert learned.noise.noise == pytest.approx(of_all.noise.noise, abs=0.05)
+    votes = count_votes(panel, panel.raw)
+    np.testing.assert_allclose(
+        learned.popularity, estimate_popularity(votes, learned.noise, paths), atol=1e-12
+    )
 
 
 def vagueness_of(specificity: float, paths: CorruptionPaths) -> FloatArray:

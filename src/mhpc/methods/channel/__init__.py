@@ -13,16 +13,16 @@ from mhpc.data.scores import Scores
 from mhpc.data.size import Size
 from mhpc.methods.base import BaseMethod, FittedMethod
 from mhpc.methods.channel.answers import AnswerReader, count_votes, make_reader, read_answers
-from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths
+from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths, multiply
 from mhpc.methods.channel.em import learn_noise, learn_source_noise
-from mhpc.methods.channel.inversion import Inversion, multiply
+from mhpc.methods.channel.inversion import Inversion
 from mhpc.methods.source_weights import SourceWeighting, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import SIGMA_NEIGHBORS, Landmarks, exp_similarity, mean_distance
 from mhpc.parameters import registered
 
 BYTES_PER_PATH = 120
-"""Memory that a path from one label to another takes while the noise model is learned."""
+"""Memory that a path from a label to one above it takes while the noise model is learned."""
 
 
 class Channel(BaseMethod):
@@ -37,9 +37,9 @@ class Channel(BaseMethod):
     `specific` is the expected number of votes per answer that come from a label. `score` is the
     probability of at least one from it or from below, 1 - exp(-x), which never rises from parent to
     child. Neighbours are searched among landmarks, a sample of the instances. Time is N x L x K
-    multiplications in single precision for L landmarks and at most N x K x K per step, besides sums
-    over votes; memory is for L x K, for every pair of siblings, and for a block of instances. Tens
-    of thousands of siblings are refused.
+    multiplications in single precision for L landmarks and N x K x depth per step, besides sums over
+    votes; memory is for L x K, for every pair of labels, and for a block of instances. Tens of
+    thousands of labels that are in use are refused.
 
     With more than five sources, some are explained together, in their order. With one source, the
     default noise model is used.
@@ -74,7 +74,7 @@ class Channel(BaseMethod):
         """Learn the noise model and popularity, and invert the votes on the landmarks."""
         reader = make_reader(partitions, self.source_weights)
         learned = learn_noise(partitions, corruption_paths(partitions.taxonomy), reader)
-        inversion = Inversion(learned.C, learned.popularity, self.prior, self.popularity)
+        inversion = Inversion(learned.corruption, learned.popularity, self.prior, self.popularity)
         landmarks = None
         if self.steps:
             partitions.progress("landmarks", 0, 1)
@@ -86,17 +86,14 @@ class Channel(BaseMethod):
         )
 
     def estimate_memory(self, size: Size) -> int:
-        """Return the bytes of the landmarks, and of the paths from every label to every other."""
+        """Return the bytes of the landmarks, of paths, and of what relates labels to each other."""
         landmarks = 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
         paths = BYTES_PER_PATH * int(count_paths(size.taxonomy)) + 4 * 8 * size.labels**2
         return landmarks + paths
 
     def describe_memory(self, size: Size) -> str:
-        """Return how many ways there are to give one label for another."""
-        return (
-            f"for {count_paths(size.taxonomy):,.0f} ways in which {size.labels:,} labels are given "
-            "for each other"
-        )
+        """Return how many pairs of labels there are, which may be given for each other."""
+        return f"for {size.labels**2:,} pairs of labels that may be given for each other"
 
     def estimate_noise(self, panel: Panel) -> dict[str, NoiseModel]:
         """Return how vague, level by level, and how noisy each source is.
@@ -142,7 +139,7 @@ class FittedChannel(FittedMethod, saved_as="channel.fitted"):
             all_x = np.zeros((len(panel.instances), len(panel.taxonomy)))
             all_x[answered] = x
             x = all_x
-        expected, closure = multiply(x, self.inversion.C), panel.taxonomy.closure
+        expected, closure = self.inversion.corruption.forward(x), panel.taxonomy.closure
         answers = (expected, _at_least_one(expected, closure))
         return Scores(_at_least_one(x, closure), x, answers)
 

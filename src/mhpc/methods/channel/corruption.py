@@ -2,16 +2,33 @@
 
 C_tv is the probability that v is given if t is true, (K, K). A source goes h levels up from t and
 gives the label it has reached, or one of the siblings of that. V has the shares of h by the level
-of t, eps is the share of siblings.
+of t, eps is the share of siblings:
+
+    C = U ((1 - eps) I + eps F B),    U = sum over h of V_lh up_h.
+
+U leads to the label that is reached, F from there to its family (its parent) and B from the family
+to one of its members. Siblings are many and families few, so that products with the three factors
+cost a fraction of those with C.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
+from mhpc.numerics.sparse import row_blocks
+from mhpc.parameters import registered
+
+MAX_DENSE_LABELS = 1024
+"""Labels up to which a product with C as a dense matrix is faster than with its factors."""
+
+STRIP_CELLS = 1 << 18
+"""Rows x labels that are multiplied at a time: so few that they stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +39,19 @@ class CorruptionPaths:
     ----------
     up : tuple of csr_array, (K, K)
         up[h]: the probability of each label h levels above a label. Several parents are equally
-        likely; a path that is shorter ends at the top.
-    sideways : tuple of csr_array, (K, K)
-        sideways[h]: the same after a step to a random sibling, the label itself among them.
+        likely. Labels of fewer than h levels have no such path.
+    to_family : csr_array, (K, families)
+        F: the probability of each family of a label, which is that of one of its parents, or the
+        family of all roots.
+    members : csr_array, (families, K)
+        B: the probability of each label if one of a family is drawn at random.
     level : int array, (K,)
         The level of each label, 0 at the top.
     """
 
     up: tuple[Sparse, ...]
-    sideways: tuple[Sparse, ...]
+    to_family: Sparse
+    members: Sparse
     level: IntArray
 
     @property
@@ -41,49 +62,126 @@ class CorruptionPaths:
 
 def corruption_paths(taxonomy: Taxonomy) -> CorruptionPaths:
     """Return the paths from every label of a taxonomy; roots are siblings of each other."""
-    to_parent, to_child = _uniform_rows(taxonomy.parents), _uniform_rows(taxonomy.children)
-    roots, K = taxonomy.roots, len(taxonomy)
-    among_roots = sparse.csr_array(
-        (
-            np.full(len(roots) ** 2, 1.0 / len(roots)),
-            (np.repeat(roots, len(roots)), np.tile(roots, len(roots))),
-        ),
-        shape=(K, K),
-    )
-    to_sibling = (to_parent @ to_child + among_roots).tocsr()
-    one_up, up = _one_level_up(taxonomy), [sparse.eye_array(K, format="csr")]
-    for _ in range(int(taxonomy.depth.max()) - 1):
-        up.append((up[-1] @ one_up).tocsr())
+    K, level = len(taxonomy), np.asarray(taxonomy.depth - 1, dtype=np.int64)
+    inner, is_root = np.flatnonzero(np.diff(taxonomy.children.indptr)), level == 0
+    roots = sparse.csr_array(is_root.astype(float)[:, None])
+    one_up = (_uniform_rows(taxonomy.parents) + sparse.diags_array(is_root.astype(float))).tocsr()
+    reached, up = sparse.eye_array(K, format="csr"), []
+    for h in range(int(taxonomy.depth.max())):
+        up.append((sparse.diags_array((level >= h).astype(float), format="csr") @ reached).tocsr())
+        up[-1].eliminate_zeros()
+        # With parents of different depth, one path may be at the top while another still goes up.
+        reached = (up[-1] @ one_up).tocsr()
+    families = [_uniform_rows(taxonomy.parents)[:, inner], roots]
+    members = [taxonomy.children[inner], roots.T]
     return CorruptionPaths(
         up=tuple(up),
-        sideways=tuple((reached @ to_sibling).tocsr() for reached in up),
-        level=np.asarray(taxonomy.depth - 1, dtype=np.int64),
+        to_family=sparse.hstack(families, format="csr"),
+        members=_uniform_rows(sparse.vstack(members, format="csr")),
+        level=level,
     )
 
 
 def count_paths(taxonomy: Taxonomy) -> float:
-    """Return about how many entries `corruption_paths` would have, without computing them."""
-    is_root = np.diff(taxonomy.parents.indptr) == 0
-    n_siblings = taxonomy.parents @ np.diff(taxonomy.children.indptr)
-    n_siblings = n_siblings + is_root * float(is_root.sum())
-    one_up, total = _one_level_up(taxonomy), 0.0
-    for _ in taxonomy.levels:
-        total += float(n_siblings.sum())
-        n_siblings = one_up @ n_siblings
-    return total
-
-
-def _one_level_up(taxonomy: Taxonomy) -> Sparse:
-    """Return the probability of each label one level up; a root stays where it is."""
-    # With parents of different depth, one path may be at the top while another still goes up.
-    is_top = sparse.diags_array((taxonomy.depth == 1).astype(float), format="csr")
-    return (_uniform_rows(taxonomy.parents) + is_top).tocsr()
+    """Return how many paths up there are from all labels, at most, without computing them."""
+    return float(taxonomy.depth.sum())
 
 
 def _uniform_rows(relation: Sparse) -> Sparse:
     """Return the relation with equal entries in each row that add up to 1, or to 0."""
     count = np.maximum(np.diff(relation.indptr), 1)
     return (sparse.diags_array(1.0 / count, format="csr") @ relation.astype(float)).tocsr()
+
+
+@registered("channel.corruption")
+@dataclass(frozen=True, eq=False)
+class Corruption:
+    """C, the probability that v is given if t is true, as the product of its factors.
+
+    Attributes
+    ----------
+    vague : csr_array, (K, K)
+        U: the label that a source reaches, before it may give a sibling instead.
+    to_family, members : csr_array, (K, families) and (families, K)
+        F and B, as in `CorruptionPaths`.
+    noise : float
+        eps.
+    max_dense_labels : int
+        Labels up to which products use C as a dense matrix.
+    """
+
+    vague: Sparse
+    to_family: Sparse
+    members: Sparse
+    noise: float
+    max_dense_labels: int = MAX_DENSE_LABELS
+
+    def forward(self, x: FloatArray) -> FloatArray:
+        """Return x C, (n, K): the votes to be expected of true labels."""
+        if self._is_small:
+            return x @ self._dense
+        return _by_strips(self._forward, x)
+
+    def backward(self, votes: Block) -> FloatArray:
+        """Return votes C', (n, K): for every label how well it would explain the votes."""
+        if self._is_small:
+            return np.asarray(votes @ self._dense.T)
+        return _by_strips(self._backward, votes)
+
+    def _forward(self, x: FloatArray) -> FloatArray:
+        """Return C' x, (K, n)."""
+        reached = self.vague.T @ x
+        siblings = self.members.T @ (self.to_family.T @ reached)
+        return self._mix(reached, siblings)
+
+    def _backward(self, votes: FloatArray) -> FloatArray:
+        """Return C votes, (K, n)."""
+        siblings = self.to_family @ (self.members @ votes)
+        return np.asarray(self.vague @ self._mix(votes, siblings))
+
+    def _mix(self, straight: FloatArray, sideways: FloatArray) -> FloatArray:
+        straight *= 1 - self.noise
+        sideways *= self.noise
+        straight += sideways
+        return straight
+
+    def matrix(self) -> FloatArray:
+        """Return C, (K, K)."""
+        siblings = self.vague @ self.to_family @ self.members
+        return dense((1 - self.noise) * self.vague + self.noise * siblings)
+
+    @property
+    def _is_small(self) -> bool:
+        return bool(self.vague.shape[0] <= self.max_dense_labels)
+
+    @cached_property
+    def _dense(self) -> FloatArray:
+        return self.matrix()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The dense matrix is made again where it is needed, rather than sent.
+        return {key: value for key, value in self.__dict__.items() if key != "_dense"}
+
+
+def multiply(x: FloatArray, matrix: Sparse, *, strip_cells: int = STRIP_CELLS) -> FloatArray:
+    """Return the product of a dense and a sparse matrix, some rows at a time."""
+    return _by_strips(matrix.T.__matmul__, x, strip_cells=strip_cells)
+
+
+def _by_strips(
+    transform: Callable[[FloatArray], FloatArray], x: Block, *, strip_cells: int = STRIP_CELLS
+) -> FloatArray:
+    """Return the transformed rows of x, some at a time; they are columns while they are transformed.
+
+    A row of a transposed strip is contiguous, which is what products with sparse matrices need.
+    """
+    strips = list(row_blocks(x.shape[0], x.shape[1], strip_cells)) or [slice(0, 0)]
+    for rows in strips:
+        columns = transform(np.array(dense(x[rows]).T, order="C"))
+        if rows is strips[0]:
+            result = np.empty((x.shape[0], len(columns)))
+        result[rows] = columns.T
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +199,14 @@ class NoiseModel:
     vagueness: FloatArray
     noise: float
 
-    def matrix(self, paths: CorruptionPaths) -> Sparse:
-        """Return C = sum over h of V_lh ((1 - eps) up_h + eps sideways_h), (K, K)."""
+    def corruption(self, paths: CorruptionPaths) -> Corruption:
+        """Return the probability that each label is given for each other."""
         terms = (
-            sparse.diags_array(self.vagueness[paths.level, h], format="csr")
-            @ ((1 - self.noise) * paths.up[h] + self.noise * paths.sideways[h])
+            sparse.diags_array(self.vagueness[paths.level, h], format="csr") @ paths.up[h]
             for h in range(paths.depth)
         )
-        return sum(terms, start=sparse.csr_array(paths.up[0].shape)).tocsr()
+        vague = sum(terms, start=sparse.csr_array(paths.up[0].shape)).tocsr()
+        return Corruption(vague, paths.to_family, paths.members, self.noise)
 
 
 def default_noise(paths: CorruptionPaths, *, noise: float = 0.3, decay: float = 0.5) -> NoiseModel:

@@ -4,7 +4,8 @@ Explained by itself, every vote would be its own most likely origin, and no sour
 
 The other answers to an instance make its labels likely by x = m O + missed popularity: their mean
 votes m, taken back to their origins O, and popularity for labels that they missed. No N x K matrix
-is dense: all sums over votes are sums over pairs of votes on the same instance.
+is dense: all sums over votes are sums over pairs of votes on the same instance. The model has few
+parameters, so that a sample of the instances is enough for it.
 """
 
 from collections.abc import Iterator
@@ -17,9 +18,15 @@ from scipy import sparse
 
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.methods.channel.answers import AnswerReader, VoteCounts, count_votes, make_reader
-from mhpc.methods.channel.corruption import CorruptionPaths, NoiseModel, default_noise
-from mhpc.methods.channel.inversion import MIN_PROBABILITY, invert, mean_votes, missed_share
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
+from mhpc.methods.channel.corruption import (
+    Corruption,
+    CorruptionPaths,
+    NoiseModel,
+    default_noise,
+    multiply,
+)
+from mhpc.methods.channel.inversion import MIN_PROBABILITY, mean_votes, missed_share
+from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import concatenate_ranges, row_blocks, row_indices
 
 N_FOLDS = 5
@@ -36,8 +43,8 @@ SOURCE_PRIOR_VOTES = 50.0
 BLOCK_PAIRS = 1 << 21
 """Pairs of votes that are worked on at a time."""
 
-DENSE_CELLS = 5
-"""Cells per entry up to which the product of two such matrices is faster if they are dense."""
+MAX_INSTANCES = 20_000
+"""Instances that are enough to learn the noise model of all sources together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +57,13 @@ class LearnedNoise:
         How vague and how noisy sources are.
     popularity : float array, (K,)
         How often each label is true, per answer.
-    C : csr_array, (K, K)
-        P(v is given | t is true).
+    corruption : Corruption
+        C, P(v is given | t is true).
     """
 
     noise: NoiseModel
     popularity: FloatArray
-    C: Sparse
+    corruption: Corruption
 
 
 def learn_noise(
@@ -65,36 +72,50 @@ def learn_noise(
     reader: AnswerReader | None = None,
     *,
     block_pairs: int = BLOCK_PAIRS,
+    max_instances: int = MAX_INSTANCES,
 ) -> LearnedNoise:
     """Return the noise model of all sources together; the default one for a single source.
 
-    Takes one sum over all partitions to count votes, and one in each of eight iterations.
+    Popularity is counted in all answers, the rest is learned from `max_instances` instances.
     """
     reader = make_reader(partitions) if reader is None else reader
     votes, answers, per_source = partitions.sum(partial(_count_totals, reader=reader))
     totals = VoteCounts(sparse.csr_array(votes[None, :]), np.array([float(answers)]))
+    noise = default_noise(paths)
+    if np.count_nonzero(per_source) >= 2:
+        sample = SinglePartition(partitions.sample(max_instances), partitions.progress)
+        noise = _learn_from_sample(sample, paths, reader, block_pairs)
+    return LearnedNoise(noise, estimate_popularity(totals, noise, paths), noise.corruption(paths))
+
+
+def _learn_from_sample(
+    partitions: SinglePartition, paths: CorruptionPaths, reader: AnswerReader, block_pairs: int
+) -> NoiseModel:
+    """Explain the votes of each fold of sources by the others, in eight iterations."""
+    votes, answers, per_source = partitions.sum(partial(_count_totals, reader=reader))
+    totals = VoteCounts(sparse.csr_array(votes[None, :]), np.array([float(answers)]))
+    sources, fold = np.flatnonzero(per_source), np.full(len(per_source), -1)
+    fold[sources] = np.arange(len(sources)) % max(min(len(sources), N_FOLDS), 1)
     default = noise = default_noise(paths)
-    sources = np.flatnonzero(per_source)
-    if len(sources) >= 2:
-        fold = np.full(len(per_source), -1)
-        fold[sources] = np.arange(len(sources)) % min(len(sources), N_FOLDS)
-        popularity = estimate_popularity(totals, default, paths)
-        for iteration in range(N_ITER):
-            partitions.progress("learning the channel", iteration, N_ITER)
-            C = noise.matrix(paths)
-            explanation = _Explanation(invert(C, popularity), popularity, C)
-            explain = partial(
-                _explain_folds,
-                reader=reader,
-                fold=fold,
-                by_vote=explanation.by_vote(),
-                by_popularity=explanation.by_popularity,
-                block_pairs=block_pairs,
-            )
-            flow = explanation.flow(*partitions.sum(explain))
-            noise = _estimate_noise(_count_corruptions(flow, noise, paths), default, PRIOR_VOTES)
-            popularity = _sum_rows(C, flow) / max(float(answers), MIN_PROBABILITY) + 1e-6
-    return LearnedNoise(noise, estimate_popularity(totals, noise, paths), noise.matrix(paths))
+    popularity = estimate_popularity(totals, default, paths)
+    for iteration in range(N_ITER):
+        partitions.progress("learning the channel", iteration, N_ITER)
+        explanation = _Explanation(noise.corruption(paths), popularity)
+        explain = partial(
+            _explain_folds,
+            reader=reader,
+            fold=fold,
+            by_vote=explanation.by_vote(),
+            by_popularity=explanation.by_popularity,
+            block_pairs=block_pairs,
+        )
+        flow = explanation.flow(*partitions.sum(explain))
+        counts = _count_corruptions(flow, noise, paths)
+        noise = _estimate_noise(counts, default, PRIOR_VOTES)
+        # The expected votes from a label, however vague or noisy they were.
+        origins = _sum_by_origin(flow, explanation.corruption)
+        popularity = origins / max(float(answers), MIN_PROBABILITY) + 1e-6
+    return noise
 
 
 def learn_source_noise(panel: Panel, votes: Sparse, paths: CorruptionPaths) -> Iterator[NoiseModel]:
@@ -111,13 +132,14 @@ def learn_source_noise(panel: Panel, votes: Sparse, paths: CorruptionPaths) -> I
     """
     totals = count_votes(panel, votes)
     common = learn_noise(SinglePartition(panel), paths)
-    origins = invert(common.C, common.popularity)
     for source in range(len(panel.sources)):
         own = count_votes(panel, votes, panel.source == source)
         others, noise = totals.subtract(own), common.noise
         # After a single iteration with the common noise model a source would hardly differ from it.
         for _ in range(N_ITER):
-            explanation = _Explanation(origins, common.popularity, noise.matrix(paths))
+            explanation = _Explanation(
+                noise.corruption(paths), common.popularity, others=common.corruption
+            )
             sums = _explain_votes(
                 own.votes, others, explanation.by_vote(), explanation.by_popularity
             )
@@ -133,13 +155,13 @@ def estimate_popularity(
 
     Richardson-Lucy deconvolution: the popularity that C turns into the votes.
     """
-    C = noise.matrix(paths)
+    corruption = noise.corruption(paths)
     n_answers = max(float(votes.answers.sum()), MIN_PROBABILITY)
     given = np.asarray(votes.votes.sum(axis=0)).ravel() / n_answers + 1e-6
     popularity = given
     for _ in range(n_iter):
-        expected = np.maximum(popularity @ C, MIN_PROBABILITY)
-        popularity = popularity * (C @ (given / expected))
+        expected = np.maximum(corruption.forward(popularity[None, :])[0], MIN_PROBABILITY)
+        popularity = popularity * corruption.backward((given / expected)[None, :])[0]
     return np.asarray(popularity)
 
 
@@ -157,30 +179,46 @@ _Sums: TypeAlias = tuple[Sparse, FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class _Explanation:
-    """How x = m O + missed popularity explains votes; see the module's docstring."""
+    """How x = m O + missed popularity explains votes; see the module's docstring.
 
-    origins: Sparse
+    Attributes
+    ----------
+    corruption : Corruption
+        C of the sources whose votes are explained.
+    popularity : float array, (K,)
+        How often each label is true, per answer.
+    others : Corruption, optional
+        C of the other sources, by which their votes are taken back; by default the same.
+    """
+
+    corruption: Corruption
     popularity: FloatArray
-    C: Sparse
+    others: Corruption | None = None
 
-    def by_vote(self, *, dense_cells: int = DENSE_CELLS) -> FloatArray:
+    def by_vote(self) -> FloatArray:
         """Return how likely one vote makes another, O C, (K, K)."""
-        if dense_cells * self.C.nnz > np.prod(self.C.shape):
-            # Hundreds of siblings are given for each other: nothing is sparse.
-            return dense(self.origins) @ dense(self.C)
-        return dense(self.origins @ self.C)
+        joint = self.popularity[:, None] * self._others.matrix()
+        origins = (joint / np.maximum(joint.sum(axis=0), MIN_PROBABILITY)).T
+        return self.corruption.forward(origins)
 
     @property
     def by_popularity(self) -> FloatArray:
         """How likely popularity makes a vote, (K,)."""
-        return np.asarray(self.popularity @ self.C)
+        return self.corruption.forward(self.popularity[None, :])[0]
 
     def flow(self, pairs: Sparse, missed: FloatArray) -> FloatArray:
         """Return G_tv = sum over i of x_it votes_iv / (x C)_iv, (K, K).
 
         G_tv C_tv is the expected number of votes for v that come from t.
         """
-        return np.asarray(dense(self.origins.T @ pairs) + np.outer(self.popularity, missed))
+        total = np.maximum(self._others.forward(self.popularity[None, :])[0], MIN_PROBABILITY)
+        by_vote = (sparse.diags_array(1.0 / total, format="csr") @ pairs).tocsr()
+        flow = self._others.backward(by_vote.T.tocsr()).T
+        return np.asarray((flow + missed) * self.popularity[:, None])
+
+    @property
+    def _others(self) -> Corruption:
+        return self.corruption if self.others is None else self.others
 
 
 def _explain_folds(
@@ -229,12 +267,23 @@ def _explain_votes(
 def _count_corruptions(flow: FloatArray, noise: NoiseModel, paths: CorruptionPaths) -> FloatArray:
     """Return the expected votes by level, levels up, and whether to a sibling, (L, L, 2)."""
     counts = np.zeros((paths.depth, paths.depth, 2))
+    by_family = multiply(flow, paths.members.T.tocsr())
     for h in range(paths.depth):
-        ways = (paths.up[h], 1 - noise.noise), (paths.sideways[h], noise.noise)
-        for is_sideways, (way, share) in enumerate(ways):
-            by_level = np.bincount(paths.level, _sum_rows(way, flow), minlength=paths.depth)
+        straight = _sum_rows(paths.up[h], flow)
+        sideways = _sum_rows((paths.up[h] @ paths.to_family).tocsr(), by_family)
+        for is_sideways, by_label in enumerate((straight, sideways)):
+            by_level = np.bincount(paths.level, by_label, minlength=paths.depth)
+            share = noise.noise if is_sideways else 1 - noise.noise
             counts[:, h, is_sideways] = noise.vagueness[:, h] * share * by_level
     return counts
+
+
+def _sum_by_origin(flow: FloatArray, corruption: Corruption) -> FloatArray:
+    """Return the row sums of C x flow, entry by entry, (K,)."""
+    by_family = multiply(flow, corruption.members.T.tocsr())
+    straight = _sum_rows(corruption.vague, flow)
+    sideways = _sum_rows((corruption.vague @ corruption.to_family).tocsr(), by_family)
+    return np.asarray((1 - corruption.noise) * straight + corruption.noise * sideways)
 
 
 def _sum_rows(matrix: Sparse, flow: FloatArray) -> FloatArray:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.methods.channel.answers import VoteCounts
-from mhpc.numerics.arrays import FloatArray, Sparse, dense
+from mhpc.methods.channel.corruption import Corruption
+from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.numerics.sparse import row_indices
 from mhpc.parameters import registered
 
@@ -17,9 +18,6 @@ MISS_RATE = 0.1
 """The probability that one answer does not vote for a true label; it ranks labels without votes."""
 
 MIN_PROBABILITY = 1e-12
-
-SPARSE_CELLS = 200
-"""Cells per entry of a matrix from which on a sparse product is faster than a dense one."""
 
 
 @registered("channel.inversion")
@@ -29,8 +27,8 @@ class Inversion:
 
     Attributes
     ----------
-    C : csr_array, (K, K)
-        P(v is given | t is true).
+    corruption : Corruption
+        C, P(v is given | t is true).
     popularity : float array, (K,)
         How often each label is true, per answer.
     prior : float
@@ -39,14 +37,14 @@ class Inversion:
         The share of popularity in that prior.
     """
 
-    C: Sparse
+    corruption: Corruption
     popularity: FloatArray
     prior: float
     popularity_share: float
 
     def first_guess(self, votes: VoteCounts) -> FloatArray:
         """Return x with popularity as the prior, (N, K)."""
-        return first_guess(votes, self.C, self.popularity)
+        return first_guess(votes, self.corruption, self.popularity)
 
     def step(self, votes: VoteCounts, x: FloatArray, neighbors: FloatArray) -> FloatArray:
         """Return x with a prior from x itself, that of neighbours and popularity, (N, K).
@@ -61,7 +59,8 @@ class Inversion:
         q *= self.prior
         q += n * x
         q /= np.maximum(n + self.prior, 1e-9)
-        ratio = multiply_votes(_divide_by_expected(votes.votes, q, self.C), self.C.T.tocsr())
+        expected = self.corruption.forward(q)[row_indices(votes.votes), votes.votes.indices]
+        ratio = self.corruption.backward(_divide(votes.votes, expected))
         ratio /= np.maximum(n, 1e-9)
         missed = missed_share(votes.answers)
         ratio *= 1 - missed
@@ -70,18 +69,17 @@ class Inversion:
         return ratio
 
 
-def first_guess(votes: VoteCounts, C: Sparse, popularity: FloatArray) -> FloatArray:
-    """Return the origins of the votes by Bayes' rule, and popularity for labels missed, (N, K)."""
-    x = multiply_votes(mean_votes(votes), invert(C, popularity))
-    x += missed_share(votes.answers) * popularity
+def first_guess(votes: VoteCounts, corruption: Corruption, popularity: FloatArray) -> FloatArray:
+    """Return the origins of the votes by Bayes' rule, and popularity for labels missed, (N, K).
+
+    A vote for v comes from t with the probability popularity_t C_tv / (popularity C)_v.
+    """
+    mean = mean_votes(votes)
+    expected = corruption.forward(popularity[None, :])[0]
+    x = corruption.backward(_divide(mean, expected[mean.indices]))
+    x += missed_share(votes.answers)
+    x *= popularity
     return x
-
-
-def invert(C: Sparse, popularity: FloatArray) -> Sparse:
-    """Return O_vt = P(t is true | v is given), (K, K), by Bayes' rule."""
-    joint = (sparse.diags_array(popularity, format="csr") @ C).T
-    total = np.maximum(popularity @ C, MIN_PROBABILITY)
-    return (sparse.diags_array(1.0 / total, format="csr") @ joint).tocsr()
 
 
 def mean_votes(votes: VoteCounts) -> Sparse:
@@ -95,24 +93,7 @@ def missed_share(answers: FloatArray) -> FloatArray:
     return np.asarray(MISS_RATE ** np.maximum(answers, 1.0)[:, None])
 
 
-def _divide_by_expected(votes: Sparse, x: FloatArray, C: Sparse) -> Sparse:
-    """Return votes / (x C), at the votes only, (N, K)."""
-    expected = multiply(x, C)[row_indices(votes), votes.indices]
+def _divide(votes: Sparse, expected: FloatArray) -> Sparse:
+    """Return the votes, each divided by what was expected of it."""
     ratio = votes.data / np.maximum(expected, MIN_PROBABILITY)
     return sparse.csr_array((ratio, votes.indices, votes.indptr), shape=votes.shape)
-
-
-def multiply(x: FloatArray, matrix: Sparse, *, sparse_cells: int = SPARSE_CELLS) -> FloatArray:
-    """Return x @ matrix, by a sparse or a dense product, whichever is faster."""
-    if matrix.nnz * sparse_cells < np.prod(matrix.shape):
-        return np.asarray((matrix.T @ x.T).T)
-    return x @ dense(matrix)
-
-
-def multiply_votes(
-    votes: Sparse, matrix: Sparse, *, sparse_cells: int = SPARSE_CELLS
-) -> FloatArray:
-    """Return votes @ matrix as a dense array, by a sparse or a dense product."""
-    if matrix.nnz * sparse_cells < np.prod(matrix.shape):
-        return dense(votes @ matrix)
-    return np.asarray(votes @ dense(matrix))
