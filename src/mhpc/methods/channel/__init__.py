@@ -37,8 +37,8 @@ class Channel(BaseMethod):
     `specific` is the expected number of votes per answer that come from a label. `score` is the
     probability of at least one from it or from below, 1 - exp(-x), which never rises from parent to
     child. Neighbours are searched among landmarks, a sample of the instances. Time is N x L x K
-    multiplications in single precision for L landmarks and N x K x depth per step, besides sums over
-    votes; memory is for L x K, for every pair of labels, and for a block of instances. Tens of
+    multiplications in single precision for L landmarks and N x K x depth per step, besides sums
+    over votes; memory is for L x K, for every pair of labels, and for a block of instances. Tens of
     thousands of labels that are in use are refused.
 
     With more than five sources, some are explained together, in their order. With one source, the

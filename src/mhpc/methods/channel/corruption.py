@@ -171,7 +171,7 @@ def multiply(x: FloatArray, matrix: Sparse, *, strip_cells: int = STRIP_CELLS) -
 def _by_strips(
     transform: Callable[[FloatArray], FloatArray], x: Block, *, strip_cells: int = STRIP_CELLS
 ) -> FloatArray:
-    """Return the transformed rows of x, some at a time; they are columns while they are transformed.
+    """Return the transformed rows of x, some at a time; the transformation has them as columns.
 
     A row of a transposed strip is contiguous, which is what products with sparse matrices need.
     """

@@ -204,7 +204,7 @@ class _Explanation:
     @property
     def by_popularity(self) -> FloatArray:
         """How likely popularity makes a vote, (K,)."""
-        return self.corruption.forward(self.popularity[None, :])[0]
+        return np.asarray(self.corruption.forward(self.popularity[None, :])[0])
 
     def flow(self, pairs: Sparse, missed: FloatArray) -> FloatArray:
         """Return G_tv = sum over i of x_it votes_iv / (x C)_iv, (K, K).
