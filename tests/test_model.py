@@ -15,7 +15,7 @@ import mhpc
 from mhpc.data.index import Index
 from mhpc.data.summary import Model
 from mhpc.errors import MhpcError, UnreadableError
-from mhpc.methods.base import FittedMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.model import model_errors, read_model, write_model
 from mhpc.numerics.arrays import dense
 from mhpc.rules.base import FittedThreshold

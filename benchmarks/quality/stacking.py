@@ -163,7 +163,7 @@ def _sample(item: Case | int, *, models: Path) -> Sample:
     fitted = Auto().fit(SinglePartition(panel))
     if isinstance(item, Case):
         _model_file(models, item).write_bytes(pickle.dumps((panel, truth, fitted)))
-    given, features, _ = fitted.stack_given(fitted.prepare(panel))
+    given, features = fitted.stack_given(fitted.prepare(panel))
     is_known, is_true = find_truth(given, truth)
     known = np.flatnonzero(is_known)
     if len(known) > MAX_PAIRS:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from mhpc.data.summary import Model
 from mhpc.errors import MhpcError, UnreadableError
-from mhpc.methods.base import FittedMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import METHODS
 from mhpc.rules.registry import RULES
 from mhpc.system.serialization import read_frozen, write_frozen
@@ -20,7 +20,7 @@ _FILE = "model.npz"
 
 def write_model(folder: Path, model: Model) -> None:
     """Write the model of a run; equal models give equal files."""
-    write_frozen(folder / _FILE, model, compress=True, timed=False)
+    write_frozen(folder / _FILE, model, timed=False)
 
 
 def read_model(folder: Path) -> Model:

@@ -24,7 +24,7 @@ from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
 from mhpc.explanation.queries import find_disagreements
 from mhpc.explanation.sources import profile_sources
-from mhpc.methods.base import FittedMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import effective_scope
 from mhpc.model import HOMES, model_errors, read_model, write_model

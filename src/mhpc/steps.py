@@ -21,7 +21,8 @@ from mhpc.data.votes import EncodedTruth, Truth, Unknown, Votes
 from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
-from mhpc.methods.base import BaseMethod, FittedMethod, Method, predict_scores
+from mhpc.methods.base import BaseMethod, Method, predict_scores
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import IntArray, Sparse

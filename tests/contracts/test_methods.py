@@ -14,7 +14,8 @@ from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.encoding.gold import append_gold_source, clamp_gold, encode_truth
 from mhpc.errors import ConvergenceWarning, UnknownMethodError
-from mhpc.methods.base import BaseMethod, FittedMethod, Method, predict_scores
+from mhpc.methods.base import BaseMethod, Method, predict_scores
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import METHODS, make_method, method_class
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.read.truth import read_truth

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import mhpc
-from mhpc.data.panel import SinglePartition
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import ConvergenceWarning, ParameterError, TooLargeError
+from mhpc.errors import ConvergenceWarning, ParameterError
 from mhpc.methods.base import BaseMethod, Method
-from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import dense
 from mhpc.result import Result
+from mhpc.system.memory import use_memory_budget
 from tests.contracts.test_methods import ALL
 from tests.fixtures.build import DAG, Row, panel_of, votes_of
 from tests.fixtures.panels import EXTREMES, LABELS, Case, cases, make_siblings, random_rows
@@ -314,30 +313,19 @@ def test_extreme_parameters_give_sound_results(method: BaseMethod, extreme: dict
 WIDE = 100_000
 
 
-@pytest.mark.parametrize(
-    "method", [entry for entry in ALL if not str(entry.id).startswith(("channel", "auto"))]
-)
+@pytest.mark.parametrize("method", ALL)
 def test_unused_labels_among_a_hundred_thousand_siblings_need_no_memory(method: Method) -> None:
     result = result_of(method, (_rows_of_siblings(), _wide_taxonomy()))
     assert np.isfinite(dense(result.consolidation.score[:2])).all()
     assert len(result.labels) == 7
 
 
-@pytest.mark.parametrize("sources", ["equal", "learned"])
-def test_channel_is_refused_with_too_many_siblings(
-    sources: str,
-) -> None:
-    method = make_method("channel", {"source_weights": sources})
-    panel = SinglePartition(panel_of(_rows_of_siblings(), _wide_taxonomy()))
-    with pytest.raises(TooLargeError, match="10,000,100,002 ways in which 100,001 labels"):
-        check_memory(method, panel)
-
-
 @pytest.mark.parametrize("sources", [1, 2])
 def test_auto_leaves_out_methods_that_do_not_fit(sources: int) -> None:
-    consolidation = make_method("auto").consolidate(
-        panel_of(_rows_of_siblings(sources), _wide_taxonomy())
-    )
+    with use_memory_budget(1000):
+        consolidation = make_method("auto").consolidate(
+            panel_of(_rows_of_siblings(sources), _wide_taxonomy())
+        )
     assert np.isfinite(dense(consolidation.score)).all()
     assert any(note.startswith("channel was left out: ") for note in consolidation.notes)
     assert consolidation.combination is not None

@@ -9,7 +9,8 @@ import pytest
 from mhpc.data.panel import Panel
 from mhpc.data.scores import Scores
 from mhpc.methods.averaging import SA
-from mhpc.methods.base import FittedMethod, predict_scores
+from mhpc.methods.base import predict_scores
+from mhpc.methods.fitted import FittedMethod
 from mhpc.numerics.arrays import FloatArray, Rows, dense
 from tests.fixtures.build import Row, panel_of
 

@@ -93,15 +93,16 @@ def test_a_method_that_does_not_fit_is_refused_before_it_is_fitted(
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("it was fitted")
 
-    votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": ["k0"]})
-    siblings = build_taxonomy([f"k{n}" for n in range(5_000)], [])
+    labels = [f"k{n}" for n in range(10_000)]
+    votes = mhpc.read_votes({"instance": labels, "source": ["s"] * 10_000, "label": labels})
+    siblings = build_taxonomy(labels, [])
     monkeypatch.setattr(type(make_method("channel")), "fit", fail)
     with use_memory_budget(2 * 10**9), pytest.raises(TooLargeError, match="may be used"):
         mhpc.compare(votes, siblings, ["channel"])
     with pytest.raises(TooLargeError) as refused:
         mhpc.consolidate(votes, siblings, method="channel", memory="2GB")
-    assert "channel of 1 instance and 5,000 labels needs about 3." in str(refused.value)
-    assert "25,000,000 ways in which 5,000 labels are given for each other" in str(refused.value)
+    assert "channel of 10,000 instances and 10,000 labels needs about " in str(refused.value)
+    assert "100,000,000 pairs of labels that may be given for each other" in str(refused.value)
     assert "and 2.0 GB may be used; use --method dawid-skene, " in str(refused.value)
     assert "raise --memory if there is more, or use --engine dask" in str(refused.value)
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 import mhpc
 from mhpc.errors import UnreadableError
-from mhpc.methods.base import FittedMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.model import HOMES
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.parameters import registered, registered_types

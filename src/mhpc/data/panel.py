@@ -13,7 +13,7 @@ from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import incidence, row_blocks
+from mhpc.numerics.sparse import incidence, row_blocks, select_columns
 from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 
@@ -319,16 +319,17 @@ class SinglePartition:
 class TransformedPartitions:
     """Partitions whose panels are changed before anything is computed from them.
 
-    The transformation keeps instances, sources and labels, and can be sent to workers.
+    The transformation keeps instances and sources, and can be sent to workers.
     """
 
     partitions: PanelPartitions
     transform: Callable[[Panel], Panel]
+    selected: Taxonomy | None = None
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The labels."""
-        return self.partitions.taxonomy
+        """The labels: those that the transformation selects, if it does."""
+        return self.partitions.taxonomy if self.selected is None else self.selected
 
     @property
     def sources(self) -> Index:
@@ -369,6 +370,37 @@ def transform_partitions(
         return TransformedPartitions(partitions, transform)
     panel = transform(partitions.panel)
     return partitions if panel is partitions.panel else replace(partitions, panel=panel)
+
+
+def select_partition_labels(partitions: PanelPartitions, labels: IntArray) -> PanelPartitions:
+    """Return partitions with some labels only, as `select_labels` does for a panel."""
+    taxonomy = partitions.taxonomy.select(labels)
+    select = partial(select_labels, labels=labels, taxonomy=taxonomy)
+    if isinstance(partitions, SinglePartition):
+        return replace(partitions, panel=select(partitions.panel))
+    return TransformedPartitions(partitions, select, taxonomy)
+
+
+def select_labels(panel: Panel, *, labels: IntArray, taxonomy: Taxonomy) -> Panel:
+    """Return the panel with some labels only; votes for others are dropped.
+
+    Parameters
+    ----------
+    panel : Panel
+        The panel.
+    labels : int array
+        The labels, at increasing positions, with all their ancestors.
+    taxonomy : Taxonomy
+        What `Taxonomy.select` returns for them.
+    """
+    return replace(
+        panel,
+        taxonomy=taxonomy,
+        raw=select_columns(panel.raw, labels),
+        augmented=select_columns(panel.augmented, labels),
+        scope=None if panel.scope is None else select_columns(panel.scope, labels),
+        gold=None if panel.gold is None else panel.gold.select_labels(labels),
+    )
 
 
 def drop_gold(panel: Panel) -> Panel:

@@ -115,6 +115,23 @@ class Taxonomy:
             position[unknown] = [aliases.get(texts[row], UNKNOWN) for row in unknown]
         return position
 
+    def with_ancestors(self, labels: IntArray) -> IntArray:
+        """Return the positions of some labels and of all their ancestors, increasing."""
+        reached = np.zeros(len(self), dtype=bool)
+        while len(labels):
+            reached[labels] = True
+            parents = np.unique(self.parents[labels].indices)
+            labels = parents[~reached[parents]]
+        return np.flatnonzero(reached)
+
+    def select(self, labels: IntArray) -> "Taxonomy":
+        """Return the taxonomy of some labels, at increasing positions, with all their ancestors."""
+        return Taxonomy(
+            self.labels.select(labels),
+            tuple(self.names[label] for label in labels),
+            self.parents[labels][:, labels],
+        )
+
     def homonyms(self, name: str) -> list[str]:
         """Return the ids of the labels with a name."""
         return [

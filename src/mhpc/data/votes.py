@@ -65,6 +65,10 @@ class EncodedTruth:
         kept = np.flatnonzero(np.append(instances, -1)[position] == self.rows)
         return EncodedTruth(position[kept], self.specific[kept], self.closed[kept])
 
+    def select_labels(self, labels: IntArray) -> "EncodedTruth":
+        """Return the truth as far as it consists of some labels, at increasing positions."""
+        return EncodedTruth(self.rows, self.specific[:, labels], self.closed[:, labels])
+
     def view(self, name: View) -> Sparse:
         """Return the labels that count as true in a view, (T, K)."""
         return self.closed if name == "closed" else self.specific

@@ -14,7 +14,15 @@ from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import Scope, Unknown, Votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.numerics.sparse import csr_from_sorted, incidence, max_of_equal, run_starts, use_int32
+from mhpc.numerics.sparse import (
+    csr_from_sorted,
+    incidence,
+    max_of_equal,
+    run_starts,
+    select_columns,
+    spread_columns,
+    use_int32,
+)
 
 
 def encode(
@@ -59,7 +67,7 @@ def encode(
         instance=instance,
         source=source,
         raw=raw,
-        augmented=augment(raw, taxonomy.closure),
+        augmented=_add_ancestors(raw, taxonomy),
         scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw, unknown=unknown),
     )
 
@@ -186,6 +194,15 @@ def _first_vote_for(votes: Votes, label: int) -> str:
         f", given by source {votes.sources[votes.source[vote]]!r} "
         f"to instance {votes.instances[votes.instance[vote]]!r}"
     )
+
+
+def _add_ancestors(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
+    """Return the votes with all ancestors; only those of labels that were given are computed."""
+    given = taxonomy.with_ancestors(np.unique(votes.indices))
+    if 2 * len(given) > len(taxonomy):
+        return augment(votes, taxonomy.closure)
+    augmented = augment(select_columns(votes, given), taxonomy.select(given).closure)
+    return spread_columns(augmented, given, len(taxonomy))
 
 
 def augment(votes: Sparse, closure: Sparse) -> Sparse:

@@ -145,7 +145,7 @@ class DaskVotes:
     def fit_and_score(self, method: BaseMethod, *, progress: Progress) -> Consolidation:
         """Fit a method to all partitions, and score a sample of the instances."""
         check_memory(method, self.partitions, scores_elsewhere=True)
-        fitted = method.fit_checkpointed(replace(self.partitions, progress=progress))
+        fitted = method.fit_used_labels(replace(self.partitions, progress=progress))
         return score(method, fitted, self.partitions.sample(self.rule_sample))
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:

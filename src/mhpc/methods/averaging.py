@@ -8,7 +8,8 @@ from scipy import sparse
 
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
-from mhpc.methods.base import PAPER, BaseMethod, FittedMethod
+from mhpc.methods.base import PAPER, BaseMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.mhpc.algorithm import label_support
 from mhpc.numerics.arrays import FloatArray
 

@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.combination import Combination
 from mhpc.data.panel import (
     MAX_BLOCK_INSTANCES,
     Panel,
@@ -30,10 +29,12 @@ from mhpc.data.panel import (
     dense_blocks,
     panel_block,
 )
-from mhpc.data.scores import Consolidation, Scores, Step
+from mhpc.data.scores import Consolidation, Scores
 from mhpc.data.size import Size
-from mhpc.numerics.arrays import FloatArray, IntArray, Matrix, Rows
-from mhpc.parameters import Parameters, registered
+from mhpc.methods.fitted import FittedMethod
+from mhpc.methods.used_labels import put_back_labels, use_labels
+from mhpc.numerics.arrays import Block, FloatArray, IntArray, Matrix, Rows
+from mhpc.parameters import Parameters
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
@@ -79,7 +80,7 @@ class BaseMethod(Parameters):
     sparse: ClassVar[bool] = False
     """Whether the scores are as sparse as the votes."""
 
-    def fit(self, partitions: PanelPartitions) -> "FittedMethod":
+    def fit(self, partitions: PanelPartitions) -> FittedMethod:
         """Estimate from all answers what is needed to score any instance.
 
         Parameters
@@ -104,10 +105,16 @@ class BaseMethod(Parameters):
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Fit the method to a panel and return a score for every instance and label of it."""
-        fitted = self.fit_checkpointed(SinglePartition(panel, progress))
+        fitted = self.fit_used_labels(SinglePartition(panel, progress))
         return predict_scores(self, fitted, panel, progress=progress)
 
-    def fit_checkpointed(self, partitions: PanelPartitions) -> "FittedMethod":
+    def fit_used_labels(self, partitions: PanelPartitions) -> FittedMethod:
+        """Fit the method to the labels in use, if the taxonomy has many others."""
+        reduced, labels = use_labels(partitions)
+        fitted = self.fit_checkpointed(reduced)
+        return fitted if labels is None else put_back_labels(fitted, labels)
+
+    def fit_checkpointed(self, partitions: PanelPartitions) -> FittedMethod:
         """Return what `fit` returns, from a checkpoint if a resumed run has one."""
         stage = f"fitting {self.name} with {self.model_dump_json()}"
         return checkpointed(stage, lambda: self.fit(partitions))
@@ -127,39 +134,6 @@ class BaseMethod(Parameters):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FittedMethod:
-    """What a method estimated from all answers: enough to score any instances from their answers.
-
-    Attributes
-    ----------
-    trace, converged, threshold, is_probability, one_truth, combination, notes
-        As in `Consolidation`.
-
-    Notes
-    -----
-    A subclass is a frozen dataclass. Its class argument `saved_as` is its name in ``model.npz``,
-    ``METHOD.fitted``; without it, a fitted method cannot be saved.
-    """
-
-    trace: tuple[Step, ...] = ()
-    converged: bool = True
-    threshold: float | None = None
-    is_probability: bool = False
-    one_truth: bool = False
-    combination: Combination | None = None
-    notes: tuple[str, ...] = ()
-
-    def __init_subclass__(cls, *, saved_as: str = "", **arguments: Any) -> None:
-        super().__init_subclass__(**arguments)
-        if saved_as:
-            registered(saved_as)(cls)
-
-    def predict(self, panel: Panel) -> Scores:
-        """Return the scores of the panel's instances; 0 for instances without an answer."""
-        raise NotImplementedError
-
-
 def predict_scores(
     method: BaseMethod,
     fitted: FittedMethod,
@@ -171,8 +145,8 @@ def predict_scores(
 ) -> Consolidation:
     """Score all instances of a panel with a fitted method, one block of instances at a time.
 
-    Sparse scores are computed at once. So are dense ones if they need at most `max_dense_bytes`
-    and a quarter of the memory; else the rows are computed whenever they are read.
+    Scores that need at most a quarter of the memory are computed at once, dense ones only if they
+    need no more than `max_dense_bytes`; else the rows are computed whenever they are read.
 
     Parameters
     ----------
@@ -194,24 +168,38 @@ def predict_scores(
         item.name: getattr(fitted, item.name) for item in fields(FittedMethod)
     }
     details["fitted"] = partial(_return_fitted, fitted)
-    blocks = list(dense_blocks(*shape, max_instances=max_instances)) or [slice(0, 0)]
+    width = fitted.count_computed(shape[1])
+    blocks = list(dense_blocks(shape[0], width, max_instances=max_instances)) or [slice(0, 0)]
     first = fitted.predict(panel_block(panel, blocks[0]))
     if len(blocks) == 1:
         return method.make_consolidation(
             panel, first.score, first.specific, expected_answers=first.expected_answers, **details
         )
+    limit = memory_budget() / 4
     if not sparse.issparse(first.score):
-        needed = 2 * 8 * shape[0] * shape[1]
-        if needed > min(memory_budget() / 4, max_dense_bytes):
-            rows = _PredictedRows(fitted, panel)
-            score, specific = (Rows(shape, partial(rows, view)) for view in ("score", "specific"))
-            return method.make_consolidation(panel, score, specific, **details)
+        limit = min(limit, max_dense_bytes)
+    if _bytes_per_row(first) * shape[0] > limit:
+        rows = _PredictedRows(fitted, panel)
+        score, specific = (
+            Rows(shape, partial(rows, view), width) for view in ("score", "specific")
+        )
+        return method.make_consolidation(panel, score, specific, **details)
     scores = _predict_blocks(fitted, panel, blocks, first, progress)
     if sparse.issparse(first.score):
         both = zip(*((block.score, block.specific) for block in scores), strict=True)
         score, specific = (sparse.vstack(matrices, format="csr") for matrices in both)
         return method.make_consolidation(panel, score, specific, **details)
     return method.make_consolidation(panel, *_join_dense(scores, shape), **details)
+
+
+def _bytes_per_row(scores: Scores) -> float:
+    """Return the memory that both views of an instance take, on average."""
+    # An entry of a sparse matrix has a value and a column.
+    n_bytes = sum(
+        view.nbytes if isinstance(view, np.ndarray) else 12 * view.nnz
+        for view in (scores.score, scores.specific)
+    )
+    return float(n_bytes / max(scores.score.shape[0], 1))
 
 
 def _return_fitted(fitted: FittedMethod) -> FittedMethod:
@@ -249,12 +237,12 @@ class _PredictedRows:
     panel: Panel
     memory: threading.local = field(default_factory=threading.local)
 
-    def __call__(self, view: str, instances: IntArray) -> FloatArray:
+    def __call__(self, view: str, instances: IntArray) -> Block:
         remembered, scores = getattr(self.memory, "latest", (instances[:0], None))
         if scores is None or not np.array_equal(remembered, instances):
             scores = self._predict(instances)
             self.memory.latest = (instances, scores)
-        rows: FloatArray = getattr(scores, view)
+        rows: Block = getattr(scores, view)
         return rows
 
     def _predict(self, instances: IntArray) -> Scores:

@@ -18,7 +18,8 @@ from mhpc.data.panel import Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
 from mhpc.errors import pluralize
-from mhpc.methods.base import BaseMethod, FittedMethod
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.source_weights import (
     SourceWeighting,
     SourceWeights,

@@ -13,6 +13,7 @@ from mhpc.data.size import Size, measure_size
 from mhpc.errors import TooLargeError, pluralize
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
+from mhpc.methods.used_labels import use_labels
 from mhpc.system.database import rows_of_parquet
 from mhpc.system.memory import (
     MIN_DATABASE_MEMORY,
@@ -63,7 +64,7 @@ def check_memory(
     """
     if not isinstance(method, BaseMethod):
         return
-    size, limit = measure_size(partitions), memory_limit()
+    size, limit = measure_size(use_labels(partitions)[0]), memory_limit()
     needed = method.estimate_memory(size) if scores_elsewhere else estimate_memory(method, size)
     _LOG.info("memory: %d bytes estimated beyond %d held", needed, held_memory())
     if needed > limit:

@@ -24,7 +24,8 @@ from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores, Step
 from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import BaseMethod, FittedMethod
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense, ratio
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.numerics.sparse import incidence, row_blocks, row_indices

@@ -14,7 +14,8 @@ from mhpc.data.hierarchy import expand_along, most_specific, propagate_up
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.methods.base import BaseMethod, FittedMethod
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.pairs import AffirmedPairs, affirmed_pairs, split_panel
 from mhpc.methods.source_weights import SourceWeighting, SourceWeights, learn_source_weights
 from mhpc.numerics.arrays import FloatArray, Sparse

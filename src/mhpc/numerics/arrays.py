@@ -28,19 +28,22 @@ class Rows:
     shape : pair of int
         (N, K).
     make : callable
-        Returns the rows at the given positions, dense.
+        Returns the rows at the given positions.
+    width : int, optional
+        How many cells of a row are computed, if the others are always 0.
     """
 
     shape: tuple[int, int]
-    make: Callable[[IntArray], FloatArray]
+    make: Callable[[IntArray], Block]
+    width: int | None = None
 
-    def __getitem__(self, which: Which) -> FloatArray:
+    def __getitem__(self, which: Which) -> Block:
         """Compute the rows of a slice, of positions or of a mask."""
         return self.make(np.arange(self.shape[0])[which])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         """Compute all rows, for NumPy."""
-        return np.asarray(self[:], dtype=dtype)
+        return np.asarray(dense(self), dtype=dtype)
 
 
 Matrix: TypeAlias = Block | Rows
@@ -73,13 +76,14 @@ def selected(matrix: Matrix, rows: IntArray) -> Matrix:
     """Return the given rows of a matrix; of `Rows` without computing them."""
     if not isinstance(matrix, Rows):
         return matrix[rows]
-    return Rows((len(rows), matrix.shape[1]), lambda positions: matrix[rows[positions]])
+    shape = (len(rows), matrix.shape[1])
+    return Rows(shape, lambda positions: matrix[rows[positions]], matrix.width)
 
 
 def dense(matrix: Any) -> FloatArray:
     """Return any matrix as a dense float array."""
     if isinstance(matrix, Rows):
-        return matrix[:]
+        matrix = matrix[:]
     full = matrix.toarray() if sparse.issparse(matrix) else matrix
     return np.asarray(full, dtype=np.float64)
 

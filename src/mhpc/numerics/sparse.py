@@ -204,6 +204,39 @@ def canonical(matrix: Sparse) -> Sparse:
     return matrix
 
 
+def select_columns(matrix: Sparse, columns: IntArray) -> Sparse:
+    """Return some columns of a matrix, at increasing positions, in time that follows its entries.
+
+    Examples
+    --------
+    >>> select_columns(sparse.csr_array([[1, 0, 2], [0, 3, 0]]), np.array([0, 2])).toarray()
+    array([[1, 2],
+           [0, 0]])
+    """
+    position = np.full(matrix.shape[1], -1, dtype=matrix.indices.dtype)
+    position[columns] = np.arange(len(columns))
+    column, shape = position[matrix.indices], (matrix.shape[0], len(columns))
+    kept = column >= 0
+    if kept.all():
+        return sparse.csr_array((matrix.data, column, matrix.indptr), shape=shape)
+    kept_up_to = np.append(0, np.cumsum(kept)).astype(matrix.indptr.dtype)
+    entries = (matrix.data[kept], column[kept], kept_up_to[matrix.indptr])
+    return sparse.csr_array(entries, shape=shape)
+
+
+def spread_columns(matrix: Block, columns: IntArray, n_columns: int) -> Sparse:
+    """Return a matrix whose given columns are those of another one, and all others 0.
+
+    Examples
+    --------
+    >>> spread_columns(np.array([[1.0, 2.0]]), np.array([0, 2]), 4).toarray()
+    array([[1., 0., 2., 0.]])
+    """
+    matrix = sparse.csr_array(matrix)
+    shape = (matrix.shape[0], n_columns)
+    return sparse.csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=shape)
+
+
 def use_int32(matrix: Sparse) -> Sparse:
     """Return the matrix with 32-bit indices if they suffice, which halves memory traffic."""
     if max(*matrix.shape, matrix.nnz) > np.iinfo(np.int32).max:

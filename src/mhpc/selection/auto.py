@@ -1,8 +1,8 @@
 """Auto, the default: several methods combined into one probability."""
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Annotated, ClassVar, cast
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from pydantic import Field
@@ -23,16 +23,25 @@ from mhpc.data.profiles import SourceDependence
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size, measure_size
 from mhpc.errors import quote_list
-from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod, FittedMethod
+from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
+from mhpc.methods.channel import Channel, FittedChannel
+from mhpc.methods.channel.answers import VoteCounts
 from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.memory import explain_memory
-from mhpc.methods.mhpc import MAX_EXACT
+from mhpc.methods.mhpc import MAX_EXACT, LocalMHPC
+from mhpc.methods.mhpc.fitted import FittedMHPC
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import infer_scope
 from mhpc.methods.source_dependence import estimate_dependence
-from mhpc.methods.source_weights import answer_independence, weight_by_independence
+from mhpc.methods.source_weights import (
+    SourceWeights,
+    answer_independence,
+    learn_source_weights,
+    weight_by_independence,
+)
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.sparse import canonical
+from mhpc.numerics.sparse import canonical, incidence
 from mhpc.selection.calibration import (
     IDENTITY,
     Calibration,
@@ -54,8 +63,6 @@ from mhpc.selection.stacking import (
 )
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
-
-_WEIGHTED = {"source_weights": "learned"}
 
 MIN_ONE_TRUTH_WEIGHT = 0.01
 """Below this weight `one-truth` is not fitted: it would change no label set."""
@@ -130,18 +137,25 @@ class Auto(BaseMethod):
         answers = transform_partitions(answers, dawid_skene.calibrate)
         single, answered = answers.sum(_count_single_labels)
         one_truth_weight = weigh_one_truth(single / max(answered, 1))
+        source_weights = cast(SourceWeights, learn_source_weights(answers, "learned"))
+        weighted = transform_partitions(answers, source_weights)
         optional, notes = _usable_members(answers, one_truth_weight)
-        if "mhpc-local" not in optional:
-            optional = {"majority": make_method("majority", _WEIGHTED), **optional}
-        members = {name: method.fit_checkpointed(answers) for name, method in optional.items()}
+        members: dict[str, FittedMethod] = {
+            name: method.fit_checkpointed(answers if name == "one-truth" else weighted)
+            for name, method in optional.items()
+        }
+        channel = cast(FittedChannel | None, members.get("channel"))
+        smoother = members.get("mhpc-local") or members["majority"]
         fitted = FittedAuto(
             dawid_skene=dawid_skene,
-            smoother=members.get("mhpc-local") or members["majority"],
-            channel=members.get("channel"),
+            smoother=smoother,
+            channel=channel,
+            neighbor_votes=None if channel is None else _count_votes(weighted, smoother, channel),
             one_truth_model=members.get("one-truth"),
             popularity=_estimate_popularity(answers),
             left_out=left_out,
             dependence=dependence,
+            source_weights=source_weights,
             weights=WEIGHTS,
             scope=scope,
             combination=_describe(
@@ -186,14 +200,21 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         `dawid-skene`.
     smoother : FittedMethod
         `mhpc-local` or, where it does not fit in memory, `majority`.
-    channel, one_truth_model : FittedMethod or None
-        `channel` and `one-truth`, where they fit in memory and count.
+    channel : FittedChannel or None
+        The noise model of `channel`, where it fits in memory. Its neighbours are the smoother's, so
+        that they are searched once.
+    neighbor_votes : VoteCounts or None
+        The votes of the smoother's vertices, which the prior of the channel is made of.
+    one_truth_model : FittedMethod or None
+        `one-truth`, where it fits in memory and counts.
     popularity : float array, (K,)
         The share of the answers that contain each label.
     left_out : int array
         The sources that add no information, which do not count.
     dependence : SourceDependence
         By which correlated sources share one weight in `dawid-skene`.
+    source_weights : SourceWeights
+        The weights of the answers in the smoother and in the channel.
     weights : float array, (4,)
         The weights of the stacking, which a saved model keeps when later versions have others.
     scope : csr_array, (M, K), or None
@@ -206,11 +227,13 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
     dawid_skene: FittedDawidSkene
     smoother: FittedMethod
-    channel: FittedMethod | None
+    channel: FittedChannel | None
+    neighbor_votes: VoteCounts | None
     one_truth_model: FittedMethod | None
     popularity: FloatArray
     left_out: IntArray
     dependence: SourceDependence
+    source_weights: SourceWeights
     weights: FloatArray
     scope: Sparse | None
     combination: Combination
@@ -219,12 +242,12 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, in both views, whatever gold labels say."""
         panel = self.prepare(panel)
-        given, features, smoothed = self.stack_given(panel)
+        calibrated = self.dawid_skene.calibrate(panel)
+        smoothed, specific = self._smooth(self.source_weights(calibrated))
+        given, features = self._make_features(panel, smoothed)
         score = _fill_in(smoothed, given, stack(features, self.weights))
-        panel = self.dawid_skene.calibrate(panel)
-        specific = None if self.channel is None else self.channel.predict(panel).specific
         if self.one_truth_model is not None:
-            one_truth = self.one_truth_model.predict(panel)
+            one_truth = self.one_truth_model.predict(calibrated)
             weight = self.combination.one_truth_weight
             score = _mix(score, one_truth.score, weight)
             specific = None if specific is None else _mix(specific, one_truth.specific, weight)
@@ -238,15 +261,54 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         panel = leave_out(drop_gold(panel), sources=self.left_out)
         return set_scope(panel, scope=self.scope)
 
-    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray, Block]:
-        """Return the given labels of a prepared panel, their features, and all smoothed shares."""
+    def stack_given(self, panel: Panel) -> tuple[GivenLabels, FloatArray]:
+        """Return the given labels of a prepared panel, and their features."""
+        calibrated = self.dawid_skene.calibrate(panel)
+        return self._make_features(panel, self._smooth(self.source_weights(calibrated))[0])
+
+    def _make_features(self, panel: Panel, smoothed: Block) -> tuple[GivenLabels, FloatArray]:
         independent = weight_by_independence(panel, dependence=self.dependence)
         truth, given = self.dawid_skene.predict(independent).score, find_given(independent)
-        smoothed = self.smoother.predict(self.dawid_skene.calibrate(panel)).score
         features = make_features(
             given, dawid_skene=truth, smoothed=smoothed, popularity=self.popularity
         )
-        return given, features, smoothed
+        return given, features
+
+    def _smooth(self, panel: Panel) -> tuple[Block, FloatArray | None]:
+        """Return the smoothed shares of a weighted panel, and the origins of its votes."""
+        if self.channel is None or not isinstance(self.smoother, FittedMHPC):
+            return self.smoother.predict(panel).score, None
+        scores, neighbors = self.smoother.predict_with_neighbors(panel)
+        _, votes, answered = self.channel.read_votes(panel)
+        averaging = neighbors.averaging_matrix(self.smoother.extension.counts)
+        x = self.channel.invert(votes, [averaging @ self._neighbor_origins])
+        if len(answered) == len(panel.instances):
+            return scores.score, x
+        origins = np.zeros((len(panel.instances), len(panel.taxonomy)))
+        origins[answered] = x
+        return scores.score, origins
+
+    @cached_property
+    def _neighbor_origins(self) -> FloatArray:
+        """The expected origins of the votes of the smoother's vertices, (V, K)."""
+        return cast(FittedChannel, self.channel).invert(cast(VoteCounts, self.neighbor_votes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is derived from the rest is computed again where it is needed, rather than sent.
+        return {key: value for key, value in vars(self).items() if key != "_neighbor_origins"}
+
+
+def _count_votes(
+    partitions: PanelPartitions, smoother: FittedMethod, channel: FittedChannel
+) -> VoteCounts:
+    """Return the mean votes of the instances that each vertex of the smoother stands for."""
+    if not isinstance(smoother, FittedMHPC):
+        raise TypeError("the channel takes its neighbours from a graph")
+    sample = partitions.sample(smoother.n_sampled)
+    panel, votes, _ = channel.read_votes(sample)
+    vertex, counts = smoother.find_vertices(panel), smoother.extension.counts
+    mean = incidence(vertex, shape=(len(counts), len(vertex)), values=1 / counts[vertex])
+    return VoteCounts((mean @ votes.votes).tocsr(), np.asarray(mean @ votes.answers))
 
 
 def _fill_in(smoothed: Block, given: GivenLabels, probability: FloatArray) -> Block:
@@ -284,10 +346,14 @@ def _mix(score: Block, other: Block, weight: float) -> Block:
 
 
 def _optional_members() -> dict[str, BaseMethod]:
-    """Return the methods that are left out if they do not fit in memory or do not count."""
+    """Return the methods that are left out if they do not fit in memory or do not count.
+
+    Answers are weighted before they get them, except for `one-truth`, which learns who is right.
+    Only the noise model of `channel` is fitted: it has the neighbours of `mhpc-local`.
+    """
     return {
-        "mhpc-local": make_method("mhpc-local", {"lam": 1.0}),
-        "channel": make_method("channel", _WEIGHTED),
+        "mhpc-local": LocalMHPC(lam=1.0, votes="augmented", source_weights="equal"),
+        "channel": Channel(steps=0),
         "one-truth": make_method("one-truth"),
     }
 
@@ -305,6 +371,10 @@ def _usable_members(
         if needed > budget:
             notes.append(f"{name} was left out: {explain_memory(method, size, needed, budget)}")
             del usable[name]
+    if "mhpc-local" not in usable:
+        # The channel takes its neighbours from the graph of `mhpc-local`.
+        usable.pop("channel", None)
+        usable = {"majority": make_method("majority"), **usable}
     return usable, tuple(notes)
 
 

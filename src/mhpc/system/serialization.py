@@ -59,7 +59,7 @@ _DAMAGE = (
 """What reading raises when a file is not what it should be."""
 
 
-def write_frozen(path: Path, value: Any, *, compress: bool = False, timed: bool = True) -> None:
+def write_frozen(path: Path, value: Any, *, timed: bool = True) -> None:
     """Write arrays, texts, numbers, lists, mappings and registered dataclasses to a file.
 
     Parameters
@@ -68,8 +68,6 @@ def write_frozen(path: Path, value: Any, *, compress: bool = False, timed: bool 
         The file, replaced if it is there.
     value
         What to write.
-    compress : bool
-        Whether to compress the arrays, which takes longer.
     timed : bool
         Whether to write how long things took; without it, equal data give equal files.
 
@@ -81,9 +79,9 @@ def write_frozen(path: Path, value: Any, *, compress: bool = False, timed: bool 
     arrays: dict[str, np.ndarray] = {}
     description = {"format": FORMAT, "value": _describe(value, arrays, timed)}
     text = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
-    save = np.savez_compressed if compress else np.savez
+    # Compression would take longer than everything else, and hardly makes floats smaller.
     with path.open("wb") as file:
-        save(file, allow_pickle=False, **arrays, **{DESCRIPTION: text})
+        np.savez(file, allow_pickle=False, **arrays, **{DESCRIPTION: text})
 
 
 def _describe(value: Any, arrays: dict[str, np.ndarray], timed: bool) -> Any:

@@ -1,6 +1,7 @@
 """Channel: votes taken back through the vagueness and the noise of their sources."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -11,11 +12,18 @@ from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
-from mhpc.methods.base import BaseMethod, FittedMethod
-from mhpc.methods.channel.answers import AnswerReader, count_votes, make_reader, read_answers
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.channel.answers import (
+    AnswerReader,
+    VoteCounts,
+    count_votes,
+    make_reader,
+    read_answers,
+)
 from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths, multiply
 from mhpc.methods.channel.em import learn_noise, learn_source_noise
 from mhpc.methods.channel.inversion import Inversion
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.source_weights import SourceWeighting, weight_answers
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.neighbors import SIGMA_NEIGHBORS, Landmarks, exp_similarity, mean_distance
@@ -64,7 +72,7 @@ class Channel(BaseMethod):
     popularity: Annotated[float, Field(ge=0, le=1)] = 0.1
     """The share of popularity in that prior; the rest is from neighbours."""
 
-    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    landmarks: Annotated[int, Field(ge=1)] = 10_000
     """The largest number of instances that are neighbours of others; all if there are no more."""
 
     source_weights: SourceWeighting = "equal"
@@ -72,17 +80,22 @@ class Channel(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> "FittedChannel":
         """Learn the noise model and popularity, and invert the votes on the landmarks."""
+        fitted = self.fit_noise(partitions)
+        if not self.steps:
+            return fitted
+        partitions.progress("landmarks", 0, 1)
+        sample = partitions.sample(self.landmarks)
+        landmarks = _invert_landmarks(sample, fitted, self.steps, self.n_neighbors)
+        partitions.progress("landmarks", 1, 1)
+        return replace(fitted, landmarks=landmarks)
+
+    def fit_noise(self, partitions: PanelPartitions) -> "FittedChannel":
+        """Learn the noise model and popularity alone."""
         reader = make_reader(partitions, self.source_weights)
         learned = learn_noise(partitions, corruption_paths(partitions.taxonomy), reader)
         inversion = Inversion(learned.corruption, learned.popularity, self.prior, self.popularity)
-        landmarks = None
-        if self.steps:
-            partitions.progress("landmarks", 0, 1)
-            sample = partitions.sample(self.landmarks)
-            landmarks = _invert_landmarks(sample, reader, inversion, self.steps, self.n_neighbors)
-            partitions.progress("landmarks", 1, 1)
         return FittedChannel(
-            reader=reader, inversion=inversion, landmarks=landmarks, is_probability=True
+            reader=reader, inversion=inversion, landmarks=None, is_probability=True
         )
 
     def estimate_memory(self, size: Size) -> int:
@@ -127,14 +140,11 @@ class FittedChannel(FittedMethod, saved_as="channel.fitted"):
 
     def predict(self, panel: Panel) -> Scores:
         """Return the expected origins of the votes."""
-        panel, answer_votes = self.reader.read(panel)
-        answered = np.flatnonzero(panel.answers_per_instance > 0)
-        votes = count_votes(panel, answer_votes).select(answered)
-        x = self.inversion.first_guess(votes)
+        panel, votes, answered = self.read_votes(panel)
+        averages: tuple[FloatArray, ...] = ()
         if self.landmarks is not None and len(answered):
-            averaging = self.landmarks.averaging_matrix(panel, answered)
-            for of_landmarks in self.landmarks.x:
-                x = self.inversion.step(votes, x, averaging @ of_landmarks)
+            averages = self.landmarks.average(panel, answered)
+        x = self.invert(votes, averages)
         if len(answered) < len(panel.instances):
             all_x = np.zeros((len(panel.instances), len(panel.taxonomy)))
             all_x[answered] = x
@@ -142,6 +152,27 @@ class FittedChannel(FittedMethod, saved_as="channel.fitted"):
         expected, closure = self.inversion.corruption.forward(x), panel.taxonomy.closure
         answers = (expected, _at_least_one(expected, closure))
         return Scores(_at_least_one(x, closure), x, answers)
+
+    def read_votes(self, panel: Panel) -> tuple[Panel, VoteCounts, IntArray]:
+        """Return the panel with weighted answers, and the votes of the instances that have any."""
+        panel, answer_votes = self.reader.read(panel)
+        answered = np.flatnonzero(panel.answers_per_instance > 0)
+        return panel, count_votes(panel, answer_votes).select(answered), answered
+
+    def invert(self, votes: VoteCounts, averages: Iterable[FloatArray] = ()) -> FloatArray:
+        """Return x, the expected origins of votes, (N, K).
+
+        Parameters
+        ----------
+        votes : VoteCounts
+            The votes of N instances.
+        averages : iterable of float arrays, (N, K)
+            The mean x of the neighbours of every instance, one array per step.
+        """
+        x = self.inversion.first_guess(votes)
+        for of_neighbors in averages:
+            x = self.inversion.step(votes, x, of_neighbors)
+        return x
 
 
 @registered("channel.landmarks")
@@ -169,27 +200,26 @@ class InvertedLandmarks:
     n_neighbors: int
     sigma: float
 
-    def averaging_matrix(self, panel: Panel, answered: IntArray) -> Sparse:
-        """Return the weights by which instances average landmarks other than themselves."""
+    def average(self, panel: Panel, answered: IntArray) -> tuple[FloatArray, ...]:
+        """Return the mean x of the landmarks near each instance, other than itself."""
         itself = self.ids.locate(panel.instances.ids[i] for i in answered)
         answers = panel.mean("augmented", "answers")[answered]
         neighbors, distances = self.search.nearest(answers, self.n_neighbors, exclude=itself)
-        return _averaging_matrix(neighbors, distances, self.sigma, len(self.search))
+        averaging = _averaging_matrix(neighbors, distances, self.sigma, len(self.search))
+        return tuple(averaging @ x for x in self.x)
 
 
 def _invert_landmarks(
-    panel: Panel, reader: AnswerReader, inversion: Inversion, steps: int, n_neighbors: int
+    panel: Panel, fitted: FittedChannel, steps: int, n_neighbors: int
 ) -> InvertedLandmarks:
-    panel, answer_votes = reader.read(panel)
-    answered = np.flatnonzero(panel.answers_per_instance > 0)
-    votes = count_votes(panel, answer_votes).select(answered)
+    panel, votes, answered = fitted.read_votes(panel)
     search = Landmarks(panel.mean("augmented", "answers")[answered])
     neighbors, distances = search.nearest(
         search.vectors,
         min(max(n_neighbors, SIGMA_NEIGHBORS), len(answered) - 1),
         exclude=np.arange(len(answered)),
     )
-    sigma = mean_distance(distances[:, :SIGMA_NEIGHBORS])
+    sigma, inversion = mean_distance(distances[:, :SIGMA_NEIGHBORS]), fitted.inversion
     x = [inversion.first_guess(votes)]
     if steps > 1:
         nearest = neighbors[:, :n_neighbors], distances[:, :n_neighbors]

@@ -63,6 +63,7 @@ def _votes(panel: Panel, sets: bool) -> Sparse:
     return panel.raw if sets else most_specific(panel.augmented, panel.taxonomy)
 
 
+@registered("channel.vote-counts")
 @dataclass(frozen=True, eq=False)
 class VoteCounts:
     """Votes summed over the answers of every instance, (N, K), and the number of answers, (N,)."""

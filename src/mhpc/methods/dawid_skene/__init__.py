@@ -19,7 +19,7 @@ from mhpc.data.hierarchy import most_specific, propagate_up
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import BaseMethod, FittedMethod
+from mhpc.methods.base import BaseMethod
 from mhpc.methods.dawid_skene.answers import Popularity, estimate_popularity, pair_answers
 from mhpc.methods.dawid_skene.em import (
     Skills,
@@ -29,6 +29,7 @@ from mhpc.methods.dawid_skene.em import (
     run_e_step,
 )
 from mhpc.methods.dawid_skene.score_scales import ScoreScales, learn_scales
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.pairs import split_panel
 from mhpc.numerics.arrays import Sparse, ratio
 

@@ -21,7 +21,7 @@ from mhpc.methods.mhpc.algorithm import Anchor, label_support
 from mhpc.methods.mhpc.exact import fit_exact, iterate_exact
 from mhpc.methods.mhpc.fitted import AnchorWeight, FittedMHPC, GraphSettings, Solver
 from mhpc.methods.mhpc.knn import MAX_FACTORED
-from mhpc.methods.mhpc.landmarks import count_distinct, fit_landmarks
+from mhpc.methods.mhpc.landmarks import fit_landmarks, has_more_distinct
 from mhpc.methods.source_weights import SourceWeighting
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import Progress, silent
@@ -104,21 +104,23 @@ class Smoothing(BaseMethod):
             Distinct instances up to which all of them are solved in one graph.
         """
         self._check_combination()
-        settings, notes = self._settings, tuple[str, ...]()
+        settings, notes, support = self._settings, tuple[str, ...](), self.support(partitions)
+        n_landmarks, is_exact = settings.landmarks, False
         if isinstance(partitions, SinglePartition) or self.needs_all(partitions.instances):
             panel = partitions.sample(partitions.instances)
             solver, notes = self._choose_solver(panel, max_exact)
-            if solver == "exact":
-                fitted = fit_exact(
-                    panel, self.support(partitions), settings, progress=partitions.progress
-                )
+            is_exact = solver == "exact"
+            if is_exact and not settings.is_one_local_solve:
+                fitted = fit_exact(panel, support, settings, progress=partitions.progress)
                 return replace(fitted, notes=notes)
-        fitted = fit_landmarks(partitions, self.support(partitions), settings)
-        return replace(fitted, notes=(*notes, *fitted.notes))
+            if is_exact:
+                n_landmarks = len(panel.instances)
+        fitted = fit_landmarks(partitions, support, settings, n_landmarks=n_landmarks)
+        return replace(fitted, notes=notes if is_exact else (*notes, *fitted.notes))
 
     def consolidate(self, panel: Panel, *, progress: Progress = silent) -> Consolidation:
         """Return the smoothed mean answers."""
-        fitted = self.fit_checkpointed(SinglePartition(panel, progress))
+        fitted = self.fit_used_labels(SinglePartition(panel, progress))
         if not fitted.converged and len(fitted.trace) > 1:
             warnings.warn(
                 f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
@@ -159,11 +161,10 @@ class Smoothing(BaseMethod):
         settings = self._settings
         if settings.solver != "auto":
             return settings.solver, ()
-        distinct = self._count_distinct(panel, max_exact)
-        needed = self._needed_memory(panel, distinct)
-        if distinct > max_exact:
-            reason = f"there are {distinct:,} distinct instances, more than {max_exact:,}"
+        if self._has_more_distinct(panel, max_exact):
+            reason = f"there are more than {max_exact:,} distinct instances"
             return "graph", (f"The landmark solver was used: {reason}",)
+        needed = self._needed_memory(panel, min(max_exact, _count_answered(panel)))
         if needed > memory_budget():
             reason = f"all instances need {format_size(needed)}, more than may be used"
             return "graph", (f"The landmark solver was used: {reason}",)
@@ -173,24 +174,21 @@ class Smoothing(BaseMethod):
     def _needed_memory(self, panel: Panel, distinct: int) -> int:
         return _exact_memory(self._settings, _count_answered(panel), len(panel.taxonomy), distinct)
 
-    def _count_distinct(self, panel: Panel, enough: int) -> int:
-        """Return how many instances are distinct; all that are answered if they are few enough."""
-        answered, settings, partitions = (
-            _count_answered(panel),
-            self._settings,
-            SinglePartition(panel),
-        )
-        if answered <= enough:
-            return answered
+    def _has_more_distinct(self, panel: Panel, limit: int) -> bool:
+        """Return whether more instances are distinct than fit in one graph."""
+        if _count_answered(panel) <= limit:
+            return False
+        settings, partitions = self._settings, SinglePartition(panel)
         # Source weights can only make more instances distinct.
-        unweighted = replace(settings, source_weights="equal")
-        nothing = np.ones(0)
-        distinct = count_distinct(panel, unweighted.read(partitions, nothing, exact=False))
-        if distinct > enough or settings.source_weights == "equal":
-            return distinct
-        return count_distinct(
-            panel, settings.read(partitions, self.support(partitions), exact=False)
+        unweighted = replace(settings, source_weights="equal").read(
+            partitions, np.ones(0), exact=False
         )
+        if has_more_distinct(panel, unweighted, limit):
+            return True
+        if settings.source_weights == "equal":
+            return False
+        weighted = settings.read(partitions, self.support(partitions), exact=False)
+        return has_more_distinct(panel, weighted, limit)
 
 
 def _count_answered(panel: Panel) -> int:
@@ -311,7 +309,7 @@ class LocalMHPC(MHPC):
     instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
     fit in memory, else graph."""
 
-    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    landmarks: Annotated[int, Field(ge=1)] = MAX_EXACT
     """The largest number of instances in the graph if the solver is not exact."""
 
     @classmethod

@@ -20,7 +20,7 @@ from scipy import sparse
 from mhpc.data.hierarchy import fill_down
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
-from mhpc.methods.base import FittedMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.mhpc.algorithm import MAX_LAM, Anchor
 from mhpc.methods.source_weights import (
     SourceWeighting,
@@ -30,7 +30,7 @@ from mhpc.methods.source_weights import (
 )
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.neighbors import Landmarks, exp_similarity
-from mhpc.numerics.sparse import distinct_digests, row_blocks, row_digests
+from mhpc.numerics.sparse import distinct_digests, incidence, row_blocks, row_digests
 from mhpc.parameters import registered
 
 AnchorWeight: TypeAlias = Literal["none", "answers"]
@@ -66,6 +66,11 @@ class GraphSettings:
     def both_views(self) -> bool:
         """Whether votes with and without ancestors are smoothed side by side."""
         return self.votes == "each"
+
+    @property
+    def is_one_local_solve(self) -> bool:
+        """Whether a graph of nearest neighbours is solved once, whatever the solver."""
+        return self.n_neighbors is not None and self.max_iter == 0
 
     @property
     def smoothed(self) -> VotesKind:
@@ -195,6 +200,35 @@ def distinct_vertices(rows: InstanceRows) -> Vertices:
     return Vertices(rows.take(first), counts, digests[first])
 
 
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The place of N instances among the V vertices of a graph of nearest neighbours.
+
+    Attributes
+    ----------
+    vertex : int array, (N,)
+        The vertex that equals each instance; -1: none.
+    weight : csr_array, (N, V)
+        c_j w_ij of the vertices that each instance is joined to, other than its own.
+    """
+
+    vertex: IntArray
+    weight: Sparse
+
+    def averaging_matrix(self, counts: FloatArray) -> Sparse:
+        """Return the weights by which instances average others, (N, V); rows add up to 1, or to 0.
+
+        An instance that equals a vertex averages the others that the vertex stands for as well.
+        """
+        known = np.flatnonzero(self.vertex >= 0)
+        own = self.vertex[known]
+        equals = incidence(known, own, shape=self.weight.shape, values=counts[own] - 1.0)
+        weight = self.weight + equals
+        total = np.asarray(weight.sum(axis=1)).ravel()
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return (sparse.diags_array(scale, format="csr") @ weight).tocsr()
+
+
 @registered("mhpc.extension")
 @dataclass(frozen=True, eq=False)
 class Extension:
@@ -220,6 +254,8 @@ class Extension:
         How often similarity is estimated again from the solution.
     scale : float array, (K,)
         Root of the support, by which columns are weighted for that.
+    near, distance : int and float array, (V, n_neighbors)
+        The vertices that each vertex was joined to, the nearest first; empty if not recorded.
     """
 
     landmarks: Landmarks
@@ -233,20 +269,52 @@ class Extension:
     anchor: Anchor = "mean"
     iterations: int = 0
     scale: FloatArray = field(default_factory=lambda: np.ones(0))
+    near: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    distance: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def solve(self, rows: InstanceRows, *, block_cells: int = BLOCK_CELLS) -> FloatArray:
-        """Return z, (N, columns): of a vertex as it was solved, of other instances by one row."""
-        vertex = self._find_vertices(rows)
+    def solve(
+        self,
+        rows: InstanceRows,
+        neighbors: Neighbors | None = None,
+        *,
+        block_cells: int = BLOCK_CELLS,
+    ) -> FloatArray:
+        """Return z, (N, columns): of a vertex as it was solved, of other instances by one row.
+
+        Parameters
+        ----------
+        rows : InstanceRows
+            N instances.
+        neighbors : Neighbors, optional
+            Their place in the graph, if it is known; only for a graph that is solved once.
+        block_cells : int
+            Instances x vertices whose similarities are computed at once.
+        """
+        vertex = self.find_vertices(rows) if neighbors is None else neighbors.vertex
         known, new = np.flatnonzero(vertex >= 0), np.flatnonzero(vertex < 0)
         if not len(new):
             return np.asarray(self.solved[vertex])
         z = np.empty(rows.values.shape)
         z[known] = self.solved[vertex[known]]
+        if neighbors is not None:
+            others = rows.take(new)
+            z[new] = self._pull(neighbors.weight[new], dense(others.values), others.evidence)
+            return z
         for part in self._blocks(len(new), block_cells):
             z[new[part]] = self._solve_new(rows.take(new[part]))
         return z
 
-    def _find_vertices(self, rows: InstanceRows) -> IntArray:
+    def find_neighbors(self, rows: InstanceRows) -> Neighbors:
+        """Return where instances are in a graph of nearest neighbours."""
+        vertex = self.find_vertices(rows)
+        known, new = np.flatnonzero(vertex >= 0), np.flatnonzero(vertex < 0)
+        near = np.empty((len(vertex), self.near.shape[1]), dtype=np.int64)
+        distance = np.empty(near.shape)
+        near[known], distance[known] = self.near[vertex[known]], self.distance[vertex[known]]
+        near[new], distance[new] = self.landmarks.nearest(rows.compared[new], near.shape[1])
+        return Neighbors(vertex, self._similarities(near, distance))
+
+    def find_vertices(self, rows: InstanceRows) -> IntArray:
         """Return the vertex that equals each instance, -1 if there is none."""
         if not len(self.digests):
             return np.full(len(rows.evidence), -1)
@@ -270,7 +338,10 @@ class Extension:
         return z
 
     def _solve_row(self, compared: Sparse, own: FloatArray, n: FloatArray) -> FloatArray:
-        weight = self._weights(compared)
+        return self._pull(self._weights(compared), own, n)
+
+    def _pull(self, weight: Block, own: FloatArray, n: FloatArray) -> FloatArray:
+        """Return z of instances from the solution of the vertices that they are joined to."""
         total = np.asarray(weight.sum(axis=1)).ravel()
         degree, lam = 1.0 + total, min(self.lam, MAX_LAM)
         pull = weight @ sparse.diags_array(1.0 / np.sqrt(self.degree), format="csr") @ self.solved
@@ -283,7 +354,9 @@ class Extension:
         """Return c_j w_ij, (N, V)."""
         if self.n_neighbors is None:
             return self.counts * exp_similarity(self.landmarks.distances(compared), self.sigma)
-        near, distance = self.landmarks.nearest(compared, self.n_neighbors)
+        return self._similarities(*self.landmarks.nearest(compared, self.n_neighbors))
+
+    def _similarities(self, near: IntArray, distance: FloatArray) -> Sparse:
         weight = self.counts[near] * exp_similarity(distance, self.sigma)
         row_ends = np.arange(len(near) + 1) * near.shape[1]
         entries = (weight.ravel(), near.ravel(), row_ends)
@@ -314,6 +387,8 @@ class FittedMHPC(FittedMethod, saved_as="mhpc.fitted"):
     shares : pair of float arrays, (K,), or None
         The share of answers that contain each label, as smoothed and with ancestors, for ranking
         labels that no path of the graph reaches.
+    n_sampled : int
+        The number of instances in the sample that the vertices stand for.
     """
 
     inputs: GraphInput
@@ -324,12 +399,31 @@ class FittedMHPC(FittedMethod, saved_as="mhpc.fitted"):
     total: float
     fill_strength: float
     shares: tuple[FloatArray, FloatArray] | None = None
+    n_sampled: int = 0
 
     def predict(self, panel: Panel) -> Scores:
         """Return the scores: of vertices as they were solved, of other instances by one row."""
         panel = self.inputs.weigh(panel)
         answered = np.flatnonzero(panel.answers_per_instance > 0)
         z = self.extension.solve(self.inputs.rows(panel, answered, self.used))
+        return self._make_scores(z, panel, answered)
+
+    def predict_with_neighbors(self, panel: Panel) -> tuple[Scores, Neighbors]:
+        """Return the scores, and where the answered instances are in the graph."""
+        panel = self.inputs.weigh(panel)
+        answered = np.flatnonzero(panel.answers_per_instance > 0)
+        rows = self.inputs.rows(panel, answered, self.used)
+        neighbors = self.extension.find_neighbors(rows)
+        z = self.extension.solve(rows, neighbors)
+        return self._make_scores(z, panel, answered), neighbors
+
+    def find_vertices(self, panel: Panel) -> IntArray:
+        """Return the vertex that equals each answered instance of a panel, -1 if there is none."""
+        panel = self.inputs.weigh(panel)
+        answered = np.flatnonzero(panel.answers_per_instance > 0)
+        return self.extension.find_vertices(self.inputs.rows(panel, answered, self.used))
+
+    def _make_scores(self, z: FloatArray, panel: Panel, answered: IntArray) -> Scores:
         K = len(self.used)
         specific = score = self._over_labels(z[:, :K], 0)
         if self.both_views:

@@ -31,15 +31,20 @@ N_NEIGHBORS = 15
 
 
 def fit_landmarks(
-    partitions: PanelPartitions, support: FloatArray, settings: GraphSettings
+    partitions: PanelPartitions,
+    support: FloatArray,
+    settings: GraphSettings,
+    *,
+    n_landmarks: int | None = None,
 ) -> FittedMHPC:
-    """Solve once on a sample of `settings.landmarks` instances."""
+    """Solve once on a sample of `n_landmarks` instances, by default `settings.landmarks`."""
     inputs = settings.read(partitions, support, exact=False)
     occurrences, popularity, used_weight, evidence, n_answered = partitions.sum(
         partial(_count, inputs=inputs), stage="counting"
     )
     used = np.flatnonzero(used_weight > 0)
-    sample = inputs.weigh(partitions.sample(settings.landmarks))
+    n_landmarks = settings.landmarks if n_landmarks is None else n_landmarks
+    sample = inputs.weigh(partitions.sample(n_landmarks))
     answered = np.flatnonzero(sample.answers_per_instance > 0)
     partitions.progress("solving", 0, 1)
     began = time.perf_counter()
@@ -62,6 +67,7 @@ def fit_landmarks(
         total=float(n_answered if settings.average == "all-sources" else evidence),
         fill_strength=settings.fill_strength,
         shares=(occurrences / n_answers, popularity / n_answers),
+        n_sampled=n_landmarks,
         trace=(step,),
         converged=solution.converged,
         notes=(_describe_solution(len(answered), vertices, solution),),
@@ -129,19 +135,25 @@ def solve_extension(
         n_neighbors=n_neighbors,
         sigma=sigma,
         lam=lam,
+        near=near[:, :n_neighbors],
+        distance=distance[:, :n_neighbors],
     )
     return extension, replace(solution, values=solved, sigma=sigma)
 
 
-def count_distinct(panel: Panel, inputs: GraphInput) -> int:
-    """Return how many answered instances of a panel are distinct, a block at a time."""
-    used = np.arange(len(panel.taxonomy))
-    digests = []
+def has_more_distinct(panel: Panel, inputs: GraphInput, limit: int) -> bool:
+    """Return whether more than `limit` answered instances of a panel are distinct.
+
+    Blocks of instances are looked at one by one until that is known.
+    """
+    used, digests = np.arange(len(panel.taxonomy)), np.zeros(0, dtype=np.uint64)
     for block in dense_blocks(len(panel.instances), len(panel.taxonomy)):
         part = inputs.weigh(panel_block(panel, block))
         answered = np.flatnonzero(part.answers_per_instance > 0)
-        digests.append(inputs.rows(part, answered, used).digests())
-    return len(np.unique(np.concatenate(digests)))
+        digests = np.union1d(digests, inputs.rows(part, answered, used).digests())
+        if len(digests) > limit:
+            return True
+    return False
 
 
 def _describe_step(vertices: Vertices, solution: Solution, n_labels: int, seconds: float) -> Step:

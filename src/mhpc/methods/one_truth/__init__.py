@@ -13,7 +13,8 @@ from mhpc.data.panel import Panel, PanelPartitions, drop_gold
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import BaseMethod, FittedMethod
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
 from mhpc.methods.one_truth.evidence import digest_votes, extract_specific_votes
 from mhpc.methods.source_dependence import estimate_dependence
