@@ -104,7 +104,9 @@ def test_filling_down_is_the_recursion_from_the_roots(
     K = len(taxonomy)
     mean, evidence = rng.normal(0.3, 0.4, (8, K)), rng.integers(1, 5, 8).astype(float)
     popularity = rng.integers(0, 9, K).astype(float)
-    scores = fill_down(mean, evidence, popularity, taxonomy, strength=strength, strip_cells=strip_cells)
+    scores = fill_down(
+        mean, evidence, popularity, taxonomy, strength=strength, strip_cells=strip_cells
+    )
     for row, y, n in zip(scores, mean, evidence, strict=True):
         expected = fill_down_by_recursion(y, n, popularity, evidence.sum(), taxonomy, strength)
         np.testing.assert_allclose(row, expected, atol=1e-14)
