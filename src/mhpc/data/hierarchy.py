@@ -10,8 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import concatenate_ranges, max_of_each, row_blocks, row_indices
+from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.sparse import canonical, concatenate_ranges, max_of_each, row_blocks, row_indices
+
+TABLE_CELLS = 1 << 22
+"""Cells of the table in which `deepest` marks labels, one byte each."""
 
 STRIP_CELLS = 1 << 17
 """Instances x labels that `fill_down` works on at a time: so few that they stay in the cache."""
@@ -53,14 +56,60 @@ def most_specific(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
     return excess
 
 
-def deepest(sets: Sparse, taxonomy: Taxonomy) -> Sparse:
+def deepest(sets: Sparse, taxonomy: Taxonomy, *, table_cells: int = TABLE_CELLS) -> Sparse:
     """Keep those labels of every row that have no child in it, with their values."""
-    is_parent = (sets @ taxonomy.parents).tocsr()
-    is_parent.data[:] = 1.0
-    kept = (sets - sets.multiply(is_parent)).tocsr()
-    kept.eliminate_zeros()
-    kept.sort_indices()
-    return kept
+    sets = canonical(sets)
+    is_kept = (sets.data != 0) & ~has_child(sets, taxonomy, table_cells=table_cells)
+    kept = np.flatnonzero(is_kept)
+    indptr = np.append(0, np.cumsum(is_kept))[sets.indptr]
+    entries = (sets.data[kept].astype(np.float64), sets.indices[kept], indptr)
+    return sparse.csr_array(entries, shape=sets.shape)
+
+
+def has_child(sets: Sparse, taxonomy: Taxonomy, *, table_cells: int = TABLE_CELLS) -> BoolArray:
+    """Return whether each stored label has a child in its row, (nnz,).
+
+    The parents of the labels of some rows are marked in a dense table, of which only the marks are
+    removed again, so that the cost does not depend on the number of labels.
+
+    Parameters
+    ----------
+    sets : csr_array, (n, K)
+        Entries at the labels of each set.
+    taxonomy : Taxonomy
+        K labels.
+    table_cells : int
+        The size of the table.
+    """
+    width = len(taxonomy) + 1
+    parents = _list_parents(taxonomy)
+    found = np.zeros(sets.nnz, dtype=bool)
+    blocks = list(row_blocks(sets.shape[0], width, table_cells))
+    table = np.zeros((blocks[0].stop if blocks else 0) * width, dtype=bool)
+    for rows in blocks:
+        entries = slice(sets.indptr[rows.start], sets.indptr[rows.stop])
+        label = sets.indices[entries]
+        sizes = np.diff(sets.indptr[rows.start : rows.stop + 1])
+        row_start = np.repeat(np.arange(len(sizes)) * width, sizes)
+        marked = [row_start + parent[label] for parent in parents]
+        for cells in marked:
+            table[cells] = True
+        found[entries] = table[row_start + label]
+        for cells in marked:
+            table[cells] = False
+    return found
+
+
+def _list_parents(taxonomy: Taxonomy) -> list[IntArray]:
+    """Return the first parent of every label, the second and so on; K where there is none."""
+    first, n_parents = taxonomy.parents.indptr[:-1], np.diff(taxonomy.parents.indptr)
+    parents = []
+    for number in range(n_parents.max(initial=0)):
+        labels = np.flatnonzero(n_parents > number)
+        parent = np.full(len(taxonomy), len(taxonomy))
+        parent[labels] = taxonomy.parents.indices[first[labels] + number]
+        parents.append(parent)
+    return parents
 
 
 def max_along(matrix: Sparse, relation: Sparse) -> Sparse:
