@@ -3,18 +3,23 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from mhpc.data.scores import (
     BLOCK_ENTRIES,
     Consolidation,
+    ScoredCells,
     Top,
+    best_first,
     instance_blocks,
     read_dense_blocks,
     scored_cells,
     select_instances,
+    sort_best_first,
+    top_cells,
 )
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.numerics.arrays import BoolArray, FloatArray, Matrix
@@ -58,7 +63,7 @@ def is_among_top(scores: FloatArray, top: Top) -> BoolArray:
 @st.composite
 def pairs_of_scores(draw: st.DrawFn) -> tuple[FloatArray, FloatArray]:
     """Draw two matrices with many ties, zeros and, at times, negative numbers."""
-    rows, columns = draw(st.integers(1, 6)), draw(st.integers(1, 9))
+    rows, columns = draw(st.integers(1, 6)), draw(st.integers(1, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     lowest, zeros = draw(st.sampled_from([0, -2])), draw(st.sampled_from([0.0, 0.5, 0.9]))
     values = rng.integers(lowest, 4, size=(2, rows, columns)) / 2
@@ -83,6 +88,18 @@ def test_the_size_of_blocks_does_not_change_the_cells(
 ) -> None:
     score, specific = map(sparse.csr_array, pair)
     assert list_cells(score, specific, top, block_entries) == list_cells_by_sorting(*pair, top)
+
+
+@given(pairs_of_scores(), st.sampled_from([1, 3, "all"]), st.integers(1, 100))
+def test_the_size_of_strips_does_not_change_the_cells(
+    pair: tuple[FloatArray, FloatArray], top: Top, strip_cells: int
+) -> None:
+    whole, strips = (
+        top_cells(7, *pair, top=top),
+        top_cells(7, *pair, top=top, strip_cells=strip_cells),
+    )
+    for expected, found in zip(vars(whole).values(), vars(strips).values(), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_sparse_scores_may_be_unsorted_with_repeated_and_zero_entries() -> None:
@@ -134,3 +151,27 @@ def test_selected_instances_keep_their_scores() -> None:
     assert list(selected.instances) == ["x2", "x0"]
     np.testing.assert_array_equal(selected.score, score[[2, 0]])
     np.testing.assert_array_equal(selected.specific, -score[[2, 0]])
+
+
+@settings(deadline=None)
+@given(
+    arrays(np.int64, st.integers(0, 40), elements=st.sampled_from([3, 4, 5, 10**6])),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["ties", "small", "one bit apart", "huge"]),
+)
+def test_cells_are_ordered_as_sorting_by_all_four_orders_them(
+    rows: np.ndarray, seed: int, kind: str
+) -> None:
+    rng, n = np.random.default_rng(seed), len(rows)
+    score = {
+        "ties": rng.choice([0.0, 0.5, 1.0], n),
+        "small": rng.random(n) * 1e-9,
+        "one bit apart": np.nextafter(0.5, rng.choice([0.0, 0.5, 1.0], n)),
+        "huge": rng.choice([0.0, 1e17, 1e300], n) * rng.random(n),
+    }[kind]
+    cells = ScoredCells(np.sort(rows), np.arange(n), score, rng.choice([0.0, 0.5], n))
+    slow = np.lexsort((cells.label, -cells.specific, -cells.score, cells.row))
+    assert best_first(cells).tolist() == slow.tolist()
+    ordered = sort_best_first(cells)
+    assert ordered.row.tolist() == cells.row[slow].tolist()
+    assert ordered.specific.tolist() == cells.specific[slow].tolist()

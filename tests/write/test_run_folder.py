@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from mhpc.data.index import Index
 from mhpc.data.scores import ScoredCells
 from mhpc.errors import UnwritableError
-from mhpc.write.run_folder import best_first, labels_stream, scores_stream
+from mhpc.write.run_folder import labels_stream, scores_stream
 from mhpc.write.tables import write_csv
 
 IDS = Index(
@@ -29,10 +28,10 @@ def scores_in(path: Path) -> list[tuple[Any, ...]]:
     return duckdb.execute("FROM read_parquet(?)", [str(path)]).fetchall()
 
 
-def test_scores_are_written_in_blocks_with_the_best_labels_first(tmp_path: Path) -> None:
+def test_scores_are_written_in_blocks_in_the_order_of_their_cells(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
     with scores_stream(path, IDS, LABELS) as add:
-        add(cells([0, 0, 0, 1], [0, 1, 2, 5], [0.5, 1, 0.5, 0.1], [0.2, 0, 0.3, 0]))
+        add(cells([0, 0, 0, 1], [1, 2, 0, 5], [1, 0.5, 0.5, 0.1], [0, 0.3, 0.2, 0]))
         add(cells([], [], [], []))
         add(cells([2, 2, 2], [0, 3, 4], [0.5, 0.5, 0.5], [0.1, 0.1, 0.1]))
     assert scores_in(path) == [
@@ -54,10 +53,10 @@ def test_many_blocks_of_scores_keep_their_order(tmp_path: Path) -> None:
         for start in range(0, count, step):
             row = np.repeat(np.arange(start, min(start + step, count)), 6)
             label = np.tile(np.arange(6), len(row) // 6)
-            add(ScoredCells(row, label, (label + 1) / 6, np.zeros(len(row))))
+            add(ScoredCells(row, label, label / 6, np.zeros(len(row))))
     rows = scores_in(tmp_path / "scores.parquet")
     assert [row[0] for row in rows] == [id_ for id_ in ids for _ in range(6)]
-    assert [row[1] for row in rows] == list(reversed(LABELS.ids)) * count
+    assert [row[1] for row in rows] == list(LABELS.ids) * count
 
 
 def test_a_stream_without_blocks_leaves_a_table_without_rows(tmp_path: Path) -> None:
@@ -133,19 +132,3 @@ def test_a_stream_into_a_missing_folder_names_the_path(tmp_path: Path, stream: A
         stream(path, IDS, LABELS),
     ):
         pass
-
-
-@settings(deadline=None)
-@given(
-    arrays(np.int64, st.integers(0, 40), elements=st.integers(0, 5)),
-    st.integers(0, 2**32 - 1),
-    st.booleans(),
-)
-def test_cells_are_ordered_as_sorting_by_all_four_orders_them(
-    rows: np.ndarray, seed: int, ties: bool
-) -> None:
-    rng, n = np.random.default_rng(seed), len(rows)
-    score = rng.choice([0.0, 0.5, 1.0], n) if ties else rng.random(n) * 1e-9
-    cells = ScoredCells(np.sort(rows), np.arange(n), score, rng.choice([0.0, 0.5], n))
-    slow = np.lexsort((cells.label, -cells.specific, -cells.score, cells.row))
-    assert best_first(cells).tolist() == slow.tolist()

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mhpc.data.index import Index
 from mhpc.data.profiles import Proportion, SourceProfile, Weakness
-from mhpc.data.scores import Consolidation, Top, scored_cells
+from mhpc.data.scores import Consolidation, Top, scored_cells, sort_best_first
 from mhpc.data.taxonomy import build_taxonomy
 from mhpc.data.votes import Votes
 from mhpc.errors import UnwritableError
@@ -63,7 +63,7 @@ def nasty_votes() -> Votes:
 def write_scores(path: Path, scores: Consolidation, *, top: Top) -> None:
     with scores_stream(path, scores.instances, scores.taxonomy.labels) as add:
         for cells in scored_cells(scores, top=top):
-            add(cells)
+            add(sort_best_first(cells))
 
 
 def test_none_and_nan_become_empty_cells(tmp_path: Path) -> None:

@@ -33,6 +33,15 @@ BLOCK_CELLS = 1 << 21
 BLOCK_ENTRIES = BLOCK_CELLS // 8
 """Stored cells of a block of sparse scores, each of which takes more memory than a dense one."""
 
+STRIP_CELLS = 1 << 18
+"""Cells of a block whose best are found at a time: so few that they stay in the cache."""
+
+GROUP_SIZE = 5
+"""Labels whose largest score is found first when the best labels of an instance are."""
+
+_MAX_KEY = 1e12
+"""Numbers below this are precise enough to keep the cells of different rows apart."""
+
 _SMALLEST = float(np.nextafter(0.0, 1.0))
 """The smallest number above 0."""
 
@@ -236,7 +245,9 @@ def scored_cells(
         yield top_cells(rows.start, score[rows], specific[rows], top=top)
 
 
-def top_cells(start: int, score: Block, specific: Block, *, top: Top) -> ScoredCells:
+def top_cells(
+    start: int, score: Block, specific: Block, *, top: Top, strip_cells: int = STRIP_CELLS
+) -> ScoredCells:
     """Return the cells that are above 0 and among the best of their row in either view.
 
     A row without such a cell keeps its first label, so that the instance is not lost.
@@ -249,26 +260,60 @@ def top_cells(start: int, score: Block, specific: Block, *, top: Top) -> ScoredC
         The scores of a block of instances.
     top : int or "all"
         How many labels per row and view to keep; in a tie the earlier label comes first.
+    strip_cells : int
+        Cells of dense scores to work on at a time.
     """
     if sparse.issparse(score) and sparse.issparse(specific):
         return _top_stored_cells(start, canonical(score), canonical(specific), top)
-    return _top_dense_cells(start, dense(score), dense(specific), top)
+    score, specific = dense(score), dense(specific)
+    strips = [
+        _top_dense_cells(start + rows.start, score[rows], specific[rows], top)
+        for rows in list(row_blocks(*score.shape, strip_cells)) or [slice(0, 0)]
+    ]
+    columns = zip(*(vars(strip).values() for strip in strips), strict=True)
+    return ScoredCells(*map(np.concatenate, columns))
 
 
 def _top_dense_cells(start: int, score: FloatArray, specific: FloatArray, top: Top) -> ScoredCells:
-    row, label = np.nonzero(_is_among_top(score, top) | _is_among_top(specific, top))
-    empty_rows = np.flatnonzero(np.bincount(row, minlength=len(score)) == 0)
-    if len(empty_rows):
-        row, label = np.append(row, empty_rows), np.append(label, np.zeros_like(empty_rows))
-        order = np.argsort(row, kind="stable")
-        row, label = row[order], label[order]
-    return ScoredCells(row + start, label, score[row, label], specific[row, label])
+    keep = _is_among_top(score, top)
+    keep |= _is_among_top(specific, top)
+    keep[:, 0] |= ~keep.any(axis=1)
+    # Numbers of cells are found, and cells read by them, several times as fast as by two indices.
+    cell = np.flatnonzero(keep)
+    row = cell // score.shape[1]
+    values = (scores.ravel()[cell] for scores in (score, specific))
+    return ScoredCells(row + start, cell - row * score.shape[1], *values)
 
 
-def _is_among_top(scores: FloatArray, top: Top) -> BoolArray:
-    """Mark the best labels above 0 of each row, the earlier label in a tie."""
+def _is_among_top(scores: FloatArray, top: Top, *, group_size: int = GROUP_SIZE) -> BoolArray:
+    """Mark the best labels above 0 of each row, the earlier label in a tie.
+
+    The largest scores of groups of labels bound the lowest score among the best from below, so
+    that only the few cells above that bound are compared with each other.
+    """
+    if top == "all" or top >= scores.shape[1]:
+        return np.asarray(scores > 0)
+    n_groups = scores.shape[1] // group_size
+    if n_groups < 2 * top:
+        return _is_among_top_of_few(scores, top)
+    largest = scores[:, :n_groups].copy()
+    for first in range(n_groups, n_groups * group_size, n_groups):
+        np.maximum(largest, scores[:, first : first + n_groups], out=largest)
+    largest.partition(n_groups - top, axis=1)
+    mask = scores >= np.maximum(largest[:, n_groups - top, None], _SMALLEST)
+    size = np.count_nonzero(mask, axis=1)
+    cell = np.flatnonzero(mask)
+    is_candidate = np.arange(size.max(initial=0)) < size[:, None]
+    candidates = np.zeros(is_candidate.shape)
+    candidates[is_candidate] = scores.ravel()[cell]
+    mask.ravel()[cell] = _is_among_top_of_few(candidates, top)[is_candidate]
+    return np.asarray(mask)
+
+
+def _is_among_top_of_few(scores: FloatArray, top: int) -> BoolArray:
+    """Mark the same by comparing all cells of a row."""
     K = scores.shape[1]
-    if top == "all" or top >= K:
+    if top >= K:
         return np.asarray(scores > 0)
     lowest = np.partition(scores, K - top, axis=1)[:, K - top, None]
     mask = scores >= np.maximum(lowest, _SMALLEST)
@@ -335,3 +380,33 @@ def _rank_in_row(row: IntArray, value: FloatArray, n_rows: int) -> IntArray:
     rank = np.empty(len(row), dtype=np.int64)
     rank[np.lexsort((-value, row))] = np.arange(len(row)) - row_start[row]
     return rank
+
+
+def sort_best_first(cells: ScoredCells) -> ScoredCells:
+    """Return the cells by row, then score and specific, the highest first, then label."""
+    order = best_first(cells)
+    # Sorting leaves every cell in its row.
+    return ScoredCells(cells.row, cells.label[order], cells.score[order], cells.specific[order])
+
+
+def best_first(cells: ScoredCells) -> IntArray:
+    """Return the order of `sort_best_first`, (C,).
+
+    Sorting by one number is several times as fast as by four. Cells whose numbers are equal are
+    sorted afterwards; they are in the order of their labels already.
+    """
+    if not len(cells.row):
+        return np.zeros(0, dtype=np.int64)
+    row, width = cells.row - cells.row[0], float(np.ptp(cells.score)) + 1.0
+    if not (row[-1] + 1) * width < _MAX_KEY:
+        return np.lexsort((-cells.specific, -cells.score, row))
+    key = row * width - cells.score
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    tied = key[1:] == key[:-1]
+    if tied.any():
+        positions = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        run, tied_cells = key[positions], order[positions]
+        ranks = np.lexsort((-cells.specific[tied_cells], -cells.score[tied_cells], run))
+        order[positions] = tied_cells[ranks]
+    return order

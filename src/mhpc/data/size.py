@@ -7,7 +7,7 @@ import numpy as np
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import FloatArray, Sparse
-from mhpc.numerics.sparse import incidence, row_indices
+from mhpc.numerics.sparse import count_cells, incidence, row_indices
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,16 @@ def measure_size(partitions: PanelPartitions) -> Size:
 
 
 def _size_sums(panel: Panel) -> tuple[int, int, int, FloatArray, Sparse]:
-    N, K = len(panel.instances), np.int64(len(panel.taxonomy))
-    instance = panel.instance[row_indices(panel.augmented)]
-    affirmed = np.unique(instance * K + panel.augmented.indices) // K
+    N, M, K = len(panel.instances), len(panel.sources), len(panel.taxonomy)
+    # The product stores one entry for every label that some answer to the instance implies.
+    by_instance = incidence(panel.instance, shape=(N, len(panel.instance)))
+    implied = np.diff((by_instance @ panel.augmented).tocsr().indptr)
     votes_per_instance = np.bincount(panel.instance, np.diff(panel.raw.indptr), minlength=N)
-    pairs = int(votes_per_instance @ np.bincount(affirmed, minlength=N))
-    by_source = incidence(panel.source, shape=(len(panel.sources), len(panel.source)))
-    votes = (by_source @ panel.raw).tocsr()
-    return len(panel.instance), len(affirmed), pairs, panel.occurrences, votes
+    source = panel.source[row_indices(panel.raw)]
+    return (
+        len(panel.instance),
+        int(implied.sum()),
+        int(votes_per_instance @ implied),
+        panel.occurrences,
+        count_cells(source, panel.raw.indices, shape=(M, K)),
+    )

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.panel import Panel, SinglePartition, panel_block
-from mhpc.data.scores import Consolidation, ScoredCells, Top, instance_blocks, top_cells
+from mhpc.data.scores import (
+    Consolidation,
+    ScoredCells,
+    Top,
+    instance_blocks,
+    sort_best_first,
+    top_cells,
+)
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown, Votes
@@ -171,7 +178,7 @@ def _decide_block(
     row = row_indices(label_sets)
     threshold = rule.parameters.get("threshold")
     return _DecidedBlock(
-        cells=top_cells(rows.start, score, specific, top=top),
+        cells=sort_best_first(top_cells(rows.start, score, specific, top=top)),
         row=row + rows.start,
         label=label_sets.indices,
         score=values_at(score, row, label_sets.indices),

@@ -35,6 +35,7 @@ from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.sparse import (
+    are_cells,
     canonical,
     concatenate_ranges,
     incidence,
@@ -140,9 +141,15 @@ def _count_vague(panel: Panel, labels: AnswerLabels, row: IntArray, label: IntAr
     K = len(panel.taxonomy)
     answer = row_indices(labels.deepest)
     key = panel.instance[answer] * np.int64(K) + labels.deepest.indices
-    order = np.argsort(key, kind="stable")
     cell, ancestor = expand_ancestors(label, panel.taxonomy)
-    cell, answer = _join(cell, row[cell] * np.int64(K) + ancestor, key[order], answer[order])
+    wanted = row[cell] * np.int64(K) + ancestor
+    # Few answers stop at an ancestor, and only those need to be found.
+    n_cells = len(panel.instances) * K
+    some = np.flatnonzero(are_cells(wanted, key, n_cells))
+    cell, wanted = cell[some], wanted[some]
+    others = np.flatnonzero(are_cells(key, wanted, n_cells))
+    order = others[np.argsort(key[others], kind="stable")]
+    cell, answer = _join(cell, wanted, key[order], answer[order])
     if panel.scope is not None:
         inside = in_scope(panel.scope, panel.source[answer], label[cell])
         cell, answer = cell[inside], answer[inside]

@@ -7,6 +7,7 @@ import numpy as np
 
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import MAX_RANKED
+from mhpc.data.hierarchy import has_child
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, panel_block
 from mhpc.data.profiles import Proportion, SourceDependence, SourceProfile, SourceRelation, Weakness
@@ -23,7 +24,7 @@ from mhpc.explanation.disagreement import (
 )
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import incidence, row_indices, values_at
+from mhpc.numerics.sparse import are_cells, cell_numbers, count_cells, row_indices
 
 MAX_WEAKNESSES = 5
 """Subtrees that a profile lists."""
@@ -245,34 +246,29 @@ def _count_by_source(
     panel: Panel, labels: AnswerLabels, reason: Sparse
 ) -> tuple[Sparse, Sparse, FloatArray]:
     """Return `given`, `rejected` and `by_source` of `RunCounts`."""
-    shape = M, _ = len(panel.sources), len(panel.taxonomy)
+    shape = M, K = len(panel.sources), len(panel.taxonomy)
     answer, label = row_indices(labels.deepest), labels.deepest.indices.astype(np.int64)
-    row, source = panel.instance[answer], panel.source[answer]
-    rejected = values_at(reason, row, label) == 0
-    # A label set has the ancestors of its labels, so that a label is refined if it is a parent.
-    has_child = (reason.astype(float) @ panel.taxonomy.parents).tocsr()
-    refined = values_at(has_child, row, label) > 0
+    cell, source = panel.instance[answer] * np.int64(K) + label, panel.source[answer]
+    # A label set has the ancestors of its labels, so that a label is refined if it has a child.
+    n_cells, chosen = reason.shape[0] * K, cell_numbers(reason)
+    is_refined = has_child(reason, panel.taxonomy)
+    rejected = ~are_cells(cell, chosen, n_cells)
+    refined = are_cells(cell, chosen[is_refined], n_cells)
     accurate = np.bincount(answer[~rejected & ~refined], minlength=len(panel.instance))
-    is_same = _is_label_set(panel, labels, accurate, _count_deepest(reason, has_child))
+    decided = np.bincount(row_indices(reason)[~is_refined], minlength=reason.shape[0])
+    is_same = _is_label_set(panel, labels, accurate, decided)
     votes = np.diff(panel.raw.indptr).astype(float)
     depths = np.asarray(panel.raw.astype(bool) @ panel.taxonomy.depth.astype(float))
     counts = [
         *(np.bincount(panel.source, values, minlength=M) for values in (None, votes, depths)),
-        *(np.bincount(source, mask, minlength=M) for mask in (~rejected, refined)),
-        np.bincount(panel.source, is_same, minlength=M),
+        *(np.bincount(source[mask], minlength=M) for mask in (~rejected, refined)),
+        np.bincount(panel.source[is_same], minlength=M),
     ]
     return (
-        incidence(source, label, shape=shape),
-        incidence(source[rejected], label[rejected], shape=shape),
+        count_cells(source, label, shape=shape),
+        count_cells(source[rejected], label[rejected], shape=shape),
         np.stack(counts).astype(float),
     )
-
-
-def _count_deepest(reason: Sparse, has_child: Sparse) -> IntArray:
-    """Return the number of most specific labels in every label set, (N,)."""
-    row, label = row_indices(reason), reason.indices.astype(np.int64)
-    is_deepest = values_at(has_child, row, label) == 0
-    return np.bincount(row[is_deepest], minlength=reason.shape[0])
 
 
 def _is_label_set(

@@ -160,11 +160,12 @@ class FittedCrossSource(FittedMethod, saved_as="cross-source.fitted"):
     def predict(self, panel: Panel) -> Scores:
         """Return the predicted answer of a further source."""
         panel = apply_weights(panel, self.weights)
+        mean = panel.mean("augmented", "answers")
         score = fill_down(
-            self.predict_answers(panel, "augmented"), panel.evidence, self.popularity,
+            self._predict_answers(panel, "augmented", mean), panel.evidence, self.popularity,
             panel.taxonomy, strength=self.fill_strength, total=self.evidence,
         )  # fmt: skip
-        specific = self.predict_answers(panel, "raw")
+        specific = self._predict_answers(panel, "raw", mean)
         np.maximum(specific, 0.0, out=specific)
         unanswered = panel.answers_per_instance == 0
         score[unanswered], specific[unanswered] = 0.0, 0.0
@@ -172,10 +173,12 @@ class FittedCrossSource(FittedMethod, saved_as="cross-source.fitted"):
 
     def predict_answers(self, panel: Panel, target: VotesKind) -> FloatArray:
         """Return the predicted labels of a further answer to every instance, (N, K)."""
+        return self._predict_answers(panel, target, panel.mean("augmented", "answers"))
+
+    def _predict_answers(self, panel: Panel, target: VotesKind, mean: Sparse) -> FloatArray:
         predictor = self.specific if target == "raw" else self.closed
         if predictor is None:
             return dense(panel.mean(target, "answers"))
-        mean = panel.mean("augmented", "answers")
         if len(self.used) == mean.shape[1]:
             return predictor(mean)
         # Labels that are not in use are predicted to be absent.
@@ -230,7 +233,9 @@ class ProductSums(NamedTuple):
 def sum_products(panel: Panel, *, weights: SourceWeights | None, used: IntArray) -> ProductSums:
     """Return the sums over the answers of a panel."""
     panel = apply_weights(panel, weights)
-    raw, augmented = (panel.votes(kind)[:, used].tocsr() for kind in ("raw", "augmented"))
+    raw, augmented = panel.raw, panel.augmented
+    if len(used) < len(panel.taxonomy):
+        raw, augmented = raw[:, used].tocsr(), augmented[:, used].tocsr()
     others = _weight_of_others(panel)
     usable = (others > MIN_WEIGHT).astype(float)
     if panel.scope is not None:

@@ -14,6 +14,12 @@ from scipy import sparse
 
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 
+TABLE_BYTES = 1 << 24
+"""The largest dense table in which cells are looked up; it should fit in the cache."""
+
+_TABLE_CELLS_PER_LOOKUP = 64
+"""A table that has more cells for each that is stored or looked up costs more than it saves."""
+
 DIGITS = 12
 """Decimals by which values are compared; differences beyond them are rounding errors."""
 
@@ -61,6 +67,23 @@ def incidence(
     if values is None:
         values = np.ones(len(rows))
     return sparse.csr_array((values, (rows, columns)), shape=shape)
+
+
+def count_cells(row: IntArray, column: IntArray, *, shape: tuple[int, int]) -> Sparse:
+    """Return how often each cell (row[i], column[i]) occurs, as a canonical matrix.
+
+    Examples
+    --------
+    >>> count_cells(np.array([0, 1, 0]), np.array([1, 0, 1]), shape=(2, 2)).toarray()
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    n_cells = shape[0] * shape[1]
+    if n_cells > len(row):
+        return canonical(incidence(row, column, shape=shape))
+    # Counting takes no sorting, at the cost of a number for every cell.
+    count = np.bincount(row * np.int64(shape[1]) + column, minlength=n_cells)
+    return sparse.csr_array(count.reshape(shape).astype(np.float64))
 
 
 def row_blocks(n_rows: int, row_cost: int | IntArray, limit: int) -> Iterator[slice]:
@@ -175,12 +198,36 @@ def csr_from_sorted(
     return matrix
 
 
-def values_at(matrix: Block, row: IntArray, column: IntArray) -> FloatArray:
-    """Return the values of the cells (row[i], column[i]); 0 where a sparse matrix stores none."""
+def values_at(
+    matrix: Block, row: IntArray, column: IntArray, *, table_bytes: int = TABLE_BYTES
+) -> FloatArray:
+    """Return the values of the cells (row[i], column[i]); 0 where a sparse matrix stores none.
+
+    Cells of a sparse matrix are looked up in a dense table if it takes at most `table_bytes`.
+    """
+    wanted = row * np.int64(matrix.shape[1]) + column
     if not sparse.issparse(matrix):
-        return np.asarray(matrix[row, column], dtype=np.float64)
+        return np.asarray(matrix.ravel()[wanted], dtype=np.float64)
     matrix = canonical(matrix)
-    return lookup_cells(row * np.int64(matrix.shape[1]) + column, cell_numbers(matrix), matrix.data)
+    cell, n_cells = cell_numbers(matrix), matrix.shape[0] * matrix.shape[1]
+    if n_cells > _TABLE_CELLS_PER_LOOKUP * (len(cell) + len(wanted)):
+        return lookup_cells(wanted, cell, matrix.data)
+    if n_cells * matrix.dtype.itemsize > table_bytes:
+        return lookup_cells(wanted, cell, matrix.data)
+    table = np.zeros(n_cells, dtype=matrix.dtype)
+    table[cell] = matrix.data
+    return table[wanted].astype(np.float64)
+
+
+def are_cells(
+    wanted: IntArray, cell: IntArray, n_cells: int, *, table_bytes: int = TABLE_BYTES
+) -> BoolArray:
+    """Return whether each wanted cell is among the cells, which are below `n_cells`."""
+    if n_cells > min(table_bytes, _TABLE_CELLS_PER_LOOKUP * (len(cell) + len(wanted))):
+        return np.isin(wanted, cell)
+    table = np.zeros(n_cells, dtype=bool)
+    table[cell] = True
+    return np.asarray(table[wanted])
 
 
 def cell_numbers(matrix: Sparse) -> IntArray:

@@ -98,9 +98,10 @@ class FittedThreshold:
 
 def at_or_above(score: Block, threshold: float) -> Sparse:
     """Return ones at the scores that reach a threshold, which is above 0."""
+    K = score.shape[1]
     if isinstance(score, np.ndarray):
-        row, label = np.nonzero(score >= threshold)
-        indptr = np.searchsorted(row, np.arange(len(score) + 1))
+        cell = np.flatnonzero(score >= threshold)
+        label, indptr = cell % K, np.searchsorted(cell, np.arange(len(score) + 1) * K)
     else:
         position = np.flatnonzero(score.data >= threshold)
         label, indptr = score.indices[position], np.searchsorted(position, score.indptr)

@@ -32,10 +32,9 @@ _CELLS = "instance VARCHAR, label VARCHAR, score DOUBLE, specific DOUBLE"
 def scores_stream(
     path: Path, instances: Index, labels: Index, *, batch_rows: int = BATCH_ROWS
 ) -> Iterator[AddScores]:
-    """Write ``scores.parquet`` block by block, the best labels of each instance first.
+    """Write ``scores.parquet`` block by block, in the order in which the cells come.
 
-    Blocks come in the order of their instances. The file appears when the stream is closed, and
-    not at all if something goes wrong.
+    The file appears when the stream is closed, and not at all if something goes wrong.
     """
     with writing(path), atomic_path(path) as unfinished, database() as connection:
         connection.execute(
@@ -56,9 +55,7 @@ def scores_stream(
         batch = _Batch(insert, batch_rows)
 
         def add(cells: ScoredCells) -> None:
-            order = best_first(cells)
-            columns = (cells.row, cells.label, cells.score, cells.specific)
-            batch.add(*(column[order] for column in columns))
+            batch.add(cells.row, cells.label, cells.score, cells.specific)
 
         yield add
         batch.flush()
@@ -111,30 +108,6 @@ class _Batch:
         if self.blocks:
             self.write(*map(np.concatenate, zip(*self.blocks, strict=True)))
         self.blocks, self.rows = [], 0
-
-
-def best_first(cells: ScoredCells) -> IntArray:
-    """Return the order of cells by row, then score and specific, the highest first, then label.
-
-    Cells come ordered by row and label. Sorting by one number is several times faster than by
-    four; cells that it cannot tell apart are sorted afterwards.
-    """
-    if not len(cells.row):
-        return np.zeros(0, dtype=np.int64)
-    width = float(np.ptp(cells.score)) + 1.0
-    order = np.argsort((cells.row - cells.row[0]) * width - cells.score, kind="stable")
-    row, score = cells.row[order], cells.score[order]
-    same_row, step = row[1:] == row[:-1], np.diff(score)
-    if (same_row & (step > 0)).any() or not (np.diff(row) >= 0).all():
-        return np.lexsort((cells.label, -cells.specific, -cells.score, cells.row))
-    tied = same_row & (step == 0)
-    if tied.any():
-        positions = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
-        run = np.cumsum(np.append(True, ~tied))[positions]
-        tied_cells = order[positions]
-        ranks = np.lexsort((cells.label[tied_cells], -cells.specific[tied_cells], run))
-        order[positions] = tied_cells[ranks]
-    return order
 
 
 def _copy_lines(
