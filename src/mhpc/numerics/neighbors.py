@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.sparse import incidence, row_blocks
+from mhpc.numerics.sparse import incidence, row_blocks, row_indices, sum_row_entries
 from mhpc.parameters import registered
 
 Single: TypeAlias = npt.NDArray[np.float32]
@@ -123,6 +123,12 @@ class SearchOptions:
 
 DEFAULT_SEARCH = SearchOptions()
 
+FAST_SEARCH = SearchOptions(max_exact=5000, leaf_size=64, group_size=8, searched_share=1 / 16)
+"""A search for many rows: of more than 5,000 landmarks, a sixteenth of the leaves is searched."""
+
+MAX_DENSE_CELLS = 1 << 24
+"""Landmarks x columns up to which landmarks are also held as a dense matrix: 128 MB."""
+
 _SPARE = 8
 """How many candidates more than asked for are measured in double precision."""
 
@@ -218,9 +224,15 @@ class Landmarks:
 
     def _measure(self, X: Sparse, norms: FloatArray, candidates: IntArray) -> FloatArray:
         """Return squared distances in double precision, rounded so that ties are equal."""
-        row = np.repeat(np.arange(len(candidates)), candidates.shape[1])
-        products = X[row].multiply(self.vectors[candidates.ravel()]).sum(axis=1)
-        inner = np.asarray(products).reshape(candidates.shape)
+        if np.prod(self.vectors.shape) <= MAX_DENSE_CELLS:
+            # Far fewer entries are read than a product of sparse rows would move.
+            entries = self._dense_vectors[candidates[row_indices(X)], X.indices[:, None]]
+            entries *= X.data[:, None]
+            inner = sum_row_entries(entries, X.indptr)
+        else:
+            row = np.repeat(np.arange(len(candidates)), candidates.shape[1])
+            products = X[row].multiply(self.vectors[candidates.ravel()]).sum(axis=1)
+            inner = np.asarray(products).reshape(candidates.shape)
         square = norms[:, None] + self._norms[candidates] - 2.0 * inner
         return np.asarray(np.round(np.maximum(square, 0.0), DISTANCE_DIGITS), dtype=np.float64)
 

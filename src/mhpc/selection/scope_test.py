@@ -7,7 +7,7 @@ import numpy as np
 
 from mhpc.data.panel import PanelPartitions, set_scope, transform_partitions
 from mhpc.errors import pluralize
-from mhpc.methods.registry import make_method
+from mhpc.methods.mhpc import LocalMHPC
 from mhpc.numerics.arrays import Sparse
 from mhpc.parameters import registered
 from mhpc.selection.cross_validation import make_folds
@@ -82,7 +82,7 @@ def try_scope(partitions: PanelPartitions, scope: Sparse, *, n_folds: int, seed:
     """Predict held-out answers from the others by `mhpc-local`, with the scope and without it."""
     scoped = transform_partitions(partitions, partial(set_scope, scope=scope))
     folds = make_folds(scoped, n_folds=n_folds, seed=seed)
-    method = make_method("mhpc-local", {"lam": 1.0})
+    method = LocalMHPC(lam=1.0, votes="augmented")
     losses = [
         tuple(fold.loss("closed", method.consolidate(train).score) for train in (fold.train, bare))
         for fold in folds

@@ -124,6 +124,15 @@ GOOD_AND_BAD: list[Row] = [
 ]
 
 
+def test_iterating_a_sample_first_leads_to_the_same_scores() -> None:
+    panel, method = scored_panel(), DawidSkene(tol=1e-9, max_iter=2000)
+    partitions = SinglePartition(panel)
+    all_at_once, sample_first = (method.fit(partitions, n_first=n) for n in (10**6, 3))
+    assert sample_first.trace[0].change < all_at_once.trace[0].change
+    expected, scores = (fitted.predict(panel).score for fitted in (all_at_once, sample_first))
+    np.testing.assert_allclose(dense(scores), dense(expected), atol=1e-6)
+
+
 def test_skills_are_expected_rates_given_probabilities_of_the_truth() -> None:
     # Roots only: ann gives plant to p and q, bob to p alone; p is a plant, q is with 1/2.
     rows: list[Row] = [("p", "ann", "plant"), ("q", "ann", "plant"), ("p", "bob", "plant")]

@@ -10,13 +10,13 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.hierarchy import most_specific, propagate_up
-from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.scores import Scores, Step
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod
@@ -32,6 +32,9 @@ from mhpc.methods.dawid_skene.score_scales import ScoreScales, learn_scales
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.pairs import split_panel
 from mhpc.numerics.arrays import Sparse, ratio
+
+N_FIRST = 20_000
+"""Instances that EM starts with, if there are many more."""
 
 
 class DawidSkene(BaseMethod):
@@ -74,24 +77,24 @@ class DawidSkene(BaseMethod):
     max_iter: Annotated[int, Field(ge=1)] = 200
     """Iterations at most."""
 
-    def fit(self, partitions: PanelPartitions) -> FittedMethod:
-        """Estimate skills and truth in turn until the truth no longer changes."""
+    def fit(self, partitions: PanelPartitions, *, n_first: int = N_FIRST) -> "FittedDawidSkene":
+        """Estimate skills and truth in turn until the truth no longer changes.
+
+        Parameters
+        ----------
+        partitions : PanelPartitions
+            All answers.
+        n_first : int
+            Of more than three times as many instances, a sample of this size is iterated first:
+            from there, all instances need few iterations.
+        """
         scales = learn_scales(partitions)
         popularity = estimate_popularity(partitions, scales)
-        sums, counts = run_e_step(partitions, popularity, scales, None, None)
-        initial_spread = sums.spread(partitions.instances)
-        skills, trace = None, list[Step]()
-        for iteration in range(self.max_iter):
-            start = time.perf_counter()
-            previous = skills
-            skills = estimate_skills(counts, scales, prior_answers=self.prior_answers)
-            sums, counts = run_e_step(partitions, popularity, scales, previous, skills)
-            change = ratio(math.sqrt(sums.change), math.sqrt(sums.before))
-            spread = ratio(sums.spread(partitions.instances), initial_spread)
-            trace.append(Step(iteration, change, None, spread, time.perf_counter() - start))
-            partitions.progress("estimating source skills", iteration + 1, self.max_iter)
-            if change <= self.tol:
-                break
+        skills = None
+        if partitions.instances > 3 * n_first:
+            sample = SinglePartition(partitions.sample(n_first), partitions.progress)
+            skills = self._iterate(sample, popularity, scales, None)[0]
+        skills, trace = self._iterate(partitions, popularity, scales, skills)
         converged = trace[-1].change <= self.tol
         if not converged:
             warnings.warn(
@@ -105,10 +108,34 @@ class DawidSkene(BaseMethod):
             skills=skills,
             popularity=popularity,
             scales=calibrate_scales(partitions, popularity, scales, skills),
-            trace=tuple(trace),
+            trace=trace,
             converged=converged,
             threshold=0.5,
         )
+
+    def _iterate(
+        self,
+        partitions: PanelPartitions,
+        popularity: Popularity,
+        scales: ScoreScales,
+        skills: Skills | None,
+    ) -> tuple[Skills, tuple[Step, ...]]:
+        """Return the skills at the end, from those given or from the shares of answers."""
+        sums, counts = run_e_step(partitions, popularity, scales, None, skills)
+        initial_spread = sums.spread(partitions.instances)
+        trace = list[Step]()
+        for iteration in range(self.max_iter):
+            start = time.perf_counter()
+            previous = skills
+            skills = estimate_skills(counts, scales, prior_answers=self.prior_answers)
+            sums, counts = run_e_step(partitions, popularity, scales, previous, skills)
+            change = ratio(math.sqrt(sums.change), math.sqrt(sums.before))
+            spread = ratio(sums.spread(partitions.instances), initial_spread)
+            trace.append(Step(iteration, change, None, spread, time.perf_counter() - start))
+            partitions.progress("estimating source skills", iteration + 1, self.max_iter)
+            if change <= self.tol:
+                break
+        return cast(Skills, skills), tuple(trace)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
