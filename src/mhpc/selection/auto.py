@@ -67,6 +67,9 @@ from mhpc.system.memory import memory_budget
 MIN_ONE_TRUTH_WEIGHT = 0.01
 """Below this weight `one-truth` is not fitted: it would change no label set."""
 
+N_LANDMARKS = 10_000
+"""Instances in the graph of `mhpc-local` if there are more: as many as are all in one graph."""
+
 MIN_GOLD = 5
 """Instances with gold labels from which on scores are calibrated on them."""
 
@@ -352,7 +355,9 @@ def _optional_members() -> dict[str, BaseMethod]:
     Only the noise model of `channel` is fitted: it has the neighbours of `mhpc-local`.
     """
     return {
-        "mhpc-local": LocalMHPC(lam=1.0, votes="augmented", source_weights="equal"),
+        "mhpc-local": LocalMHPC(
+            lam=1.0, votes="augmented", source_weights="equal", landmarks=N_LANDMARKS
+        ),
         "channel": Channel(steps=0),
         "one-truth": make_method("one-truth"),
     }

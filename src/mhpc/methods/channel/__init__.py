@@ -72,7 +72,7 @@ class Channel(BaseMethod):
     popularity: Annotated[float, Field(ge=0, le=1)] = 0.1
     """The share of popularity in that prior; the rest is from neighbours."""
 
-    landmarks: Annotated[int, Field(ge=1)] = 10_000
+    landmarks: Annotated[int, Field(ge=1)] = 50_000
     """The largest number of instances that are neighbours of others; all if there are no more."""
 
     source_weights: SourceWeighting = "equal"

@@ -309,7 +309,7 @@ class LocalMHPC(MHPC):
     instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
     fit in memory, else graph."""
 
-    landmarks: Annotated[int, Field(ge=1)] = MAX_EXACT
+    landmarks: Annotated[int, Field(ge=1)] = 50_000
     """The largest number of instances in the graph if the solver is not exact."""
 
     @classmethod
