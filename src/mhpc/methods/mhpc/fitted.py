@@ -29,7 +29,7 @@ from mhpc.methods.source_weights import (
     learn_source_weights,
 )
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.neighbors import FAST_SEARCH, Landmarks, exp_similarity
+from mhpc.numerics.neighbors import FAST_SEARCH, Landmarks, SearchOptions, exp_similarity
 from mhpc.numerics.sparse import distinct_digests, incidence, row_blocks, row_digests
 from mhpc.parameters import registered
 
@@ -304,14 +304,26 @@ class Extension:
             z[new[part]] = self._solve_new(rows.take(new[part]))
         return z
 
-    def find_neighbors(self, rows: InstanceRows) -> Neighbors:
-        """Return where instances are in a graph of nearest neighbours."""
+    def find_neighbors(
+        self, rows: InstanceRows, *, options: SearchOptions = FAST_SEARCH
+    ) -> Neighbors:
+        """Return where instances are in a graph of nearest neighbours.
+
+        Parameters
+        ----------
+        rows : InstanceRows
+            N instances.
+        options : SearchOptions
+            How the nearest vertices of an instance that equals none are searched.
+        """
         vertex = self.find_vertices(rows)
         known, new = np.flatnonzero(vertex >= 0), np.flatnonzero(vertex < 0)
         near = np.empty((len(vertex), self.near.shape[1]), dtype=np.int64)
         distance = np.empty(near.shape)
         near[known], distance[known] = self.near[vertex[known]], self.distance[vertex[known]]
-        near[new], distance[new] = self._search(rows.compared[new], near.shape[1])
+        near[new], distance[new] = self.landmarks.nearest(
+            rows.compared[new], near.shape[1], options=options
+        )
         return Neighbors(vertex, self._similarities(near, distance))
 
     def find_vertices(self, rows: InstanceRows) -> IntArray:
@@ -354,10 +366,7 @@ class Extension:
         """Return c_j w_ij, (N, V)."""
         if self.n_neighbors is None:
             return self.counts * exp_similarity(self.landmarks.distances(compared), self.sigma)
-        return self._similarities(*self._search(compared, self.n_neighbors))
-
-    def _search(self, compared: Sparse, count: int) -> tuple[IntArray, FloatArray]:
-        return self.landmarks.nearest(compared, count, options=FAST_SEARCH)
+        return self._similarities(*self.landmarks.nearest(compared, self.n_neighbors))
 
     def _similarities(self, near: IntArray, distance: FloatArray) -> Sparse:
         weight = self.counts[near] * exp_similarity(distance, self.sigma)
