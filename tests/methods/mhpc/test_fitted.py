@@ -227,3 +227,25 @@ def test_many_vertices_are_solved_by_conjugate_gradients() -> None:
     assert factored.steps == 0 < stepped.steps
     assert 0 < stepped.residual <= 1e-5
     np.testing.assert_allclose(stepped.values, factored.values, atol=1e-4)
+
+
+def test_neighbors_that_are_known_change_no_solution() -> None:
+    extension, rows = extend(instance_rows(60))[0], instance_rows(40, seed=5)
+    neighbors = extension.find_neighbors(rows)
+    assert 0 < (neighbors.vertex < 0).sum() < 40
+    np.testing.assert_allclose(extension.solve(rows, neighbors), extension.solve(rows), atol=1e-12)
+
+
+def test_instances_average_their_neighbours_but_not_themselves() -> None:
+    extension, rows = extend(instance_rows(60))[0], instance_rows(40, seed=5)
+    neighbors, X = extension.find_neighbors(rows), extension.landmarks.vectors.toarray()
+    averaging = dense(neighbors.averaging_matrix(extension.counts))
+    for i, (x, own) in enumerate(zip(rows.compared.toarray(), neighbors.vertex, strict=True)):
+        distance = np.sqrt(np.round(((X - x) ** 2).sum(axis=1), 12))
+        others = [int(j) for j in np.argsort(distance, kind="stable") if j != own]
+        weight = np.zeros(len(X))
+        for j in others[: extension.n_neighbors]:
+            weight[j] = extension.counts[j] * np.exp(-distance[j] / extension.sigma)
+        if own >= 0:
+            weight[own] = extension.counts[own] - 1
+        np.testing.assert_allclose(averaging[i], weight / weight.sum(), atol=1e-12)
