@@ -190,10 +190,17 @@ def csr_from_sorted(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:
     """Return a matrix from distinct cells in the order of row, then column."""
-    index_type = np.int32 if max(*shape, len(row)) <= np.iinfo(np.int32).max else np.int64
-    indptr = np.zeros(shape[0] + 1, dtype=index_type)
-    np.cumsum(np.bincount(row, minlength=shape[0]), out=indptr[1:])
-    matrix = sparse.csr_array((value, column.astype(index_type), indptr), shape=shape)
+    ends = np.append(0, np.cumsum(np.bincount(row, minlength=shape[0])))
+    return csr_from_ends(ends, column, value, shape=shape)
+
+
+def csr_from_ends(
+    ends: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
+) -> Sparse:
+    """Return a matrix from the ends of its rows, (n + 1,), and the sorted columns of each."""
+    index_type = np.int32 if max(*shape, len(column)) <= np.iinfo(np.int32).max else np.int64
+    entries = (value, column.astype(index_type), ends.astype(index_type))
+    matrix = sparse.csr_array(entries, shape=shape)
     matrix.has_canonical_format = True
     return matrix
 
