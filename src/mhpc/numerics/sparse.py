@@ -223,7 +223,7 @@ def values_at(
         return lookup_cells(wanted, cell, matrix.data)
     table = np.zeros(n_cells, dtype=matrix.dtype)
     table[cell] = matrix.data
-    return table[wanted].astype(np.float64)
+    return np.asarray(table[wanted], dtype=np.float64)
 
 
 def are_cells(
