@@ -69,6 +69,24 @@ def incidence(
     return sparse.csr_array((values, (rows, columns)), shape=shape)
 
 
+def slice_rows(matrix: Sparse, rows: slice) -> Sparse:
+    """Return consecutive rows of a csr matrix, which share its memory.
+
+    Examples
+    --------
+    >>> slice_rows(sparse.csr_array([[1, 0], [0, 2], [3, 4]]), slice(1, 3)).toarray()
+    array([[0, 2],
+           [3, 4]])
+    """
+    ends = matrix.indptr[rows.start : rows.stop + 1]
+    entries = slice(ends[0], ends[-1])
+    parts = (matrix.data[entries], matrix.indices[entries], ends - ends[0])
+    part = sparse.csr_array(parts, shape=(len(ends) - 1, matrix.shape[1]))
+    if matrix.has_canonical_format:
+        part.has_canonical_format = True
+    return part
+
+
 def count_cells(row: IntArray, column: IntArray, *, shape: tuple[int, int]) -> Sparse:
     """Return how often each cell (row[i], column[i]) occurs, as a canonical matrix.
 
@@ -167,11 +185,12 @@ def max_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray
         return key, np.asarray(value)
     if (value == value[0]).all():
         # Most votes have no scores: all values are equal and need not be sorted with the keys.
-        key.sort()
+        # Votes mostly come instance by instance, and a stable sort makes use of that.
+        key.sort(kind="stable")
         new = run_starts(key)
         key = key if new.all() else key[new]
         return key, np.full(len(key), value[0])
-    order = np.argsort(key)
+    order = np.argsort(key, kind="stable")
     key, value = key[order], value[order]
     new = run_starts(key)
     if new.all():
