@@ -13,7 +13,7 @@ from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import incidence, row_blocks, select_columns
+from mhpc.numerics.sparse import incidence, row_blocks, select_columns, slice_rows
 from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 
@@ -148,16 +148,18 @@ class Panel:
         instance = new_position[self.instance[first:last] - instances[0]]
         if len(new_position) == len(instances):
             rows: slice | IntArray = slice(first, last)
+            raw, augmented = slice_rows(self.raw, rows), slice_rows(self.augmented, rows)
         else:
             rows = first + np.flatnonzero(instance >= 0)
+            raw, augmented = self.raw[rows], self.augmented[rows]
             instance = instance[instance >= 0]
         return replace(
             self,
             instances=self.instances.select(instances),
             instance=instance,
             source=self.source[rows],
-            raw=self.raw[rows],
-            augmented=self.augmented[rows],
+            raw=raw,
+            augmented=augmented,
             weight=None if self.weight is None else self.weight[rows],
             gold=None if self.gold is None else self.gold.select_instances(instances),
         )

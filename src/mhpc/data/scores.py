@@ -268,7 +268,7 @@ def top_cells(
     score, specific = dense(score), dense(specific)
     strips = [
         _top_dense_cells(start + rows.start, score[rows], specific[rows], top)
-        for rows in list(row_blocks(*score.shape, strip_cells)) or [slice(0, 0)]
+        for rows in list(row_blocks(len(score), score.shape[1], strip_cells)) or [slice(0, 0)]
     ]
     columns = zip(*(vars(strip).values() for strip in strips), strict=True)
     return ScoredCells(*map(np.concatenate, columns))

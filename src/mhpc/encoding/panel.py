@@ -15,7 +15,7 @@ from mhpc.data.votes import Scope, Unknown, Votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.numerics.sparse import (
-    csr_from_sorted,
+    csr_from_ends,
     incidence,
     max_of_equal,
     run_starts,
@@ -177,14 +177,16 @@ def _group_answers(
     vote, score = max_of_equal(pair, votes.score)
     pair = vote // width
     vote -= pair * width
-    first = run_starts(pair)
-    answer = np.cumsum(first) - 1
+    first = np.flatnonzero(run_starts(pair))
+    pair = pair[first]
+    ends = np.append(first, len(vote))
     voted = (vote > 0) & (score > 0)
-    raw = csr_from_sorted(
-        answer[voted], vote[voted] - 1, score[voted], shape=(int(first.sum()), labels)
-    )
-    answers = pair[first] if pairs is None else pairs[pair[first]]
-    instance, source = np.divmod(answers, len(votes.sources))
+    if not voted.all():
+        ends = np.append(0, np.cumsum(voted))[ends]
+        vote, score = vote[voted], score[voted]
+    vote -= 1
+    raw = csr_from_ends(ends, vote, score, shape=(len(first), labels))
+    instance, source = np.divmod(pair if pairs is None else pairs[pair], len(votes.sources))
     return instance, source, raw
 
 

@@ -6,6 +6,7 @@ contradicts, as defined in `mhpc.explanation.disagreement`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -22,19 +23,19 @@ from mhpc.explanation.disagreement import (
 )
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import (
-    canonical,
     concatenate_ranges,
-    incidence,
+    count_cells,
     row_blocks,
     row_indices,
     values_at,
 )
+from mhpc.system.parallel import parallel_map
 
 MAX_PAIRS = 1 << 21
 """Pairs of answers that are compared, about; more would not change the picture."""
 
-PAIRS_PER_BLOCK = 1 << 17
-"""Pairs of answers that are compared at a time."""
+PAIRS_PER_BLOCK = 1 << 15
+"""Pairs of answers that are compared at a time: so few that tables of their labels are small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +84,14 @@ def compare_answers(
     """
     panel = _sample(panel, max_pairs)
     labels = collect_labels(panel)
+    # Bytes, of which tables take the least memory.
+    labels = AnswerLabels(labels.closed.astype(np.int8), labels.deepest.astype(np.int8))
     M, K = len(panel.sources), len(panel.taxonomy)
     empty = sparse.csr_array((M, M))
     agreement = PairwiseAgreement(len(panel.instances), empty, empty, sparse.csr_array((K, K)))
-    for first, second in _pair_blocks(panel, pairs_per_block):
-        agreement += _compare_pairs(panel, labels, first, second)
-    return agreement
+    compare = partial(_compare_pairs, n_sources=M, taxonomy=panel.taxonomy, scope=panel.scope)
+    blocks = _pair_blocks(panel, labels, pairs_per_block)
+    return sum(parallel_map(compare, blocks), start=agreement)
 
 
 def _sample(panel: Panel, max_pairs: int) -> Panel:
@@ -99,29 +102,59 @@ def _sample(panel: Panel, max_pairs: int) -> Panel:
     return panel_rows(panel, sample_rows(panel, max(1, len(answers) * max_pairs // pairs)))
 
 
-def _pair_blocks(panel: Panel, limit: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Divide the pairs of answers to the same instance, the earlier answer first, into blocks."""
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs of answers to the same instance, the earlier answer first.
+
+    Attributes
+    ----------
+    source : int array, (a,)
+        The sources of some consecutive answers.
+    closed, deepest : csr_array, (a, K)
+        Their labels, as in `AnswerLabels`.
+    first, second : int arrays, (P,)
+        The pairs, as positions among these answers.
+    """
+
+    source: IntArray
+    closed: Sparse
+    deepest: Sparse
+    first: IntArray
+    second: IntArray
+
+
+def _pair_blocks(panel: Panel, labels: AnswerLabels, limit: int) -> Iterator[_Pairs]:
+    """Divide the pairs of answers to the same instance into blocks of at most `limit` pairs."""
     begin = np.searchsorted(panel.instance, panel.instance, side="left")
     earlier = np.arange(len(panel.instance)) - begin
     for block in row_blocks(len(earlier), earlier, limit):
         owner, first = concatenate_ranges(begin[block], earlier[block])
-        yield first, owner + block.start
+        start = begin[block.start]
+        answers = slice(start, block.stop)
+        yield _Pairs(
+            source=panel.source[answers],
+            closed=labels.closed[answers],
+            deepest=labels.deepest[answers],
+            first=first - start,
+            second=owner + (block.start - start),
+        )
 
 
 def _compare_pairs(
-    panel: Panel, labels: AnswerLabels, first: IntArray, second: IntArray
+    pairs: _Pairs, *, n_sources: int, taxonomy: Taxonomy, scope: Sparse | None
 ) -> PairwiseAgreement:
-    P, K, M = len(first), len(panel.taxonomy), len(panel.sources)
-    of_first = _find_contradicted(panel, labels, first, second)
-    of_second = _find_contradicted(panel, labels, second, first)
+    P, K = len(pairs.first), len(taxonomy)
+    of_first = _find_contradicted(pairs, pairs.first, pairs.second, taxonomy, scope)
+    of_second = _find_contradicted(pairs, pairs.second, pairs.first, taxonomy, scope)
     contradicted = np.concatenate([of_first.pair, of_second.pair])
     agreed = np.bincount(contradicted, minlength=P) == 0
-    sources = (panel.source[first], panel.source[second])
+    first, second = pairs.source[pairs.first], pairs.source[pairs.second]
+    shape = (n_sources, n_sources)
     return PairwiseAgreement(
         instances=0,
-        common=_count(*sources, M),
-        agreed=_count(*sources, M, values=agreed.astype(float)),
-        confused=_pair_labels(of_first, of_second, panel.taxonomy, P, K),
+        common=count_cells(first, second, shape=shape),
+        agreed=count_cells(first[agreed], second[agreed], shape=shape),
+        confused=_pair_labels(of_first, of_second, taxonomy, P, K),
     )
 
 
@@ -134,18 +167,22 @@ class _Contradicted:
 
 
 def _find_contradicted(
-    panel: Panel, labels: AnswerLabels, answer: IntArray, opponent: IntArray
+    pairs: _Pairs,
+    answer: IntArray,
+    opponent: IntArray,
+    taxonomy: Taxonomy,
+    scope: Sparse | None,
 ) -> _Contradicted:
     """Find the most specific labels of each answer that its opponent contradicts."""
-    given = labels.deepest[answer]
+    given = pairs.deepest[answer]
     pair, label = row_indices(given), given.indices.astype(np.int64)
-    against = ~_contains(labels.closed, opponent[pair], label)
-    if panel.scope is not None:
-        against &= in_scope(panel.scope, panel.source[opponent[pair]], label)
+    against = ~_contains(pairs.closed, opponent[pair], label)
+    if scope is not None:
+        against &= in_scope(scope, pairs.source[opponent[pair]], label)
     pair, label = pair[against], label[against]
-    cell, ancestor = expand_ancestors(label, panel.taxonomy)
+    cell, ancestor = expand_ancestors(label, taxonomy)
     vague = np.zeros(len(label), dtype=bool)
-    vague[cell[_contains(labels.deepest, opponent[pair[cell]], ancestor)]] = True
+    vague[cell[_contains(pairs.deepest, opponent[pair[cell]], ancestor)]] = True
     return _Contradicted(pair[~vague], label[~vague])
 
 
@@ -169,7 +206,8 @@ def _pair_labels(
     deepest = np.zeros(len(of_first.pair))
     np.maximum.at(deepest, cell, depth)
     nearest = depth == deepest[cell]
-    return _count(np.minimum(first, second)[nearest], np.maximum(first, second)[nearest], K)
+    lower, upper = np.minimum(first, second)[nearest], np.maximum(first, second)[nearest]
+    return count_cells(lower, upper, shape=(K, K))
 
 
 def _common_depth(first: IntArray, second: IntArray, taxonomy: Taxonomy) -> FloatArray:
@@ -181,12 +219,6 @@ def _common_depth(first: IntArray, second: IntArray, taxonomy: Taxonomy) -> Floa
     depth = np.zeros(len(pair))
     np.maximum.at(depth, row_indices(shared), taxonomy.depth[shared.indices].astype(float))
     return np.asarray(depth[inverse])
-
-
-def _count(
-    row: IntArray, column: IntArray, size: int, *, values: FloatArray | None = None
-) -> Sparse:
-    return canonical(incidence(row, column, shape=(size, size), values=values))
 
 
 def find_confused_pairs(

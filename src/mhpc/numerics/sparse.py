@@ -69,6 +69,24 @@ def incidence(
     return sparse.csr_array((values, (rows, columns)), shape=shape)
 
 
+def slice_rows(matrix: Sparse, rows: slice) -> Sparse:
+    """Return consecutive rows of a csr matrix, which share its memory.
+
+    Examples
+    --------
+    >>> slice_rows(sparse.csr_array([[1, 0], [0, 2], [3, 4]]), slice(1, 3)).toarray()
+    array([[0, 2],
+           [3, 4]])
+    """
+    ends = matrix.indptr[rows.start : rows.stop + 1]
+    entries = slice(ends[0], ends[-1])
+    parts = (matrix.data[entries], matrix.indices[entries], ends - ends[0])
+    part = sparse.csr_array(parts, shape=(len(ends) - 1, matrix.shape[1]))
+    if matrix.has_canonical_format:
+        part.has_canonical_format = True
+    return part
+
+
 def count_cells(row: IntArray, column: IntArray, *, shape: tuple[int, int]) -> Sparse:
     """Return how often each cell (row[i], column[i]) occurs, as a canonical matrix.
 
@@ -167,11 +185,12 @@ def max_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray
         return key, np.asarray(value)
     if (value == value[0]).all():
         # Most votes have no scores: all values are equal and need not be sorted with the keys.
-        key.sort()
+        # Votes mostly come instance by instance, and a stable sort makes use of that.
+        key.sort(kind="stable")
         new = run_starts(key)
         key = key if new.all() else key[new]
         return key, np.full(len(key), value[0])
-    order = np.argsort(key)
+    order = np.argsort(key, kind="stable")
     key, value = key[order], value[order]
     new = run_starts(key)
     if new.all():
@@ -190,10 +209,17 @@ def csr_from_sorted(
     row: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
 ) -> Sparse:
     """Return a matrix from distinct cells in the order of row, then column."""
-    index_type = np.int32 if max(*shape, len(row)) <= np.iinfo(np.int32).max else np.int64
-    indptr = np.zeros(shape[0] + 1, dtype=index_type)
-    np.cumsum(np.bincount(row, minlength=shape[0]), out=indptr[1:])
-    matrix = sparse.csr_array((value, column.astype(index_type), indptr), shape=shape)
+    ends = np.append(0, np.cumsum(np.bincount(row, minlength=shape[0])))
+    return csr_from_ends(ends, column, value, shape=shape)
+
+
+def csr_from_ends(
+    ends: IntArray, column: IntArray, value: FloatArray, *, shape: tuple[int, int]
+) -> Sparse:
+    """Return a matrix from the ends of its rows, (n + 1,), and the sorted columns of each."""
+    index_type = np.int32 if max(*shape, len(column)) <= np.iinfo(np.int32).max else np.int64
+    entries = (value, column.astype(index_type), ends.astype(index_type))
+    matrix = sparse.csr_array(entries, shape=shape)
     matrix.has_canonical_format = True
     return matrix
 
@@ -216,7 +242,7 @@ def values_at(
         return lookup_cells(wanted, cell, matrix.data)
     table = np.zeros(n_cells, dtype=matrix.dtype)
     table[cell] = matrix.data
-    return table[wanted].astype(np.float64)
+    return np.asarray(table[wanted], dtype=np.float64)
 
 
 def are_cells(

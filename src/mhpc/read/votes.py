@@ -267,7 +267,8 @@ def _find_suspects(answer: IntArray, label: IntArray, n_labels: int) -> IntArray
     vote += label
     vote -= NONE_OF_THESE
     none = vote[label == NONE_OF_THESE]
-    vote.sort()
+    # Rows mostly come instance by instance, and a stable sort makes use of that.
+    vote.sort(kind="stable")
     repeated = vote[1:][vote[1:] == vote[:-1]]
     next_vote = vote[np.minimum(np.searchsorted(vote, none, side="right"), len(vote) - 1)]
     beside_label = none[(next_vote > none) & (next_vote < none + width)]
