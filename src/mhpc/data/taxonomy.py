@@ -240,13 +240,11 @@ def connect_labels(
     Taxonomy(2 labels, 2 levels)
     """
     _check_own_parents(labels, child, parent, origin)
-    cell = child * len(labels) + parent
-    if not (cell[1:] > cell[:-1]).all():
-        cell = np.sort(cell)
-        cell = cell[run_starts(cell)]
-        child, parent = np.divmod(cell, len(labels))
+    if not (child[1:] > child[:-1]).all():
+        cell = np.sort(child * len(labels) + parent)
+        child, parent = np.divmod(cell[run_starts(cell)], len(labels))
     shape = (len(labels), len(labels))
-    parents = csr_from_sorted(child, parent, np.ones(len(cell)), shape=shape)
+    parents = csr_from_sorted(child, parent, np.ones(len(child)), shape=shape)
     shown = tuple(names) if names is not None else labels.ids
     taxonomy = Taxonomy(labels, shown, parents, alternative_ids or {})
     try:
@@ -297,11 +295,11 @@ def _depth_in_tree(parents: Sparse) -> IntArray | None:
     has_parent = np.diff(parents.indptr) > 0
     ancestor = np.arange(n_labels, dtype=parents.indices.dtype)
     ancestor[has_parent] = parents.indices
-    steps = has_parent.astype(parents.indices.dtype)
+    steps = has_parent.astype(np.int32)
     for _ in range(n_labels.bit_length() + 1):
         further = steps[ancestor]
         if not further.any():
-            return np.add(steps, 1, dtype=np.int64)
+            return steps.astype(np.int64) + 1
         steps += further
         ancestor = ancestor[ancestor]
     return None

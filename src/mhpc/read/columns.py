@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray
-from mhpc.numerics.hash_table import HashTable
+from mhpc.numerics.hash_table import HashTable, build_hash_table
 from mhpc.read.tables import MAX_CELL, Table, text_sql
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -193,7 +193,7 @@ def _make_vocabulary(table: Table, role: str, column: str, max_enum_ids: int) ->
     distinct = connection.execute("SELECT id, hash(id) AS hash FROM vocabulary").fetchnumpy()
     texts = np.array(np.ma.getdata(distinct["id"]), dtype=object)
     texts[np.ma.getmaskarray(distinct["id"])] = None
-    hashes = HashTable(np.asarray(distinct["hash"], dtype=np.uint64))
+    hashes = build_hash_table(np.asarray(distinct["hash"], dtype=np.uint64))
     if len(texts) > max_enum_ids and not hashes.has_duplicates:
         return _Vocabulary(texts, hashes, f"hash({text})")
     return _make_enum(table, role, text)
@@ -230,22 +230,14 @@ def _number_ids(
 ) -> tuple[Index, IntArray]:
     """Return the ids in order of first appearance, and the position of each row's id."""
     texts = vocabulary.texts
-    place = key if vocabulary.keys is None else _locate_runs(vocabulary.keys, key)
+    place = key
+    if vocabulary.keys is not None:
+        place = vocabulary.keys.locate(np.asarray(key, dtype=np.uint64))
     order = np.argsort(_first_rows(place, len(texts)), kind="stable")
     order = order[texts[order] != None]  # noqa: E711 - for every element
     rank = np.full(len(texts), UNKNOWN)
     rank[order] = np.arange(len(order))
     return Index.of_distinct(tuple(texts[order].tolist())), rank[place]
-
-
-def _locate_runs(keys: HashTable, key: npt.NDArray[np.integer[Any]]) -> IntArray:
-    """Return the position of every key, all of which occur.
-
-    Rows with the same id often follow each other, so one key per run is looked up.
-    """
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    place = keys.locate(np.asarray(key[starts], dtype=np.uint64))
-    return np.repeat(place, np.diff(np.append(starts, len(key))))
 
 
 def _first_rows(

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -92,9 +92,9 @@ def load_table(
     """Load a file or an object in memory into ``cells``, and return its columns."""
     if not isinstance(source, LocalFile):
         return _load_object(connection, source, origin)
-    loaders = {
-        "csv": partial(_load_csv, lazy=lazy), "jsonl": _load_jsonl, "json": _load_json, "parquet": _load_parquet,
-        "arrow": _load_arrow,
+    loaders: dict[str, Callable[[duckdb.DuckDBPyConnection, LocalFile], Sequence[str]]] = {
+        "csv": partial(_load_csv, lazy=lazy), "jsonl": _load_jsonl, "json": _load_json,
+        "parquet": _load_parquet, "arrow": _load_arrow,
     }  # fmt: skip
     if source.format not in loaders:
         raise UnreadableError(f"{source.name} is {_NOT_TABLES[source.format]}, not a table")

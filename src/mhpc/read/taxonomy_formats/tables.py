@@ -12,7 +12,7 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy, connect_labels
 from mhpc.errors import TaxonomyError, UnreadableError
 from mhpc.numerics.arrays import IntArray
-from mhpc.numerics.hash_table import NOT_FOUND, HashArray, HashTable
+from mhpc.numerics.hash_table import NOT_FOUND, HashArray, HashTable, build_hash_table
 from mhpc.read.columns import TAXONOMY_ALIASES, Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.paths import SEPARATORS, taxonomy_from_paths
 from mhpc.read.tables import MAX_CELL, Table, open_table, store_cells, text_sql
@@ -72,7 +72,7 @@ def _read_one_row_per_label(table: Table, columns: Mapping[str, str]) -> Taxonom
         f"SELECT {text['label']} AS label, hash({text['label']}) AS label_hash, "
         f"hash({text['parent']}) AS parent_hash{name_sql} FROM cells"
     ).fetchnumpy()
-    hashes = HashTable(rows["label_hash"])
+    hashes = build_hash_table(rows["label_hash"])
     if not len(hashes.hashes) or np.ma.is_masked(rows["label"]) or hashes.has_duplicates:
         return None
     parent = _locate_parents(table, hashes, rows["parent_hash"])
