@@ -299,7 +299,8 @@ def _depth_in_tree(parents: Sparse) -> IntArray | None:
     for _ in range(n_labels.bit_length() + 1):
         further = steps[ancestor]
         if not further.any():
-            return steps.astype(np.int64) + 1
+            depth: IntArray = steps.astype(np.int64) + 1
+            return depth
         steps += further
         ancestor = ancestor[ancestor]
     return None
