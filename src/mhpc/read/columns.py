@@ -138,6 +138,20 @@ def read_cells(
     return Cells(rows, index, position)
 
 
+def number_ids(ids: Sequence[str | int | None]) -> tuple[Index, IntArray]:
+    """Return the index and the positions of ids in memory, as `read_cells` would.
+
+    All of them are texts or None, or all are integers.
+    """
+    distinct: dict[str | int | None, None] = dict.fromkeys(ids)
+    for empty in (None, ""):
+        distinct.pop(empty, None)
+    index = Index.of_distinct(tuple(map(str, distinct)))
+    position: dict[str | int | None, int] = {None: UNKNOWN, "": UNKNOWN}
+    position.update(zip(distinct, range(len(distinct)), strict=True))
+    return index, np.fromiter(map(position.__getitem__, ids), dtype=np.int64, count=len(ids))
+
+
 def check_not_empty(cells: Cells, role: str, origin: str) -> None:
     """Raise an error if a cell of a role is empty, such as the instance of a vote."""
     empty = np.flatnonzero(cells.position[role] < 0)

@@ -256,7 +256,7 @@ def _connect_nodes(nodes: _Nodes, origin: str) -> Taxonomy:
     """Build the taxonomy; nodes with the same id are one label, with the name of the last."""
     child = np.flatnonzero(nodes.parents >= 0)
     parent = nodes.parents[child]
-    if not any(nodes.ids) and len(set(nodes.names)) == len(nodes.names):
+    if set(nodes.ids) == {None} and len(set(nodes.names)) == len(nodes.names):
         index = Index.of_distinct(tuple(nodes.names))
         return connect_labels(index, child, parent, origin=origin)
     ids = _make_ids(nodes)
