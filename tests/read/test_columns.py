@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from mhpc.errors import DataError, MissingColumnError, ParameterError
@@ -8,6 +10,7 @@ from mhpc.read.columns import (
     Cells,
     check_not_empty,
     find_columns,
+    number_ids,
     read_cells,
 )
 from mhpc.read.tables import open_table
@@ -136,3 +139,13 @@ def test_a_column_of_empty_cells_has_no_ids() -> None:
     cells = read({"label": [None, ""]})
     assert cells.index["label"].ids == ()
     assert cells.position["label"].tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    "ids", [["b", None, "", "a", "b"], [None, None], ["x"], [3, 10**30, 3, -1], [""]]
+)
+def test_ids_in_memory_are_numbered_like_those_of_a_table(ids: list[Any]) -> None:
+    index, position = number_ids(ids)
+    cells = read({"label": ids})
+    assert index.ids == cells.index["label"].ids
+    assert position.tolist() == cells.position["label"].tolist()
