@@ -292,6 +292,38 @@ def edges(folder: Path, rows: int) -> Path:
     ).rename(folder / "t.csv")
 
 
+def named_edges(folder: Path, rows: int) -> Path:
+    """Write a table of labels, parents and names, with the labels in no order."""
+    order = np.random.default_rng(0).permutation(np.arange(1, rows + 1)).tolist()
+    return written(
+        folder / "names.csv",
+        [
+            "label,parent,name",
+            *(f"L{k:07d},{f'L{k // 8:07d}' if k > 7 else ''},the label {k}" for k in order),
+        ],
+    )
+
+
+def edges_parquet(folder: Path, rows: int) -> Path:
+    """Write a table of labels and parents as Parquet."""
+    source = edges(folder, rows)
+    duckdb.execute(
+        f"COPY (FROM read_csv('{source}', all_varchar=true)) TO '{folder}/taxonomy.parquet'"
+    )
+    return folder / "taxonomy.parquet"
+
+
+def chains(folder: Path, rows: int) -> Path:
+    """Write a table of chains of 1,000 labels, the deepest taxonomy that is read."""
+    return written(
+        folder / "chains.csv",
+        [
+            "label,parent",
+            *(f"{k},{k - 1 if k % 1000 else ''}" for k in range(rows)),
+        ],
+    )
+
+
 def tree(folder: Path, rows: int) -> Path:
     """Write a JSON tree of three levels."""
     made = [
@@ -395,6 +427,9 @@ CASES = {
     "zooniverse": Case(zooniverse, in_table("read_csv('{}')")),
     "peerannot": Case(peerannot, loaded),
     "taxonomy-table": Case(edges, in_table("read_csv('{}')"), mhpc.read_taxonomy),
+    "taxonomy-names": Case(named_edges, in_table("read_csv('{}')"), mhpc.read_taxonomy),
+    "taxonomy-parquet": Case(edges_parquet, in_table("read_parquet('{}')"), mhpc.read_taxonomy),
+    "taxonomy-chains": Case(chains, in_table("read_csv('{}')"), mhpc.read_taxonomy),
     "nested": Case(tree, loaded, mhpc.read_taxonomy),
     "skos": Case(turtle, parsed, mhpc.read_taxonomy, share=0.1),
 }

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.data.index import Index
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy, connect_labels
 from mhpc.errors import TaxonomyError
 from tests.fixtures.build import DAG, GARDEN
 
@@ -97,3 +98,48 @@ def test_a_label_is_found_by_the_path_that_is_shown_for_it() -> None:
         )
         paths = [with_names.path(label) for label in range(len(with_names))]
         assert with_names.locate(paths).tolist() == list(range(len(with_names)))
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=30), st.booleans())
+def test_depth_and_levels_agree_with_walking_up(draws: list[int], several_parents: bool) -> None:
+    labels = [str(n) for n in range(len(draws) + 1)]
+    edges = [(str(n + 1), str(draw % (n + 1))) for n, draw in enumerate(draws) if draw % 5]
+    if several_parents:
+        edges += [(str(n + 1), str((draw // 7) % (n + 1))) for n, draw in enumerate(draws)]
+
+    def depth(label: str) -> int:
+        return 1 + max((depth(parent) for child, parent in edges if child == label), default=0)
+
+    taxonomy = build_taxonomy(labels, edges[::-1])
+    assert taxonomy.depth.tolist() == [depth(label) for label in labels]
+    by_level = [level.tolist() for level in taxonomy.levels]
+    assert [sorted(level) for level in by_level] == by_level
+    assert [depth(labels[k]) for level in by_level for k in level] == sorted(taxonomy.depth)
+
+
+@pytest.mark.parametrize("n_labels", [2, 255, 256, 1000, 70_000])
+def test_a_chain_of_any_length_has_that_many_levels(n_labels: int) -> None:
+    position = np.arange(n_labels)
+    labels = Index(tuple(map(str, position)))
+    chain = connect_labels(labels, position[:-1], position[1:])
+    assert chain.depth.tolist() == list(range(n_labels, 0, -1))
+    assert chain.levels[0].tolist() == [n_labels - 1]
+
+
+def test_a_long_cycle_is_shown_by_its_beginning() -> None:
+    position = np.arange(5000)
+    labels = Index(tuple(map(str, position)))
+    with pytest.raises(TaxonomyError, match="^here: the parents form a cycle: '0' > '1' >.*'7' …;"):
+        connect_labels(labels, position, (position + 1) % 5000, origin="here")
+
+
+def test_of_two_wrong_edges_the_first_is_reported() -> None:
+    own, unknown = ("a", "a"), ("b", "x")
+    with pytest.raises(TaxonomyError, match="'a' is its own parent"):
+        build_taxonomy(["a", "b"], [own, unknown])
+    with pytest.raises(TaxonomyError, match="'x', named as parent of 'b'"):
+        build_taxonomy(["a", "b"], [unknown, own])
+
+
+def test_a_taxonomy_without_labels_has_no_levels() -> None:
+    assert build_taxonomy([], []).levels == ()

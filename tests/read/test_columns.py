@@ -1,15 +1,16 @@
-import numpy as np
+from typing import Any
+
 import pytest
 
 from mhpc.errors import DataError, MissingColumnError, ParameterError
-from mhpc.read import columns as columns_module
+from mhpc.numerics.hash_table import HashTable
 from mhpc.read.columns import (
     ALIASES,
     MAX_ENUM_IDS,
     Cells,
     check_not_empty,
     find_columns,
-    has_duplicates,
+    number_ids,
     read_cells,
 )
 from mhpc.read.tables import open_table
@@ -124,7 +125,7 @@ def test_many_ids_are_numbered_like_few(monkeypatch: pytest.MonkeyPatch) -> None
     by_enum = read(columns)
     by_hash = read(columns, max_enum_ids=0)
     # If two texts ever share a hash, ids are numbered in the slower way.
-    monkeypatch.setattr(columns_module, "has_duplicates", lambda hashes: True)
+    monkeypatch.setattr(HashTable, "has_duplicates", True)
     colliding = read(columns, max_enum_ids=0)
     for cells in (by_hash, colliding):
         for role in columns:
@@ -134,12 +135,17 @@ def test_many_ids_are_numbered_like_few(monkeypatch: pytest.MonkeyPatch) -> None
     assert by_enum.position["label"].tolist()[:5] == [-1, 0, -1, 1, 0]
 
 
-def test_equal_hashes_are_found() -> None:
-    assert has_duplicates(np.array([3, 1, 3], dtype=np.uint64))
-    assert not has_duplicates(np.array([3, 1, 2], dtype=np.uint64))
-
-
 def test_a_column_of_empty_cells_has_no_ids() -> None:
     cells = read({"label": [None, ""]})
     assert cells.index["label"].ids == ()
     assert cells.position["label"].tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    "ids", [["b", None, "", "a", "b"], [None, None], ["x"], [3, 10**30, 3, -1], [""]]
+)
+def test_ids_in_memory_are_numbered_like_those_of_a_table(ids: list[Any]) -> None:
+    index, position = number_ids(ids)
+    cells = read({"label": ids})
+    assert index.ids == cells.index["label"].ids
+    assert position.tolist() == cells.position["label"].tolist()

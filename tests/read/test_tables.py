@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather
 
 from mhpc.errors import DataError, UnreadableError
-from mhpc.read.tables import open_table, text_sql
+from mhpc.read.tables import open_table, store_cells, text_sql
 
 
 def texts(source: Any, column: str = "id") -> list[str | None]:
@@ -187,3 +187,16 @@ def test_an_arff_file_is_not_a_table_of_votes(tmp_path: Path) -> None:
     path.write_text("@relation a\n")
     with pytest.raises(UnreadableError, match="is an ARFF file"):
         columns(path)
+
+
+def test_a_lazy_table_has_the_same_rows_before_and_after_it_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("label,parent\n" + "".join(f"{n},{n // 3}\n" for n in range(5000)))
+    with open_table(path) as table:
+        expected = table.connection.execute("FROM cells").fetchall()
+    with open_table(path, lazy=True) as table:
+        assert table.columns == ("label", "parent")
+        assert table.connection.execute("FROM cells").fetchall() == expected
+        store_cells(table)
+        path.unlink()
+        assert table.connection.execute("FROM cells").fetchall() == expected

@@ -1,11 +1,14 @@
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import DataError, MissingColumnError, TaxonomyError
+from mhpc.numerics.hash_table import HashTable
 from mhpc.read.taxonomy import read_taxonomy
 
 
@@ -115,3 +118,60 @@ def test_a_file_that_is_not_a_taxonomy_is_refused_by_name(
 def test_messages_name_a_taxonomy_in_memory() -> None:
     with pytest.raises(DataError, match="^the taxonomy: row 1 has an empty label"):
         read_taxonomy({"label": [None]})
+
+
+@pytest.mark.parametrize(
+    "parent",
+    [
+        [None, "a", "a", "c", ""],
+        ["0", "a", "a", "-1", "d"],
+        ["b", "c", "d", "e", ""],
+        ["x", "a", "a", "x", "d"],
+    ],
+)
+def test_a_repeated_row_changes_nothing(
+    parent: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns: dict[str, list[Any]] = {
+        "label": ["a", "b", "c", "d", "e"],
+        "parent": parent,
+        "name": ["A", "", None, "D", "E"],
+    }
+    once = read_taxonomy(columns)
+    repeated = read_taxonomy({role: [*cells, cells[0]] for role, cells in columns.items()})
+    # If two labels ever share a hash, their texts are compared.
+    monkeypatch.setattr(HashTable, "has_duplicates", True)
+    colliding = read_taxonomy(columns)
+    for taxonomy in (repeated, colliding):
+        assert taxonomy.labels.ids == once.labels.ids
+        assert taxonomy.names == once.names
+        assert parents(taxonomy) == parents(once)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_are_read_like_columns(tmp_path: Path, suffix: str) -> None:
+    columns = {"label": ["10", "2", "3"], "parent": ["", "10", "10"], "name": ["", "two", "three"]}
+    rows = [",".join(row) for row in zip(*columns.values(), strict=True)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["label,parent,name", *rows]))
+    if suffix == "parquet":
+        target = tmp_path / "t.parquet"
+        duckdb.execute(f"COPY (FROM read_csv('{path}')) TO '{target}'")
+        path = target
+    taxonomy = read_taxonomy(path)
+    assert taxonomy.labels.ids == ("10", "2", "3")
+    assert taxonomy.names == ("10", "two", "three")
+    assert parents(taxonomy) == {"10": set(), "2": {"10"}, "3": {"10"}}
+
+
+def test_reading_does_not_compute_the_closure() -> None:
+    # A million labels in chains of a thousand have 500 million pairs of a label and an ancestor.
+    chains = [(chain, level) for chain in range(20) for level in range(500)]
+    taxonomy = read_taxonomy(
+        {
+            "label": [f"{chain}.{level}" for chain, level in chains],
+            "parent": [f"{chain}.{level - 1}" if level else None for chain, level in chains],
+        }
+    )
+    assert taxonomy.depth.max() == 500
+    assert "closure" not in vars(taxonomy)

@@ -7,6 +7,8 @@ from typing import Any
 
 import networkx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import DataError, MhpcError, MissingExtraError, ParameterError, TaxonomyError
@@ -115,6 +117,44 @@ def test_nodes_with_repeated_names_stay_distinct(tmp_path: Path) -> None:
     taxonomy = read_taxonomy(put(tmp_path / "t.json", {"a": {"a": {"a": ["a", "b"]}}}))
     assert len(taxonomy) == 5
     assert int(taxonomy.depth.max()) == 4
+
+
+class OtherList(list[Any]):
+    """A list whose nodes are read one by one."""
+
+
+def with_other_lists(content: Any) -> Any:
+    if isinstance(content, list):
+        return OtherList(map(with_other_lists, content))
+    if isinstance(content, dict):
+        return {key: with_other_lists(value) for key, value in content.items()}
+    return content
+
+
+NAMES = st.sampled_from(["a", "b", "c", "A", "", "0"]) | st.integers(0, 2) | st.none()
+NODES: st.SearchStrategy[Any] = st.recursive(
+    NAMES,
+    lambda inside: (
+        st.lists(inside, max_size=4)
+        | st.fixed_dictionaries(
+            {"name": NAMES},
+            optional={"children": st.lists(inside, max_size=4), "id": NAMES, "Nodes": inside},
+        )
+        | st.dictionaries(st.sampled_from("abc"), inside, max_size=3)
+    ),
+)
+
+
+@given(st.lists(NODES, min_size=1, max_size=5))
+def test_similar_siblings_are_read_like_nodes_one_by_one(nodes: list[Any]) -> None:
+    def describe(content: Any) -> Any:
+        try:
+            taxonomy = read_taxonomy({"top": content}, format="nested")
+        except MhpcError as error:
+            return str(error)
+        return taxonomy.labels.ids, taxonomy.names, parents(taxonomy)
+
+    assert describe(nodes) == describe(with_other_lists(nodes))
 
 
 def test_ids_of_nodes_take_precedence_over_names(tmp_path: Path) -> None:

@@ -139,6 +139,32 @@ def test_doccano_of_all_members_is_one_source(tmp_path: Path) -> None:
     assert rows(read_votes(path)) == [("1", "all", "a", 1.0), ("1", "all", "b", 1.0)]
 
 
+@pytest.mark.parametrize("labels", [["bee", "", None, "bee"], [3, 7, 3, 0]])
+def test_peerannot_answers_are_read_like_lists_of_one_label(
+    tmp_path: Path, labels: list[Any]
+) -> None:
+    first, second, third, fourth = labels
+    answers = {"t2": {"w9": first, "w1": second}, "none": {}, "t1": {"w1": third, "w9": fourth}}
+    in_lists = {
+        task: {worker: [label] for worker, label in workers.items()}
+        for task, workers in answers.items()
+    }
+    votes = read_votes(put(tmp_path / "answers.json", answers), format="peerannot")
+    assert votes.instances.ids == ("t2", "t1")
+    assert votes.sources.ids == ("w9", "w1")
+    listed = read_votes(put(tmp_path / "lists.json", in_lists), format="peerannot")
+    assert rows(votes) == rows(listed)
+
+
+def test_peerannot_errors_name_the_row(tmp_path: Path) -> None:
+    path = put(tmp_path / "answers.json", {"t1": {"w1": "a"}, "t2": {"": "b"}})
+    with pytest.raises(DataError, match="row 2 has an empty source"):
+        read_votes(path, format="peerannot")
+    path = put(tmp_path / "answers.json", {"t1": {"w1": "a"}, "t2": {"w1": "b" * 10_001}})
+    with pytest.raises(DataError, match="row 2 has a label of 10,001 characters"):
+        read_votes(path, format="peerannot")
+
+
 def test_prodigy_rejected_and_ignored_answers(tmp_path: Path) -> None:
     def answer(hash_: int, reply: str, **fields: Any) -> dict[str, Any]:
         return {

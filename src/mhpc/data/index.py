@@ -46,6 +46,18 @@ class Index:
         """The position of every id."""
         return dict(zip(self.ids, range(len(self.ids)), strict=True))
 
+    @cached_property
+    def max_length(self) -> int:
+        """The number of characters of the longest id; 0 without ids."""
+        return max(map(len, self.ids), default=0)
+
+    @classmethod
+    def of_distinct(cls, ids: tuple[str, ...]) -> "Index":
+        """Return the index of ids that are known to be unique, which takes long to check."""
+        index = object.__new__(cls)
+        object.__setattr__(index, "ids", ids)
+        return index
+
     def locate(self, ids: Iterable[str]) -> IntArray:
         """Return the position of each id, or `UNKNOWN` if the index does not contain it."""
         positions = self.positions
@@ -57,10 +69,7 @@ class Index:
             ids = self.ids[positions[0] : positions[-1] + 1]
         else:
             ids = tuple([self.ids[position] for position in positions])
-        # Some of unique ids are unique: __post_init__ need not check them again.
-        index = object.__new__(Index)
-        object.__setattr__(index, "ids", ids)
-        return index
+        return Index.of_distinct(ids)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -10,7 +10,7 @@ from scipy import sparse
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.errors import TaxonomyError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.numerics.sparse import use_int32
+from mhpc.numerics.sparse import concatenate_ranges, csr_from_sorted, run_starts, use_int32
 from mhpc.system.display import short_table
 
 PATH_SEPARATOR = " > "
@@ -69,15 +69,16 @@ class Taxonomy:
         With several parents it is the length of the longest path to a root, so a child is always
         deeper than each of its parents.
         """
-        depth = np.empty(len(self), dtype=np.int64)
-        for level, labels in enumerate(self.levels, start=1):
-            depth[labels] = level
-        return depth
+        return _find_depth(self.parents, self.labels)
 
     @cached_property
     def levels(self) -> tuple[IntArray, ...]:
         """The positions of the labels of each level; a label comes after all of its parents."""
-        return _topological_levels(self.parents, self.labels)
+        if not len(self):
+            return ()
+        # numpy sorts numbers of 16 bits in linear time.
+        order = np.argsort(self.depth.astype(np.min_scalar_type(self.depth.max())), kind="stable")
+        return tuple(np.split(order, np.cumsum(np.bincount(self.depth)[1:-1])))
 
     @property
     def roots(self) -> IntArray:
@@ -213,29 +214,71 @@ def build_taxonomy(
     index = Index(tuple(labels))
     pairs = list(edges)
     child, parent = index.locate(c for c, _ in pairs), index.locate(p for _, p in pairs)
-    wrong = np.flatnonzero((child == parent) | (child == UNKNOWN) | (parent == UNKNOWN))
-    if len(wrong):
-        edge = wrong[0]
+    unknown = np.flatnonzero((child == UNKNOWN) | (parent == UNKNOWN))
+    if len(unknown):
+        edge = unknown[0]
+        _check_own_parents(index, child[:edge], parent[:edge], origin)
         label, parent_label = pairs[edge]
-        if child[edge] == parent[edge]:
-            raise TaxonomyError(
-                f"{origin}: label {quote_list([label])} is its own parent; leave that row out"
-            )
         missing = label if child[edge] == UNKNOWN else parent_label
         raise TaxonomyError(
             f"{origin}: {quote_list([missing])}, named as parent of {quote_list([label])}, is not "
             f"a label{suggest(missing, index)}; add a row for it with an empty parent if it is a "
             "root"
         )
-    shape = (len(index), len(index))
-    parents = sparse.coo_array((np.ones(len(pairs)), (child, parent)), shape=shape).tocsr()
-    parents.data[:] = 1.0
+    return connect_labels(
+        index, child, parent, names=names, alternative_ids=alternative_ids, origin=origin
+    )
+
+
+def connect_labels(
+    labels: Index,
+    child: IntArray,
+    parent: IntArray,
+    *,
+    names: Sequence[str] | None = None,
+    alternative_ids: Mapping[str, str] | None = None,
+    origin: str = "the taxonomy",
+) -> Taxonomy:
+    """Build a taxonomy like `build_taxonomy`, from the positions of labels instead of their ids.
+
+    Parameters
+    ----------
+    labels : Index
+        The K labels.
+    child, parent : int arrays, (E,)
+        The positions of the labels of every edge, in any order.
+    names, alternative_ids, origin
+        As in `build_taxonomy`.
+
+    Examples
+    --------
+    >>> labels = Index(("plant", "flower"))
+    >>> connect_labels(labels, np.array([1]), np.array([0]))
+    Taxonomy(2 labels, 2 levels)
+    """
+    _check_own_parents(labels, child, parent, origin)
+    if not (child[1:] > child[:-1]).all():
+        cell = np.sort(child * len(labels) + parent)
+        child, parent = np.divmod(cell[run_starts(cell)], len(labels))
+    shape = (len(labels), len(labels))
+    parents = csr_from_sorted(child, parent, np.ones(len(child)), shape=shape)
+    shown = tuple(names) if names is not None else labels.ids
+    taxonomy = Taxonomy(labels, shown, parents, alternative_ids or {})
     try:
-        _topological_levels(parents, index)
+        # Only labels without a cycle have a depth.
+        _ = taxonomy.depth
     except TaxonomyError as error:
         raise TaxonomyError(f"{origin}: {error}") from None
-    shown = tuple(names) if names is not None else index.ids
-    return Taxonomy(index, shown, parents, alternative_ids or {})
+    return taxonomy
+
+
+def _check_own_parents(labels: Index, child: IntArray, parent: IntArray, origin: str) -> None:
+    wrong = np.flatnonzero(child == parent)
+    if len(wrong):
+        label = labels[child[wrong[0]]]
+        raise TaxonomyError(
+            f"{origin}: label {quote_list([label])} is its own parent; leave that row out"
+        )
 
 
 def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:
@@ -250,37 +293,67 @@ def unknown_label_message(taxonomy: Taxonomy, label: str) -> str:
     return f"label {quote_list([label])} is not in the taxonomy{suggest(label, known)}"
 
 
-def _topological_levels(parents: Sparse, labels: Index) -> tuple[IntArray, ...]:
-    """Sort labels topologically; those that are left over are on a cycle or below one.
+def _find_depth(parents: Sparse, labels: Index) -> IntArray:
+    """Return the level of every label, one below the deepest of its parents, from 1."""
+    if np.diff(parents.indptr).max(initial=0) <= 1:
+        depth = _depth_in_tree(parents)
+        if depth is not None:
+            return depth
+    return _depth_in_dag(parents, labels)
 
-    A label is one level below the deepest of its parents.
+
+def _depth_in_tree(parents: Sparse) -> IntArray | None:
+    """Return the level of every label if none has several parents; None if there is a cycle.
+
+    Every label looks up an ancestor and the number of steps to it, at first its parent. The
+    ancestor of the ancestor is twice as far, so log2(depth) rounds are enough.
     """
+    n_labels = parents.shape[0]
+    has_parent = np.diff(parents.indptr) > 0
+    ancestor = np.arange(n_labels, dtype=parents.indices.dtype)
+    ancestor[has_parent] = parents.indices
+    steps = has_parent.astype(np.int32)
+    for _ in range(n_labels.bit_length() + 1):
+        further = steps[ancestor]
+        if not further.any():
+            depth: IntArray = steps.astype(np.int64) + 1
+            return depth
+        steps += further
+        ancestor = ancestor[ancestor]
+    return None
+
+
+def _depth_in_dag(parents: Sparse, labels: Index) -> IntArray:
+    """Sort labels topologically; those that are left over are on a cycle or below one."""
     children = parents.T.tocsr()
+    n_children = np.diff(children.indptr)
     waiting = np.diff(parents.indptr).astype(np.int64)
-    level = np.flatnonzero(waiting == 0)
-    levels = []
+    depth = np.zeros(len(labels), dtype=np.int64)
+    level, number = np.flatnonzero(waiting == 0), 1
     while len(level):
-        levels.append(level)
-        child = children[level].indices
+        depth[level] = number
+        _, edge = concatenate_ranges(children.indptr[level], n_children[level])
+        child = children.indices[edge]
         np.subtract.at(waiting, child, 1)
-        level = np.unique(child[waiting[child] == 0]).astype(np.int64)
-    if sum(map(len, levels)) < len(labels):
+        ready = np.sort(child[waiting[child] == 0])
+        level, number = ready[run_starts(ready)], number + 1
+    if not depth.all():
         cycle = [labels[label] for label in _find_cycle(parents, waiting)]
         raise TaxonomyError(
             f"the parents form a cycle: {' > '.join(map(repr, cycle[:8]))}"
             f"{' …' if len(cycle) > 8 else ''}; remove one of these edges"
         )
-    return tuple(levels)
+    return depth
 
 
 def _find_cycle(parents: Sparse, waiting: IntArray) -> list[int]:
     """Walk up through labels that still wait for a parent until one repeats."""
     label = int(np.flatnonzero(waiting)[0])
-    walk: list[int] = []
-    while label not in walk:
-        walk.append(label)
+    step_of: dict[int, int] = {}
+    while label not in step_of:
+        step_of[label] = len(step_of)
         label = next(int(parent) for parent in _columns_in_row(parents, label) if waiting[parent])
-    return [*walk[walk.index(label) :], label]
+    return [*list(step_of)[step_of[label] :], label]
 
 
 def _columns_in_row(matrix: Sparse, row: int) -> IntArray:

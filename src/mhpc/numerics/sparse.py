@@ -198,10 +198,10 @@ def max_of_equal(key: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray
     return key[new], np.maximum.reduceat(value, np.flatnonzero(new))
 
 
-def run_starts(ordered: IntArray) -> BoolArray:
+def run_starts(numbers: npt.NDArray[np.integer[Any]]) -> BoolArray:
     """Mark the first element of every run of equal numbers."""
-    new = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    new = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
     return new
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray
+from mhpc.numerics.hash_table import HashTable, build_hash_table
 from mhpc.read.tables import MAX_CELL, Table, text_sql
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -137,6 +138,20 @@ def read_cells(
     return Cells(rows, index, position)
 
 
+def number_ids(ids: Sequence[str | int | None]) -> tuple[Index, IntArray]:
+    """Return the index and the positions of ids in memory, as `read_cells` would.
+
+    All of them are texts or None, or all are integers.
+    """
+    distinct: dict[str | int | None, None] = dict.fromkeys(ids)
+    for empty in (None, ""):
+        distinct.pop(empty, None)
+    index = Index.of_distinct(tuple(map(str, distinct)))
+    position: dict[str | int | None, int] = {None: UNKNOWN, "": UNKNOWN}
+    position.update(zip(distinct, range(len(distinct)), strict=True))
+    return index, np.fromiter(map(position.__getitem__, ids), dtype=np.int64, count=len(ids))
+
+
 def check_not_empty(cells: Cells, role: str, origin: str) -> None:
     """Raise an error if a cell of a role is empty, such as the instance of a vote."""
     empty = np.flatnonzero(cells.position[role] < 0)
@@ -171,14 +186,14 @@ class _Vocabulary:
     ----------
     texts : object array
         The texts, with None among them if cells are empty.
-    hashes : uint64 array, optional
+    keys : HashTable, optional
         The key of each text; None if the keys are positions in `texts`.
     key_sql : str
         SQL for the key of a row.
     """
 
     texts: npt.NDArray[np.object_]
-    hashes: npt.NDArray[np.uint64] | None
+    keys: HashTable | None
     key_sql: str
 
 
@@ -192,8 +207,8 @@ def _make_vocabulary(table: Table, role: str, column: str, max_enum_ids: int) ->
     distinct = connection.execute("SELECT id, hash(id) AS hash FROM vocabulary").fetchnumpy()
     texts = np.array(np.ma.getdata(distinct["id"]), dtype=object)
     texts[np.ma.getmaskarray(distinct["id"])] = None
-    hashes = np.asarray(distinct["hash"], dtype=np.uint64)
-    if len(texts) > max_enum_ids and not has_duplicates(hashes):
+    hashes = build_hash_table(np.asarray(distinct["hash"], dtype=np.uint64))
+    if len(texts) > max_enum_ids and not hashes.has_duplicates:
         return _Vocabulary(texts, hashes, f"hash({text})")
     return _make_enum(table, role, text)
 
@@ -229,22 +244,14 @@ def _number_ids(
 ) -> tuple[Index, IntArray]:
     """Return the ids in order of first appearance, and the position of each row's id."""
     texts = vocabulary.texts
-    place = key if vocabulary.hashes is None else _locate_hashes(vocabulary.hashes, key)
+    place = key
+    if vocabulary.keys is not None:
+        place = vocabulary.keys.locate(np.asarray(key, dtype=np.uint64))
     order = np.argsort(_first_rows(place, len(texts)), kind="stable")
     order = order[texts[order] != None]  # noqa: E711 - for every element
     rank = np.full(len(texts), UNKNOWN)
     rank[order] = np.arange(len(order))
-    return Index(tuple(texts[order].tolist())), rank[place]
-
-
-def _locate_hashes(hashes: npt.NDArray[np.uint64], key: npt.NDArray[np.integer[Any]]) -> IntArray:
-    """Return the position of every key in the hashes, all of which occur.
-
-    Rows with the same id often follow each other, so one key per run is looked up.
-    """
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    _, place = np.unique(key[starts], return_inverse=True)
-    return np.repeat(np.argsort(hashes)[place], np.diff(np.append(starts, len(key))))
+    return Index.of_distinct(tuple(texts[order].tolist())), rank[place]
 
 
 def _first_rows(
@@ -255,9 +262,3 @@ def _first_rows(
         block = place[start : start + block_rows]
         np.minimum.at(first, block, np.arange(start, start + len(block)))
     return first
-
-
-def has_duplicates(values: npt.NDArray[np.uint64]) -> bool:
-    """Return whether a value occurs twice."""
-    ordered = np.sort(values)
-    return bool((ordered[1:] == ordered[:-1]).any())

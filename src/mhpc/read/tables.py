@@ -3,9 +3,10 @@
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -52,37 +53,61 @@ class Table:
 
 
 @contextmanager
-def open_table(source: TableSource, *, name: str = "the table") -> Iterator[Table]:
+def open_table(
+    source: TableSource, *, name: str = "the table", lazy: bool = False
+) -> Iterator[Table]:
     """Open a table, whose rows keep their order.
 
-    Messages refer to a table that is not a file as `name`.
+    Parameters
+    ----------
+    source : path, "-", LocalFile, dataframe, mapping of columns or list of rows
+        What the table is loaded from.
+    name : str
+        How messages refer to a table that is not a file.
+    lazy : bool
+        Let each query read a CSV file, which is faster if there is only one; `store_cells` loads
+        it if there are more.
     """
     if isinstance(source, str | Path):
-        with local_file(source) as file, open_table(file) as table:
+        with local_file(source) as file, open_table(file, lazy=lazy) as table:
             yield table
         return
     origin = source.name if isinstance(source, LocalFile) else name
     with database() as connection:
         try:
-            yield Table(connection, tuple(load_table(connection, source, origin)), origin)
+            columns = load_table(connection, source, origin, lazy=lazy)
+            yield Table(connection, tuple(columns), origin)
         except duckdb.Error as error:
             # DuckDB reads Parquet lazily, so its errors come here and not from _load_parquet.
             raise UnreadableError(f"{origin}{reason(error)}") from None
 
 
 def load_table(
-    connection: duckdb.DuckDBPyConnection, source: LocalFile | Any, origin: str
+    connection: duckdb.DuckDBPyConnection,
+    source: LocalFile | Any,
+    origin: str,
+    *,
+    lazy: bool = False,
 ) -> Sequence[str]:
     """Load a file or an object in memory into ``cells``, and return its columns."""
     if not isinstance(source, LocalFile):
         return _load_object(connection, source, origin)
-    loaders = {
-        "csv": _load_csv, "jsonl": _load_jsonl, "json": _load_json, "parquet": _load_parquet,
-        "arrow": _load_arrow,
+    loaders: dict[str, Callable[[duckdb.DuckDBPyConnection, LocalFile], Sequence[str]]] = {
+        "csv": partial(_load_csv, lazy=lazy), "jsonl": _load_jsonl, "json": _load_json,
+        "parquet": _load_parquet, "arrow": _load_arrow,
     }  # fmt: skip
     if source.format not in loaders:
         raise UnreadableError(f"{source.name} is {_NOT_TABLES[source.format]}, not a table")
     return loaders[source.format](connection, source)
+
+
+def store_cells(table: Table) -> None:
+    """Turn a view ``cells`` into a table, so that further queries do not read the file again."""
+    views = "SELECT 1 FROM duckdb_views() WHERE view_name = 'cells'"
+    if table.connection.execute(views).fetchone():
+        table.connection.execute("CREATE TEMP TABLE stored_cells AS SELECT * FROM cells")
+        table.connection.execute("DROP VIEW cells")
+        table.connection.execute("ALTER TABLE stored_cells RENAME TO cells")
 
 
 def text_sql(table: Table, column: str) -> str:
@@ -155,11 +180,16 @@ def _find_dialect(file: LocalFile) -> tuple[list[str], str, int]:
     return lines, max(_DELIMITERS, key=lines[n_blank].count), n_blank
 
 
-def _load_csv(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+def _load_csv(
+    connection: duckdb.DuckDBPyConnection, file: LocalFile, *, lazy: bool
+) -> Sequence[str]:
     columns = csv_columns(file)
     # DuckDB skips blank lines, except in a file with a single column.
     rows = f" WHERE {identifier(columns[0])} IS NOT NULL" if len(columns) == 1 else ""
-    connection.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {csv_relation(file)}{rows}")
+    connection.execute(
+        f"CREATE TEMP {'VIEW' if lazy else 'TABLE'} cells AS "
+        f"SELECT * FROM {csv_relation(file)}{rows}"
+    )
     return columns
 
 

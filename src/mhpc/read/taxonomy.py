@@ -78,13 +78,14 @@ def _check_size(taxonomy: Taxonomy, origin: str) -> None:
         raise TaxonomyError(
             f"{origin} has {content}: there is nothing to choose between; give at least two"
         )
-    if len(taxonomy.levels) > MAX_LEVELS:
+    n_levels = taxonomy.depth.max()
+    if n_levels > MAX_LEVELS:
         raise TaxonomyError(
-            f"{origin} has {len(taxonomy.levels):,} levels; the most is {MAX_LEVELS:,}: are "
-            "children and parents swapped?"
+            f"{origin} has {n_levels:,} levels; the most is {MAX_LEVELS:,}: are children and "
+            "parents swapped?"
         )
-    longest = max(taxonomy.labels, key=len)
-    if len(longest) > MAX_CELL:
+    if taxonomy.labels.max_length > MAX_CELL:
+        longest = max(taxonomy.labels, key=len)
         raise TaxonomyError(
             f"{origin} has a label of {len(longest):,} characters, {quote_list([longest])}; the "
             f"most is {MAX_CELL:,}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from mhpc.data.votes import Scope
 from mhpc.errors import DataError
-from mhpc.read.columns import no_rows_error
+from mhpc.read.columns import Cells, no_rows_error
 from mhpc.read.files import LocalFile
 from mhpc.read.formats import choose_format
 from mhpc.read.tables import MAX_CELL, Table
@@ -38,6 +38,8 @@ class VoteTable:
         Whether the connection has a table ``gold`` of instances and known labels.
     scope : Scope
         Which labels each source can give, according to the format.
+    cells : Cells, optional
+        The votes as positions, if the format has them anyway.
     """
 
     table: Table
@@ -46,6 +48,7 @@ class VoteTable:
     is_original: bool
     has_gold: bool
     scope: Scope
+    cells: Cells | None
 
 
 @contextmanager
@@ -65,6 +68,7 @@ def open_votes(
             is_original=not long_table.is_numbered,
             has_gold=long_table.has_gold and _has_gold_rows(votes),
             scope=long_table.scope,
+            cells=long_table.cells,
         )
 
 

@@ -51,7 +51,9 @@ def read_votes(
     """
     with open_votes(source, columns=columns, format_=format) as vote_table:
         table = vote_table.table
-        cells = read_cells(table, vote_table.columns, ("instance", "source", "label"))
+        cells = vote_table.cells
+        if cells is None:
+            cells = read_cells(table, vote_table.columns, ("instance", "source", "label"))
         check_not_empty(cells, "instance", table.origin)
         check_not_empty(cells, "source", table.origin)
         score = read_scores(table, vote_table.columns.get("score"), cells)
@@ -258,8 +260,11 @@ def warn_dropped(dropped: Iterable[DroppedVotes], origin: str) -> None:
 def _find_suspects(answer: IntArray, label: IntArray, n_labels: int) -> IntArray:
     """Return the rows of answers that repeat a vote, or have "none of these" beside a label.
 
-    There are hardly ever any, which takes one sort of integers to find out.
+    There are hardly ever any, which takes one sort of integers to find out; or none, if answers of
+    one vote each are in order.
     """
+    if (answer[1:] > answer[:-1]).all():
+        return np.arange(0)
     width = n_labels + 1
     if int(answer.max()) >= np.iinfo(np.int64).max // width - 1:
         return np.arange(len(answer))

@@ -4,10 +4,15 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
+import numpy as np
+
+from mhpc.data.index import Index
+from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, connect_labels
 from mhpc.errors import TaxonomyError, quote_list
+from mhpc.numerics.arrays import IntArray
 from mhpc.read.json_xml import MAX_DEPTH, load_json, too_deep_error
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
@@ -15,6 +20,7 @@ _IDS = ("id", "code", "key", "uri")
 _NAMES = ("name", "label", "title", "text", "value")
 _CHILDREN = ("children", "nodes", "subcategories", "subclasses", "items", "narrower")
 _PARENTS = ("parent", "parent_id", "parentid", "broader")
+_MAX_CACHED_KEYS = 32
 
 
 class NestedJson:
@@ -48,28 +54,64 @@ class NestedJson:
         else:
             document = load_json(source.read_content(), source.origin)
         try:
-            nodes = list(_walk_nodes(document, source.origin))
+            nodes = _list_nodes(document, source.origin)
         except RecursionError:
             raise too_deep_error(source.origin) from None
-        if not nodes:
+        if not nodes.names:
             raise TaxonomyError(f"{source.origin}: no label in it")
-        ids = _make_ids(nodes)
-        edges = {
-            (id_, ids[node.parent]): None
-            for id_, node in zip(ids, nodes, strict=True)
-            if node.parent >= 0
-        }
-        names = dict(zip(ids, (node.path[-1] for node in nodes), strict=True))
-        return build_taxonomy(list(names), edges, names=list(names.values()), origin=source.origin)
+        return _connect_nodes(nodes, source.origin)
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """All nodes, each after its parent.
+
+    Attributes
+    ----------
+    ids : list of str or None
+        The id that a node itself has.
+    names : list of str
+        The names.
+    parents : int array
+        The positions of the parents; -1 for a root.
+    """
+
+    ids: list[str | None]
+    names: list[str]
+    parents: IntArray
+
+    def path(self, position: int) -> str:
+        """Return the names from a root to a node; nothing for -1."""
+        names = []
+        while position >= 0:
+            names.append(self.names[position])
+            position = int(self.parents[position])
+        return PATH_SEPARATOR.join(reversed(names))
 
 
 @dataclass(frozen=True)
-class _Node:
-    """A node: its own id, the names on the path to it, and the position of its parent or -1."""
+class _Siblings:
+    """The nodes directly inside one node, or at the top.
 
-    id: str | None
-    path: tuple[str, ...]
-    parent: int
+    Attributes
+    ----------
+    ids, names : lists of str or None
+        The id and name of each, if it has one; an id is a name, too.
+    contents : list, optional
+        What each contains; None if none of them contains anything.
+    """
+
+    ids: list[str | None]
+    names: list[str | None]
+    contents: list[Any] | None
+
+
+class _Attributes(NamedTuple):
+    """The keys of an object that contain its id, its name and its children; None if none does."""
+
+    id: Any
+    name: Any
+    children: Any
 
 
 def _is_table(head: str) -> bool:
@@ -83,95 +125,169 @@ def _is_table(head: str) -> bool:
     return isinstance(row, dict) and bool({key.lower() for key in row}.intersection(_PARENTS))
 
 
-def _walk_nodes(document: Any, origin: str) -> Iterator[_Node]:
-    """Yield the nodes, each after its parent, with an explicit stack as files may be deep."""
-    count = 0
-    stack: list[tuple[Any, tuple[str, ...], int]] = [(document, (), -1)]
+def _list_nodes(document: Any, origin: str) -> _Nodes:
+    """List the nodes of a document with an explicit stack, as files may be deep."""
+    ids: list[str | None] = []
+    names: list[Any] = []
+    parents, sizes = [-1], [0]
+    stack: list[tuple[Any, int, int]] = [(document, -1, 0)]
     while stack:
-        content, path, parent = stack.pop()
-        children = list(_children_in(content, path, origin))
-        if children and len(path) >= MAX_DEPTH:
+        content, parent, depth = stack.pop()
+        siblings = _list_siblings(content, is_top=parent < 0)
+        if None in siblings.names:
+            where = _Nodes(ids, names, np.repeat(parents, sizes)).path(parent) or "the top"
+            raise TaxonomyError(
+                f"{origin}: a node below {quote_list([where])} has neither a name nor an id"
+            )
+        if siblings.names and depth >= MAX_DEPTH:
             raise too_deep_error(origin)
-        positions = range(count, count + len(children))
-        for id_, name, _ in children:
-            yield _Node(id_, (*path, name), parent)
-        count += len(children)
-        for position, (_, name, inside) in reversed(list(zip(positions, children, strict=True))):
-            if inside:
-                stack.append((inside, (*path, name), position))
+        if siblings.contents is not None:
+            inside = enumerate(siblings.contents, start=len(names))
+            stack += [(content, node, depth + 1) for node, content in inside if content][::-1]
+        ids += siblings.ids
+        names += siblings.names
+        parents.append(parent)
+        sizes.append(len(siblings.names))
+    return _Nodes(ids, names, np.repeat(parents, sizes))
 
 
-def _children_in(
-    content: Any, path: tuple[str, ...], origin: str
-) -> Iterator[tuple[str | None, str, Any]]:
+def _list_siblings(content: Any, *, is_top: bool) -> _Siblings:
+    """List the nodes in a document or directly inside a node."""
+    siblings = _list_similar(content) if type(content) is list else None
+    if siblings is not None:
+        return siblings
+    nodes = list(_walk_children(content, is_top=is_top))
+    return _Siblings(*([node[part] for node in nodes] for part in range(3)))
+
+
+def _list_similar(content: list[Any]) -> _Siblings | None:
+    """List siblings that are all names, or all objects with the same attributes, or return None.
+
+    Nearly all siblings in large files are, and need not be looked at one by one.
+    """
+    no_ids: list[str | None] = [None] * len(content)
+    types = set(map(type, content))
+    if types == {str}:
+        return _Siblings(no_ids, content, None)
+    if types != {dict}:
+        return None
+    kinds = [_find_attributes(keys) for keys in set(map(tuple, content))]
+    id_keys, name_keys, child_keys = (
+        list({kind[part] for kind in kinds} - {None}) for part in range(3)
+    )
+    if len(name_keys) != 1 or len(id_keys) > 1 or len(child_keys) > 1:
+        return None
+    names = [node.get(name_keys[0]) for node in content]
+    if set(map(type, names)) != {str}:
+        return None
+    ids = [_text_or_none(node.get(id_keys[0])) for node in content] if id_keys else no_ids
+    contents = [node.get(child_keys[0]) for node in content] if child_keys else None
+    return _Siblings(ids, names, contents)
+
+
+def _walk_children(content: Any, *, is_top: bool) -> Iterator[tuple[str | None, str | None, Any]]:
     """Yield the id, name and content of the nodes directly inside."""
     if isinstance(content, Mapping) and not _is_node(content):
         for name, inside in content.items():
             unnamed = isinstance(inside, Mapping) and _is_node(inside) and not _has_name(inside)
-            yield None, str(name), _first_value(inside, _CHILDREN) if unnamed else inside
+            yield None, str(name), _describe_node(inside)[2] if unnamed else inside
     elif isinstance(content, Mapping):
-        yield _describe_node(content, path, origin)
+        yield _describe_node(content)
     elif isinstance(content, Sequence) and not isinstance(content, str):
         for item in content:
             if isinstance(item, Mapping) and _is_node(item):
-                yield _describe_node(item, path, origin)
+                yield _describe_node(item)
             elif isinstance(item, Mapping | list):
-                yield from _children_in(item, path, origin)
+                yield from _walk_children(item, is_top=is_top)
             else:
                 yield None, str(item), None
-    elif content is not None and path and content != "":
+    elif content is not None and not is_top and content != "":
         yield None, str(content), None
 
 
-def _describe_node(
-    node: Mapping[str, Any], path: tuple[str, ...], origin: str
-) -> tuple[str | None, str, Any]:
-    id_, name = _first_value(node, _IDS), _first_value(node, _NAMES)
-    if id_ is None and name is None:
-        where = PATH_SEPARATOR.join(path) or "the top"
-        raise TaxonomyError(
-            f"{origin}: a node below {quote_list([where])} has neither a name nor an id"
-        )
-    shown = str(name if name is not None else id_)
-    return None if id_ is None else str(id_), shown, _first_value(node, _CHILDREN)
+def _describe_node(node: Mapping[Any, Any]) -> tuple[str | None, str | None, Any]:
+    """Return the id, the name and the content of a node."""
+    id_, name, content = _attribute_values(node)
+    return _text_or_none(id_), _text_or_none(id_ if name is None else name), content
 
 
-def _is_node(mapping: Mapping[str, Any]) -> bool:
+def _is_node(mapping: Mapping[Any, Any]) -> bool:
     """Return whether the keys are the attributes of one node, not the names of several."""
-    keys = {str(key).lower() for key in mapping}
-    return bool(keys.intersection(_CHILDREN)) or _has_name(mapping)
+    return _attributes_of(mapping).children is not None or _has_name(mapping)
 
 
-def _has_name(mapping: Mapping[str, Any]) -> bool:
-    values = (_first_value(mapping, _NAMES), _first_value(mapping, _IDS))
-    return any(isinstance(value, str | int) for value in values)
+def _has_name(mapping: Mapping[Any, Any]) -> bool:
+    id_, name, _ = _attribute_values(mapping)
+    return isinstance(name, str | int) or isinstance(id_, str | int)
 
 
-def _first_value(mapping: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    lower = {str(key).lower(): value for key, value in mapping.items()}
-    return next((lower[key] for key in keys if key in lower), None)
+def _attribute_values(mapping: Mapping[Any, Any]) -> tuple[Any, Any, Any]:
+    id_, name, children = _attributes_of(mapping)
+    return (
+        None if id_ is None else mapping[id_],
+        None if name is None else mapping[name],
+        None if children is None else mapping[children],
+    )
 
 
-def _make_ids(nodes: Sequence[_Node]) -> list[str]:
+def _attributes_of(mapping: Mapping[Any, Any]) -> _Attributes:
+    if len(mapping) > _MAX_CACHED_KEYS:
+        # These are the names of nodes, so no other object has the same keys.
+        return _find_attributes.__wrapped__(tuple(mapping))
+    return _find_attributes(tuple(mapping))
+
+
+@lru_cache(maxsize=256)
+def _find_attributes(keys: tuple[Any, ...]) -> _Attributes:
+    lower = {str(key).lower(): key for key in keys}
+    return _Attributes(
+        *(
+            next((lower[name] for name in names if name in lower), None)
+            for names in (_IDS, _NAMES, _CHILDREN)
+        )
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _connect_nodes(nodes: _Nodes, origin: str) -> Taxonomy:
+    """Build the taxonomy; nodes with the same id are one label, with the name of the last."""
+    child = np.flatnonzero(nodes.parents >= 0)
+    parent = nodes.parents[child]
+    if set(nodes.ids) == {None} and len(set(nodes.names)) == len(nodes.names):
+        index = Index.of_distinct(tuple(nodes.names))
+        return connect_labels(index, child, parent, origin=origin)
+    ids = _make_ids(nodes)
+    name_of = dict(zip(ids, nodes.names, strict=True))
+    index = Index.of_distinct(tuple(name_of))
+    position = index.locate(ids)
+    return connect_labels(
+        index, position[child], position[parent], names=list(name_of.values()), origin=origin
+    )
+
+
+def _make_ids(nodes: _Nodes) -> list[str]:
     """Return an id for each node: its own, its name if that is unique, or its path.
 
     Two nodes with the same id of their own are one label with two parents; no others share an id.
     """
     groups = {
-        node.parent
-        for node in nodes
-        if node.parent >= 0 and nodes[node.parent].path[-1] == node.path[-1]
+        parent
+        for name, parent in zip(nodes.names, nodes.parents.tolist(), strict=True)
+        if parent >= 0 and nodes.names[parent] == name
     }
     names = [
-        f"{node.path[-1]} (group)" if position in groups else node.path[-1]
-        for position, node in enumerate(nodes)
+        f"{name} (group)" if position in groups else name
+        for position, name in enumerate(nodes.names)
     ]
     name_counts = Counter(names)
-    taken = {node.id for node in nodes}
+    taken = set(nodes.ids)
     ids = []
-    for node, name in zip(nodes, names, strict=True):
-        id_ = node.id or (name if name_counts[name] == 1 else PATH_SEPARATOR.join(node.path))
-        while node.id is None and id_ in taken:
+    for position, (own_id, name) in enumerate(zip(nodes.ids, names, strict=True)):
+        id_ = own_id or (name if name_counts[name] == 1 else nodes.path(position))
+        while own_id is None and id_ in taken:
             id_ += " (group)"
         taken.add(id_)
         ids.append(id_)

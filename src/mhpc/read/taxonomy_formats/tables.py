@@ -3,13 +3,19 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+import numpy as np
+import numpy.typing as npt
+
+from mhpc.data.index import UNKNOWN, Index
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy, connect_labels
 from mhpc.errors import TaxonomyError, UnreadableError
+from mhpc.numerics.arrays import IntArray
+from mhpc.numerics.hash_table import NOT_FOUND, HashArray, HashTable, build_hash_table
 from mhpc.read.columns import TAXONOMY_ALIASES, Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.paths import SEPARATORS, taxonomy_from_paths
-from mhpc.read.tables import open_table
+from mhpc.read.tables import MAX_CELL, Table, open_table, store_cells, text_sql
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 NO_PARENT = ("-1", "0")
@@ -33,12 +39,17 @@ class TaxonomyTable:
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of a file, dataframe, mapping of columns or list of rows."""
-        with open_table(source.value, name="the taxonomy") as table:
+        with open_table(source.value, name="the taxonomy", lazy=True) as table:
             origin = table.origin
             columns = find_columns(
                 table.columns, TAXONOMY_ALIASES, required=("label",), chosen=source.columns,
                 origin=origin,
             )  # fmt: skip
+            if "parent" in columns:
+                taxonomy = _read_one_row_per_label(table, columns)
+                if taxonomy is not None:
+                    return taxonomy
+            store_cells(table)
             cells = read_cells(table, columns, tuple(columns))
             check_not_empty(cells, "label", origin)
         if "parent" in columns:
@@ -49,36 +60,87 @@ class TaxonomyTable:
         )  # fmt: skip
 
 
+def _read_one_row_per_label(table: Table, columns: Mapping[str, str]) -> Taxonomy | None:
+    """Read a table with one row per label in a single query; return None for any other table.
+
+    Labels whose hashes differ are different, so the texts need not be compared. Tables with errors
+    are left to the slower way, which can say where they are.
+    """
+    text = {role: f"nullif({text_sql(table, name)}, '')" for role, name in columns.items()}
+    name_sql = f", {text['name']} AS name" if "name" in text else ""
+    rows = table.connection.execute(
+        f"SELECT {text['label']} AS label, hash({text['label']}) AS label_hash, "
+        f"hash({text['parent']}) AS parent_hash{name_sql} FROM cells"
+    ).fetchnumpy()
+    hashes = build_hash_table(rows["label_hash"])
+    if not len(hashes.hashes) or np.ma.is_masked(rows["label"]) or hashes.has_duplicates:
+        return None
+    parent = _locate_parents(table, hashes, rows["parent_hash"])
+    if parent is None:
+        return None
+    labels = np.ma.getdata(rows["label"])
+    index = Index.of_distinct(tuple(labels.tolist()))
+    names = _fill_names(rows["name"], labels) if "name" in rows else None
+    if max(index.max_length, max(map(len, names or ()), default=0)) > MAX_CELL:
+        return None
+    child = np.flatnonzero(parent != NOT_FOUND)
+    return connect_labels(index, child, parent[child], names=names, origin=table.origin)
+
+
+def _locate_parents(table: Table, labels: HashTable, parent: HashArray) -> IntArray | None:
+    """Return the position of the parent in each row, or None if one that is given is no label.
+
+    The hash of a parent that is a label is that of no other label. That of any other text is,
+    among a million labels, one of theirs by chance in 1 of 10^13 cases.
+    """
+    no_parent = table.connection.execute(
+        "SELECT hash(unnest([NULL::VARCHAR, ?, ?])) AS hash", NO_PARENT
+    ).fetchnumpy()["hash"]
+    position = labels.locate(parent)
+    has_label = np.isin(parent[position == NOT_FOUND], no_parent, invert=True).any()
+    is_empty_ambiguous = labels.locate(no_parent[:1])[0] != NOT_FOUND
+    return None if has_label or is_empty_ambiguous else position
+
+
+def _fill_names(names: npt.NDArray[np.object_], labels: npt.NDArray[np.object_]) -> list[str]:
+    """Return the names, with labels in place of those that are missing."""
+    filled: list[str] = np.where(np.ma.getmaskarray(names), labels, np.ma.getdata(names)).tolist()
+    return filled
+
+
 def _taxonomy_from_parents(cells: Cells, origin: str) -> Taxonomy:
     label, parent = cells.position["label"], cells.position["parent"]
     children, parents = cells.index["label"], cells.index["parent"]
-    no_parent = {
-        parents.positions[id_] for id_ in NO_PARENT if id_ in parents and id_ not in children
-    }
-    labels = list(children)
+    position = children.locate(parents)
+    others = np.flatnonzero(position == UNKNOWN)
+    no_parent = [p for p in others.tolist() if parents[p] in NO_PARENT]
+    index = children
     if (parent >= 0).all() and not no_parent:
         # A bare list of edges has no rows for roots: they are the parents that are not children.
-        labels += [root for root in parents if root not in children]
-    edges = [
-        (children[k], parents[p])
-        for k, p in zip(label.tolist(), parent.tolist(), strict=True)
-        if p >= 0 and p not in no_parent
-    ]
-    names = _names_of(cells)
-    return build_taxonomy(
-        labels, edges, names=[names.get(label, label) for label in labels], origin=origin
-    )
+        index = Index.of_distinct((*children, *(parents[p] for p in others.tolist())))
+        position[others] = np.arange(len(children), len(index))
+    edge = np.flatnonzero((parent >= 0) & ~np.isin(parent, no_parent))
+    child_of_edge, parent_of_edge = label[edge], position[parent[edge]]
+    known_names = _names_of(cells)
+    names = [known_names.get(id_, id_) for id_ in index] if known_names else None
+    if (parent_of_edge == UNKNOWN).any():
+        # This finds the edge, and raises the error.
+        ids = [(children[label[e]], parents[parent[e]]) for e in edge.tolist()]
+        return build_taxonomy(index.ids, ids, names=names, origin=origin)
+    return connect_labels(index, child_of_edge, parent_of_edge, names=names, origin=origin)
 
 
 def _names_of(cells: Cells) -> dict[str, str]:
     """Return the name of every label that has one, the first one if it has several."""
-    names: dict[str, str] = {}
-    if "name" in cells.index:
-        label, name = cells.position["label"].tolist(), cells.position["name"].tolist()
-        for k, n in zip(label, name, strict=True):
-            if n >= 0:
-                names.setdefault(cells.index["label"][k], cells.index["name"][n])
-    return names
+    if "name" not in cells.index:
+        return {}
+    row = np.flatnonzero(cells.position["name"] >= 0)
+    label, first = np.unique(cells.position["label"][row], return_index=True)
+    name = cells.position["name"][row[first]]
+    return {
+        cells.index["label"][k]: cells.index["name"][n]
+        for k, n in zip(label.tolist(), name.tolist(), strict=True)
+    }
 
 
 class BareEdges:

@@ -14,6 +14,7 @@ from mhpc.data.taxonomy import PATH_SEPARATOR
 from mhpc.data.votes import Scope
 from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list, suggest
 from mhpc.read.archives import are_paths, local_files
+from mhpc.read.columns import Cells
 from mhpc.read.files import LocalFile
 from mhpc.read.json_xml import first_record, load_array, load_lines, load_mappings, pointer
 from mhpc.read.tables import csv_columns, load_table, tabulate_records
@@ -152,12 +153,15 @@ class LongTable:
         Whether there is also a table ``gold`` with the columns instance and label.
     scope : mapping of source to labels, optional
         Which labels each source can give, if the format says so.
+    cells : Cells, optional
+        The same table as positions, if the format has them anyway.
     """
 
     columns: Mapping[str, str]
     is_numbered: bool = True
     has_gold: bool = False
     scope: Scope = "all"
+    cells: Cells | None = None
 
 
 @contextmanager

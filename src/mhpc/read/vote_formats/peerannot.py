@@ -1,13 +1,19 @@
 """peerannot's ``answers.json``: one object that maps tasks to workers to labels."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from types import NoneType
 from typing import Any
 
+import numpy as np
+
 from mhpc.errors import DataError, quote_list
+from mhpc.read.columns import Cells, number_ids
 from mhpc.read.files import read_document
 from mhpc.read.json_xml import load_json
-from mhpc.read.vote_formats.base import LongTable, VotesInput
+from mhpc.read.tables import MAX_CELL
+from mhpc.read.vote_formats.base import UNSCORED_COLUMNS, LongTable, VotesInput
 from mhpc.read.vote_formats.tables import LongFormat
 
 _SCALAR = r'("[^"]*"|-?\d+(\.\d+)?|\[[^\[\]{}]*\])'
@@ -29,15 +35,53 @@ class Peerannot:
         """Make a long table with one row per answer of a worker."""
         votes.require_files(self.name)
         answers = _read_answers(votes)
-        labels = [label for workers in answers.values() for label in workers.values()]
-        if list in set(map(type, labels)):
-            labels = [label if isinstance(label, list) else [label] for label in labels]
-        rows = {
-            "instance": [task for task, workers in answers.items() for _ in workers],
-            "source": [worker for workers in answers.values() for worker in workers],
-            "label": labels,
+        labels = list(chain.from_iterable(map(dict.values, answers.values())))
+        cells = _number_rows(answers, labels)
+        if cells is None:
+            rows = _make_rows(answers, labels)
+            return LongFormat().read(VotesInput(votes.connection, votes.origin, value=rows), {})
+        texts = {
+            role: np.array((*index, None), dtype=object)[cells.position[role]]
+            for role, index in cells.index.items()
         }
-        return LongFormat().read(VotesInput(votes.connection, votes.origin, value=rows), {})
+        # A view costs nothing if only the positions are used.
+        votes.connection.register("answers", texts)
+        votes.connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM answers")
+        return LongTable(UNSCORED_COLUMNS, is_numbered=False, cells=cells)
+
+
+def _number_rows(answers: Mapping[str, Mapping[str, Any]], labels: Sequence[Any]) -> Cells | None:
+    """Return answers of one label each as positions; None if some are lists, or too long."""
+    types = set(map(type, labels))
+    if not labels or not (types <= {str, NoneType} or types == {int}):
+        return None
+    answered = {task: len(workers) for task, workers in answers.items() if workers}
+    tasks, task = number_ids(list(answered))
+    sources, source = number_ids(list(chain.from_iterable(answers.values())))
+    label_index, label = number_ids(labels)
+    if max(index.max_length for index in (tasks, sources, label_index)) > MAX_CELL:
+        return None
+    return Cells(
+        rows=len(labels),
+        index={"instance": tasks, "source": sources, "label": label_index},
+        position={
+            "instance": np.repeat(task, list(answered.values())),
+            "source": source,
+            "label": label,
+        },
+    )
+
+
+def _make_rows(
+    answers: Mapping[str, Mapping[str, Any]], labels: Sequence[Any]
+) -> dict[str, list[Any]]:
+    if list in set(map(type, labels)):
+        labels = [label if isinstance(label, list) else [label] for label in labels]
+    return {
+        "instance": [task for task, workers in answers.items() for _ in workers],
+        "source": [worker for workers in answers.values() for worker in workers],
+        "label": list(labels),
+    }
 
 
 def _read_answers(votes: VotesInput) -> dict[str, dict[str, Any]]:
