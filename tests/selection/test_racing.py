@@ -103,6 +103,15 @@ def test_any_number_of_jobs_gives_the_same_bits(panel: Panel) -> None:
         assert serial.specific == parallel.specific
 
 
+def test_a_sample_without_folds_is_doubled() -> None:
+    rows: list[Row] = [(f"i{i}", "s", "oak") for i in range(200)]
+    # Only one instance has a second answer, and a small sample does not contain it.
+    rare = panel_of([*rows, ("i7", "t", "oak")])
+    assert make_folds(SinglePartition(SinglePartition(rare).sample(25)), n_folds=4, seed=0) == []
+    (score,) = race(rare, methods("sa"), min_instances=25)
+    assert score.instances > 25
+
+
 def test_without_folds_there_are_no_scores() -> None:
     assert race(panel_of([("x", "s", "oak"), ("y", "s", "oak")]), methods("sa")) == ()
 

@@ -31,7 +31,7 @@ from mhpc.selection.cross_validation import (
     summarize,
 )
 from mhpc.system.display import Progress, silent
-from mhpc.system.memory import memory_limit
+from mhpc.system.memory import memory_budget, memory_limit, use_memory_budget
 from mhpc.system.parallel import thread_count
 
 MIN_INSTANCES = 500
@@ -173,21 +173,23 @@ def race(
     tuple of CandidateScore
         In the order of the candidates; empty if no answer can be held out.
     """
-    *smaller, most = sample_sizes(
+    sizes = sample_sizes(
         len(panel.instances), len(panel.taxonomy), min_instances=min_instances, max_cells=max_cells
     )
-    largest = SinglePartition(SinglePartition(panel).sample(most))
+    largest = SinglePartition(SinglePartition(panel).sample(sizes[-1]))
     jobs = _limit_jobs(candidates.values(), largest, jobs)
+    # What is free depends on what else is being fitted, and `auto` leaves out what needs more.
+    budget = memory_budget()
     latest: dict[str, CandidateScore] = {}
     racing, expected = dict(candidates), dict[str, float]()
-    for n in (*smaller, most):
+    for n in sizes:
         folds = make_folds(
             SinglePartition(largest.sample(n)), n_folds=n_folds, seed=seed, max_cells=max_cells
         )
         if not folds:
-            return ()
+            continue
         scores: dict[str, tuple[FoldScore, ...]] = {}
-        with ignore_non_convergence():
+        with ignore_non_convergence(), use_memory_budget(budget):
             for name, of_folds in score_candidates(
                 racing, folds, jobs=jobs, expected=expected,
                 progress=progress, stage=f"{STAGE} on {n:,} instances",
@@ -200,7 +202,7 @@ def race(
             break
         racing = {name: method for name, method in racing.items() if name in contenders}
         expected = {name: latest[name].seconds / len(folds) for name in racing}
-    return tuple(latest[name] for name in candidates)
+    return tuple(latest[name] for name in candidates if name in latest)
 
 
 def sample_sizes(
