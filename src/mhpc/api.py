@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
 from mhpc.rules.base import Rule, apply_rule
-from mhpc.selection.cross_validation import cross_validate
+from mhpc.selection.racing import MIN_INSTANCES, race
 from mhpc.steps import decide, encode_votes, fit_and_score, fit_rule, log_scores, profile
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import parse_size, use_memory_budget
@@ -191,10 +191,15 @@ def compare(
     unknown: Unknown = "error",
     folds: int = 4,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = None,
+    instances: int = MIN_INSTANCES,
     progress: Progress = silent,
+    report: Callable[[CandidateScore], None] = lambda score: None,
 ) -> tuple[Comparison, ...]:
     """Compare methods by how well they predict held-out sources, and by truth where it is known.
+
+    Methods are compared on a sample of the instances. It is doubled for those that may be the best,
+    until the best is clear or the sample is large; the others keep what they got until then.
 
     Parameters
     ----------
@@ -204,47 +209,66 @@ def compare(
         Registered names, for methods with their default parameters; or methods by the names they
         should have. By default, all registered methods.
     truth : Truth, or anything that `mhpc.read_truth` reads, optional
-        True labels to measure the results against; it does not change them.
+        True labels to measure the results against, which are then computed for all instances.
     folds : int
         The highest number of folds of the cross-validation.
     seed : int
         Which sources are held out together.
-    jobs : int
-        How many processes fit methods at the same time.
+    jobs : int, optional
+        How many folds are worked on at the same time; by default one per core. The results are
+        the same for any number.
+    instances : int
+        Instances that all methods are compared on, if there are so many. Methods that learn from
+        the answers of many instances do better on more.
     progress : callable
         Called with the name of a stage, how much of it is done, and how much there is.
+    report : callable
+        Called with the score of a method as soon as it is known, and again if it is measured on
+        more instances.
     """
     candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
     panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=unknown)
-    for method in candidates.values():
-        check_memory(method, SinglePartition(panel))
     with single_threaded_blas():
-        losses = cross_validate(
-            panel, candidates, n_folds=folds, seed=seed, jobs=jobs, progress=progress
-        )
-        return _consolidate_each(panel, candidates, losses, _as_truth(truth), unknown, progress)
+        losses = race(
+            panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,
+            progress=progress, report=report,
+        )  # fmt: skip
+        by_name = {candidate.name: candidate for candidate in losses}
+        if truth is None:
+            return tuple(_comparison(name, by_name.get(name)) for name in candidates)
+        return _consolidate_each(panel, candidates, by_name, _as_truth(truth), unknown, progress)
 
 
 def _consolidate_each(
     panel: Panel,
     candidates: Mapping[str, Method],
-    losses: Iterable[CandidateScore],
-    truth: Truth | None,
+    losses: Mapping[str, CandidateScore],
+    truth: Truth,
     unknown: Unknown,
     progress: Progress,
 ) -> tuple[Comparison, ...]:
-    by_name = {candidate.name: candidate for candidate in losses}
+    for method in candidates.values():
+        check_memory(method, SinglePartition(panel))
     comparisons: list[Comparison] = []
     for name, method in candidates.items():
         progress(f"consolidating by {name}", len(comparisons), len(candidates))
         start = time.perf_counter()
         scores = method.consolidate(panel)
         seconds = time.perf_counter() - start
-        cards: tuple[Scorecard, ...] = ()
-        if truth is not None:
-            cards = evaluate_views(scores, fit_rule(None, scores, panel), truth, unknown)
-        comparisons.append(Comparison(name, by_name.get(name), cards, seconds))
+        cards = evaluate_views(scores, fit_rule(None, scores, panel), truth, unknown)
+        comparisons.append(_comparison(name, losses.get(name), cards, seconds))
     return tuple(comparisons)
+
+
+def _comparison(
+    name: str,
+    candidate: CandidateScore | None,
+    cards: tuple[Scorecard, ...] = (),
+    seconds: float = 0.0,
+) -> Comparison:
+    """Return a method in a comparison; `seconds` are those beside the cross-validation."""
+    seconds += 0.0 if candidate is None else candidate.seconds
+    return Comparison(name, candidate, cards, seconds)
 
 
 def _as_votes(votes: Any) -> Votes:

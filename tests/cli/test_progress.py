@@ -175,3 +175,26 @@ def test_the_progress_option_is_not_a_setting_of_the_run(mhpc: Mhpc, garden: Pat
     # The name of this test is in the path of the folder, and so in run.json.
     document = (garden / "OUT" / "run.json").read_text().replace(str(garden), "")
     assert "progress" not in document
+
+
+def test_lines_that_stay_are_printed_at_once_and_only_if_the_work_is_slow(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with StderrProgress("plain", interval=0.01) as progress:
+        progress.write("sa: 0.5")
+        assert wait_for("sa", capsys) == "mhpc: sa: 0.5\n"
+    with StderrProgress("plain", interval=60) as progress:
+        progress.write("sa: 0.5")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_lines_that_stay_are_above_the_bar() -> None:
+    program = SLOW_PROGRAM.replace('"writing", 0, 0)', '"writing", 0, 0); progress.write("sa [1]")')
+    text = run_on_terminal([sys.executable, "-c", program, "bar"])
+    assert "mhpc: sa [1]\r\n" in text
+
+
+def test_work_in_per_cent_has_no_number_of_steps() -> None:
+    assert format_line(make_stage("comparing", 20, 100), 8.0) == "comparing, 20 % (8 s, 32 s left)"
+    assert format_pace(make_stage("comparing", 20, 100), 8.0) == "32 s left"

@@ -15,7 +15,16 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from mhpc.errors import MhpcWarning, WorkerError
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.system.parallel import core_count, parallel_map, process_map, single_threaded_blas
+from mhpc.system.memory import memory_budget, use_memory_budget
+from mhpc.system.parallel import (
+    core_count,
+    limit_threads,
+    parallel_map,
+    process_map,
+    single_threaded_blas,
+    thread_count,
+    thread_map,
+)
 
 
 def square_slowly(item: int) -> int:
@@ -42,6 +51,33 @@ def test_only_a_few_items_are_started_ahead() -> None:
     time.sleep(0.05)
     assert len(started) <= 4
     results.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_yield_every_position_with_its_result(threads: int) -> None:
+    results = dict(thread_map(square_slowly, range(12), threads=threads))
+    assert results == {n: n * n for n in range(12)}
+
+
+def test_what_is_finished_first_comes_first() -> None:
+    is_over = threading.Event()
+
+    def work(item: int) -> int:
+        if item == 0:
+            is_over.wait(10)
+        return item
+
+    results = thread_map(work, range(3), threads=2)
+    assert {next(results)[0], next(results)[0]} == {1, 2}
+    is_over.set()
+    assert next(results) == (0, 0)
+
+
+def test_threads_do_not_start_threads_and_see_the_memory_budget() -> None:
+    with use_memory_budget(12345), limit_threads(3):
+        found = dict(thread_map(lambda _: (thread_count(), memory_budget()), range(3)))
+        assert thread_count() == 3
+    assert set(found.values()) == {(1, 12345)}
 
 
 def test_the_function_runs_in_other_threads() -> None:

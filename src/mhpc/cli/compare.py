@@ -42,8 +42,14 @@ from mhpc.cli.progress import Display, StderrProgress
     help="Seed for the random division into folds.",
 )  # fmt: skip
 @click.option(
-    "--jobs", default=1, show_default=True, type=click.IntRange(min=1),
-    help="Number of methods to run at the same time, each in its own process.",
+    "--instances", metavar="COUNT", type=click.IntRange(min=1),
+    help="Compare all methods on at least so many instances. Methods that may be the best are "
+    "compared on more if there are more.  [default: 500]",
+)  # fmt: skip
+@click.option(
+    "--jobs", type=click.IntRange(min=1),
+    help="Number of folds to work on at the same time, which changes no result.  "
+    "[default: one per core]",
 )  # fmt: skip
 @progress_option
 @json_option
@@ -53,7 +59,8 @@ def compare(
     grid_values: tuple[tuple[str, str | None], ...],
     folds: int,
     seed: int,
-    jobs: int,
+    instances: int | None,
+    jobs: int | None,
     display: Display,
     as_json: bool,
     **values: Any,
@@ -61,14 +68,16 @@ def compare(
     """Compare methods on VOTES by cross-validation: how well they predict held-out sources.
 
     The log-rank loss is 0 if the labels that held-out sources gave rank first among a method's
-    predictions, and 1 if they rank last. With --truth, the usual metrics are shown too.
+    predictions, and 1 if they rank last. With --truth, the usual metrics are shown too. Results
+    are shown on standard error as soon as they are known, and the tables at the end.
     """
     from mhpc.api import compare as compare_methods
     from mhpc.methods.registry import METHODS, make_grid
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.truth import read_truth
     from mhpc.read.votes import read_votes
-    from mhpc.report.terminal import render_comparison
+    from mhpc.report.terminal import format_score, render_comparison
+    from mhpc.selection.racing import MIN_INSTANCES
     from mhpc.settings import RunSettings
 
     named = given_settings(values)
@@ -92,8 +101,10 @@ def compare(
             unknown=settings.unknown,
             folds=folds,
             seed=seed,
+            instances=instances or MIN_INSTANCES,
             jobs=jobs,
             progress=progress,
+            report=lambda score: progress.write(format_score(score)),
         )
     show(comparisons, render_comparison, as_json=as_json)
 

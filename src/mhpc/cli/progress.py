@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
+from mhpc.system.display import PER_CENT, escape_control
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -37,6 +39,7 @@ class StderrProgress:
         self._interval = interval
         self._lock = threading.Lock()
         self._stage = Stage("", 0, 0, 0.0, 0)
+        self._lines: list[str] = []
         self._stop = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
         self._bar: Progress | None = None
@@ -46,6 +49,14 @@ class StderrProgress:
         """Record the progress of a stage; cheap enough to call in every iteration."""
         with self._lock:
             self._stage = self._stage.advance(stage, done, most, time.monotonic())
+
+    def write(self, line: str) -> None:
+        """Show a line that stays, above the bar if there is one; nothing in the first `interval`.
+
+        What is finished sooner than that needs no such lines.
+        """
+        with self._lock:
+            self._lines.append(escape_control(line))
 
     def __enter__(self) -> Self:
         if self._display != "none":
@@ -68,15 +79,23 @@ class StderrProgress:
         last: tuple[str, str] | None = None
         while not self._stop.wait(_SECONDS_BETWEEN_FRAMES if self._bar else self._interval):
             with self._lock:
-                stage = self._stage
+                stage, lines, self._lines = self._stage, self._lines, []
+            for line in lines:
+                self._print(line)
             if not stage.name:
                 continue
             if self._display == "bar":
                 self._draw(stage)
             elif (current := (stage.name, stage.format_count())) != last:
-                sys.stderr.write(f"mhpc: {format_line(stage, time.monotonic())}\n")
-                sys.stderr.flush()
+                self._print(format_line(stage, time.monotonic()))
                 last = current
+
+    def _print(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(f"mhpc: {line}", markup=False, highlight=False, emoji=False)
+        else:
+            sys.stderr.write(f"mhpc: {line}\n")
+            sys.stderr.flush()
 
     def _draw(self, stage: "Stage") -> None:
         if self._bar is None:
@@ -89,7 +108,7 @@ class StderrProgress:
             description=stage.name,
             completed=stage.done,
             total=stage.most or None,
-            count=f"{stage.done:,}/{stage.most:,}" if stage.most else "",
+            count=stage.format_count(short=True),
             pace=format_pace(stage, time.monotonic()),
         )
 
@@ -122,9 +141,13 @@ class Stage:
             return Stage(name, done, most, self.began, self.first)
         return Stage(name, done, most, now, done)
 
-    def format_count(self) -> str:
-        """Return the steps done and in total; nothing if the total is not known."""
-        return f"{self.done:,} of at most {self.most:,}" if self.most else ""
+    def format_count(self, *, short: bool = False) -> str:
+        """Return the steps done and in total, per cent as such; nothing if that is not known."""
+        if not self.most:
+            return ""
+        if self.most == PER_CENT:
+            return f"{self.done} %"
+        return f"{self.done:,}{'/' if short else ' of at most '}{self.most:,}"
 
     def rate(self, now: float) -> float | None:
         """Return the steps per second since the stage began, if any are done."""
@@ -150,8 +173,11 @@ def format_pace(stage: Stage, now: float) -> str:
     rate, left = stage.rate(now), stage.seconds_left(now)
     if rate is None or left is None:
         return format_duration(now - stage.began)
+    time_left = f"{format_duration(left)} left"
+    if stage.most == PER_CENT:
+        return time_left
     speed = f"{rate:,.0f}/s" if rate >= 1 else f"{1 / rate:,.1f} s each"
-    return f"{speed}, {format_duration(left)} left"
+    return f"{speed}, {time_left}"
 
 
 def format_duration(seconds: float) -> str:

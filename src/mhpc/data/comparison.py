@@ -24,6 +24,8 @@ class CandidateScore:
     specific, closed : tuple of float
         The mean loss on every fold, from 0 to 1, in each view: of the labels of the answers, and
         of these with their ancestors.
+    instances : int
+        How many instances it was measured on.
     seconds : float
         How long it took on all folds together.
     """
@@ -33,6 +35,7 @@ class CandidateScore:
     parameters: Mapping[str, Any]
     specific: tuple[float, ...]
     closed: tuple[float, ...]
+    instances: int
     seconds: float
 
     def loss(self, view: View) -> float:
@@ -63,7 +66,7 @@ class Comparison:
     scorecards : tuple of Scorecard
         Its metrics in both views; empty without a truth.
     seconds : float
-        How long it took on all answers.
+        How long its fits and predictions took, all together.
     """
 
     name: str

@@ -175,8 +175,20 @@ def _metric_heading(score: Score) -> str:
     return f"{name} {'↓' if score.better == 'lower' else '↑'}"
 
 
+def format_score(score: CandidateScore) -> str:
+    """Return how well a method predicts held-out answers, as a line."""
+    closed, specific = score.loss("closed"), score.loss("specific")
+    return (
+        f"{score.name}: log-rank loss {closed:.4f} (closed), {specific:.4f} (specific) on "
+        f"{pluralize(score.instances, 'instance')} in {score.seconds:.1f} s"
+    )
+
+
 def render_comparison(comparisons: Sequence[Comparison]) -> RenderableType:
-    """Render the tables of `mhpc compare`, one per view, the method with the lowest loss first."""
+    """Render the tables of `mhpc compare`, one per view, the method with the lowest loss first.
+
+    Methods that were measured on fewer instances are below the others: they were clearly worse.
+    """
     views: tuple[View, ...] = ("closed", "specific")
     titles = {
         "closed": "Closed view: labels with their ancestors",
@@ -184,8 +196,12 @@ def render_comparison(comparisons: Sequence[Comparison]) -> RenderableType:
     }
     parts: list[RenderableType] = []
     for view in views:
-        ranked = sorted(comparisons, key=lambda comparison: _loss(comparison, view))
+        ranked = sorted(comparisons, key=lambda comparison: _rank(comparison, view))
         parts += [titles[view], _comparison_table(ranked, view), ""]
+    if len({each.candidate.instances for each in comparisons if each.candidate is not None}) > 1:
+        parts.append(
+            "Methods that were clearly worse on a sample were not measured on more instances"
+        )
     if all(comparison.candidate is None for comparison in comparisons):
         parts.append("No cross-validation: no answer can be predicted from another source's answer")
     return Group(*parts)
@@ -198,13 +214,14 @@ def _comparison_table(comparisons: Sequence[Comparison], view: View) -> Table:
         [score for card in comparison.scorecards if card.view == view for score in _main(card)]
         for comparison in comparisons
     ]
-    for heading in ["log-rank loss ↓", *map(_metric_heading, scores[0]), "seconds"]:
+    for heading in ["log-rank loss ↓", *map(_metric_heading, scores[0]), "instances", "seconds"]:
         table.add_column(heading, justify="right")
     for comparison, row in zip(comparisons, scores, strict=True):
         table.add_row(
             escape_text(comparison.name),
             _format_loss(comparison.candidate, view),
             *(f"{score.value:.4f}" for score in row),
+            "-" if comparison.candidate is None else f"{comparison.candidate.instances:,}",
             f"{comparison.seconds:.2f}",
         )
     return table
@@ -217,8 +234,9 @@ def _main(card: Scorecard) -> list[Score]:
     return scores + sets if card.view == "closed" else scores
 
 
-def _loss(comparison: Comparison, view: View) -> float:
-    return float("inf") if comparison.candidate is None else comparison.candidate.loss(view)
+def _rank(comparison: Comparison, view: View) -> tuple[int, float]:
+    candidate = comparison.candidate
+    return (0, 0.0) if candidate is None else (-candidate.instances, candidate.loss(view))
 
 
 def _format_loss(candidate: CandidateScore | None, view: View) -> str:

@@ -2,15 +2,17 @@
 
 From top to bottom: which answers are held out (`make_folds`), how a prediction of them is scored
 (`log_rank_loss`), how a candidate does on one fold (`score_fold`), and how several candidates
-compare (`cross_validate`).
+compare (`score_candidates`, `cross_validate`).
 """
 
+import statistics
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 
@@ -30,10 +32,11 @@ from mhpc.numerics.arrays import (
     Matrix,
     Sparse,
     dense,
+    ratio,
 )
 from mhpc.numerics.sparse import row_blocks, row_indices
-from mhpc.system.display import Progress, silent
-from mhpc.system.parallel import process_map
+from mhpc.system.display import PER_CENT, Progress, silent
+from mhpc.system.parallel import thread_map
 
 VIEWS: tuple[View, ...] = ("specific", "closed")
 
@@ -92,15 +95,20 @@ class Fold:
         """Whether the held-out sources have no answer in the training panel."""
         return not np.isin(self.test.source, self.train.source).any()
 
-    def loss(self, view: View, predictions: Matrix) -> float:
-        """Return the weighted mean of `log_rank_loss` over the held-out answers."""
-        losses = log_rank_loss(
-            predictions, self.test.instance, self.targets[view], scope=self.scope
-        )
+    def losses(self, view: View, predictions: Matrix) -> FloatArray:
+        """Return `log_rank_loss` of every held-out answer."""
+        return log_rank_loss(predictions, self.test.instance, self.targets[view], scope=self.scope)
+
+    def average(self, losses: FloatArray) -> float:
+        """Return the weighted mean of the losses of the held-out answers."""
         has_labels = ~np.isnan(losses)
         if not has_labels.any():
             return 0.0
         return float(np.average(losses[has_labels], weights=self.weight[has_labels]))
+
+    def loss(self, view: View, predictions: Matrix) -> float:
+        """Return the weighted mean of `log_rank_loss` over the held-out answers."""
+        return self.average(self.losses(view, predictions))
 
 
 def make_folds(
@@ -240,49 +248,81 @@ def log_rank_loss(
     for block in row_blocks(len(with_labels), answers.shape[1], block_cells):
         rows = with_labels[block]
         in_scope = None if scope is None else dense(scope[rows]) > 0
-        losses[rows] = _log_rank_loss(
-            dense(scores[instance[rows]]), answers[rows].tocsr(), in_scope
-        )
+        losses[rows] = _log_rank_loss(scores, instance[rows], answers[rows].tocsr(), in_scope)
     return losses
 
 
 def _log_rank_loss(
-    predictions: FloatArray, answers: Sparse, in_scope: BoolArray | None
+    scores: Matrix, instance: IntArray, answers: Sparse, in_scope: BoolArray | None
 ) -> FloatArray:
     """Return the losses of a block of answers, each with at least one label."""
-    n_answers, K = predictions.shape
-    if in_scope is not None:
-        # Below every other label, where it does not change the rank of any.
-        predictions = np.where(in_scope, predictions, -np.inf)
+    n_answers, K = answers.shape
     answer = row_indices(answers)
-    value = predictions[answer, answers.indices]
-    ascending = np.sort(predictions, axis=1)
-    n_higher, n_equal = np.empty((2, len(answer)))
-    for row in range(n_answers):
-        labels = slice(answers.indptr[row], answers.indptr[row + 1])
-        right = np.searchsorted(ascending[row], value[labels], side="right")
-        left = np.searchsorted(ascending[row], value[labels], side="left")
-        n_higher[labels], n_equal[labels] = K - right, right - left
-    rank = n_higher + (n_equal - 1) / 2
-    n_labels = np.full(n_answers, float(K)) if in_scope is None else in_scope.sum(axis=1)
+    if in_scope is None:
+        # Answers about the same instance share its ranking.
+        instances, row = np.unique(instance, return_inverse=True)
+        ranked, n_labels = dense(scores[instances]), np.full(n_answers, float(K))
+    else:
+        # What is out of scope is below every other label, where it does not change their ranks.
+        row, n_labels = np.arange(n_answers), in_scope.sum(axis=1).astype(float)
+        ranked = np.where(in_scope, dense(scores[instance]), -np.inf)
+    rank = mean_ranks(ranked, row[answer], answers.indices)
     loss = np.log1p(rank) / np.log1p(np.maximum(n_labels[answer], 1.0))
     total = np.bincount(answer, answers.data * np.minimum(loss, 1.0), minlength=n_answers)
     return np.asarray(total / np.bincount(answer, answers.data, minlength=n_answers))
 
 
-@dataclass(frozen=True)
+def mean_ranks(scores: FloatArray, row: IntArray, column: IntArray) -> FloatArray:
+    """Return the rank of some cells in their rows, (P,), 0 being the highest score of a row.
+
+    Equal scores share their mean rank. Every row is sorted once, however many cells it has.
+
+    Parameters
+    ----------
+    scores : float array, (R, K)
+        The rows.
+    row, column : int arrays, (P,)
+        The cells.
+    """
+    value, ascending = scores[row, column], np.sort(scores, axis=1)
+    n_lower = _count_before(ascending, row, value, np.less)
+    n_lower_or_equal = _count_before(ascending, row, value, np.less_equal)
+    n_higher, n_equal = scores.shape[1] - n_lower_or_equal, n_lower_or_equal - n_lower
+    return np.asarray(n_higher + (n_equal - 1) / 2)
+
+
+def _count_before(
+    ascending: FloatArray, row: IntArray, value: FloatArray, is_before: np.ufunc
+) -> IntArray:
+    """Return how many scores of its row come before each value: binary searches side by side."""
+    K = ascending.shape[1]
+    cells, start = ascending.ravel(), row * np.int64(K)
+    low, high = np.zeros(len(row), dtype=np.int64), np.full(len(row), K, dtype=np.int64)
+    for _ in range(K.bit_length()):
+        middle = (low + high) // 2
+        # A search that has ended stays where it is.
+        searching = low < high
+        before = is_before(cells[start + np.minimum(middle, K - 1)], value) & searching
+        low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
+    return low
+
+
+@dataclass(frozen=True, eq=False)
 class FoldScore:
     """How a candidate did on one fold.
 
     Attributes
     ----------
-    losses : mapping of view to float
-        The mean loss of the answers that it expects of a new source.
+    losses : mapping of view to float array
+        The loss of every held-out answer; nan for answers without labels.
+    means : mapping of view to float
+        The weighted means of these losses.
     seconds : float
         How long fitting and predicting took.
     """
 
-    losses: Mapping[View, float]
+    losses: Mapping[View, FloatArray]
+    means: Mapping[View, float]
     seconds: float
 
 
@@ -290,14 +330,95 @@ def score_fold(task: tuple[Method, Fold]) -> FoldScore:
     """Fit a method to the training answers and score its predictions of the held-out ones."""
     method, fold = task
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        # Non-convergence matters, and is reported, when a method is fitted to all answers.
-        warnings.simplefilter("ignore", MhpcWarning)
-        consolidation = method.consolidate(fold.train)
+    consolidation = method.consolidate(fold.train)
     predictions = {view: consolidation.predict_answers(view) for view in VIEWS}
     seconds = time.perf_counter() - start
-    losses = {view: fold.loss(view, predictions[view]) for view in VIEWS}
-    return FoldScore(losses, seconds)
+    losses = {view: fold.losses(view, predictions[view]) for view in VIEWS}
+    means = {view: fold.average(losses[view]) for view in VIEWS}
+    return FoldScore(losses, means, seconds)
+
+
+def score_candidates(
+    candidates: Mapping[str, Method],
+    folds: Sequence[Fold],
+    *,
+    jobs: int = 1,
+    expected: Mapping[str, float] = MappingProxyType({}),
+    progress: Progress = silent,
+    stage: str = STAGE,
+) -> Iterator[tuple[str, tuple[FoldScore, ...]]]:
+    """Yield the name of every candidate with its scores on all folds, as soon as they are known.
+
+    The first fold comes first for all candidates. It shows what each of them costs, so that the
+    progress counts work and not candidates.
+
+    Parameters
+    ----------
+    candidates : mapping of str to method
+        Methods with their parameters, by name.
+    folds : sequence of Fold
+        What they are scored on. All that is computed once per fold is shared by the candidates.
+    jobs : int
+        How many folds are worked on at the same time, each in its own thread.
+    expected : mapping of str to float
+        Seconds that candidates needed on other folds, if they are known.
+    progress : callable
+        Called with the per cent of the work that are done.
+    stage : str
+        The name of the work in progress reports.
+    """
+    tasks = [(name, 0) for name in candidates]
+    tasks += [(name, number) for name in candidates for number in range(1, len(folds))]
+    scores: dict[str, dict[int, FoldScore]] = {name: {} for name in candidates}
+    share = 0.0
+    progress(stage, 0, PER_CENT)
+    work = [(candidates[name], folds[number]) for name, number in tasks]
+    for position, score in thread_map(score_fold, work, threads=jobs):
+        name, number = tasks[position]
+        scores[name][number] = score
+        seconds = {each: [one.seconds for one in of.values()] for each, of in scores.items()}
+        # When a candidate turns out to take longer than expected, the share stays as it is.
+        share = max(share, estimate_share_done(seconds, len(folds), expected))
+        progress(stage, int(PER_CENT * share), PER_CENT)
+        if len(scores[name]) == len(folds):
+            yield name, tuple(scores[name][number] for number in range(len(folds)))
+
+
+def estimate_share_done(
+    seconds: Mapping[str, Sequence[float]], n_folds: int, expected: Mapping[str, float]
+) -> float:
+    """Return the share of the work that is done, from 0 to 1.
+
+    A fold that is not finished takes as long as the other folds of the candidate. Before its first
+    one, it takes what it took on another sample, in proportion to what the others took; if that is
+    not known either, as long as the mean of the others.
+
+    Parameters
+    ----------
+    seconds : mapping of str to sequence of float
+        How long the finished folds of every candidate took.
+    n_folds : int
+        The number of folds.
+    expected : mapping of str to float
+        Seconds per fold on another sample; may be empty.
+
+    Examples
+    --------
+    >>> estimate_share_done({"sa": [1.0, 1.0], "mhpc": [9.0]}, 2, {})
+    0.55
+    """
+    measured = {name: statistics.fmean(times) for name, times in seconds.items() if times}
+    if not measured:
+        return 0.0
+    mean = statistics.fmean(measured.values())
+    both = [name for name in measured if name in expected]
+    growth = ratio(sum(measured[name] for name in both), sum(expected[name] for name in both))
+    done = left = 0.0
+    for name, times in seconds.items():
+        usual = growth * expected[name] if name in expected and growth else mean
+        done += sum(times)
+        left += (n_folds - len(times)) * measured.get(name, usual)
+    return ratio(done, done + left)
 
 
 def cross_validate(
@@ -322,7 +443,7 @@ def cross_validate(
     seed : int
         Seed of the random split.
     jobs : int
-        The number of processes; with 1 all work is done in this one.
+        How many folds are worked on at the same time; the result is the same for any number.
     progress : callable
         Called after every candidate and fold.
 
@@ -332,27 +453,37 @@ def cross_validate(
         In the order of the candidates; empty if no answer can be held out.
     """
     folds = make_folds(SinglePartition(panel), n_folds=n_folds, seed=seed)
-    tasks = [(method, fold) for method in candidates.values() for fold in folds]
-    progress(STAGE, 0, len(tasks))
-    numbered = (
-        process_map(score_fold, tasks, jobs=jobs) if jobs > 1 else enumerate(map(score_fold, tasks))
-    )
-    results: dict[int, FoldScore] = {}
-    for number, result in numbered:
-        results[number] = result
-        progress(STAGE, len(results), len(tasks))
     if not folds:
         return ()
+    with ignore_non_convergence():
+        scores = dict(score_candidates(candidates, folds, jobs=jobs, progress=progress))
     return tuple(
-        _candidate_score(name, method, [results[first + n] for n in range(len(folds))])
-        for first, (name, method) in zip(
-            range(0, len(tasks), len(folds)), candidates.items(), strict=True
-        )
+        summarize(name, method, folds, scores[name]) for name, method in candidates.items()
     )
 
 
-def _candidate_score(name: str, method: Method, scores: Sequence[FoldScore]) -> CandidateScore:
-    parameters: dict[str, Any] = getattr(method, "model_dump", dict)()
-    specific, closed = (tuple(score.losses[view] for score in scores) for view in VIEWS)
-    seconds = sum(score.seconds for score in scores)
-    return CandidateScore(name, method.name, parameters, specific, closed, seconds)
+@contextmanager
+def ignore_non_convergence() -> Iterator[None]:
+    """Ignore warnings: non-convergence is reported when a method is fitted to all answers.
+
+    Filters are shared by all threads, and are therefore set by the one that starts the others.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MhpcWarning)
+        yield
+
+
+def summarize(
+    name: str, method: Method, folds: Sequence[Fold], scores: Sequence[FoldScore]
+) -> CandidateScore:
+    """Return the mean losses of a candidate on each fold."""
+    specific, closed = (tuple(score.means[view] for score in scores) for view in VIEWS)
+    return CandidateScore(
+        name=name,
+        method=method.name,
+        parameters=getattr(method, "model_dump", dict)(),
+        specific=specific,
+        closed=closed,
+        instances=len(folds[0].train.instances),
+        seconds=sum(score.seconds for score in scores),
+    )

@@ -61,6 +61,9 @@ def _text(cell: Any) -> str:
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of a stage, how many of its steps are done, and how many there are."""
 
+PER_CENT = 100
+"""The steps of a stage whose parts take unequally long: per cent of the work."""
+
 
 def silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from multiprocessing import resource_tracker
 from typing import TypeVar
 
@@ -57,6 +57,40 @@ def parallel_map(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def thread_map(
+    work: Callable[[Item], ResultT], items: Sequence[Item], *, threads: int | None = None
+) -> Iterator[tuple[int, ResultT]]:
+    """Yield the position and the result of every item, in the order in which they finish.
+
+    For items that take long and unequally long. Each has one thread: `parallel_map` within `work`
+    starts no others, unless items are worked on one by one, with a single thread.
+
+    Parameters
+    ----------
+    work : callable
+        It sees the context variables of the caller.
+    items : sequence
+        The first are started first.
+    threads : int, optional
+        How many threads; as many as cores unless given here or by `limit_threads`.
+    """
+    threads = threads or thread_count()
+    if threads < 2:
+        yield from enumerate(map(work, items))
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        with limit_threads(1):
+            positions = {
+                pool.submit(copy_context().run, work, item): position
+                for position, item in enumerate(items)
+            }
+        for future in as_completed(positions):
+            yield positions[future], future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
