@@ -26,7 +26,8 @@ from mhpc.data.votes import Truth, Votes
 from mhpc.datasets.yeast import largest_split, load_yeast
 from mhpc.encoding.gold import encode_truth
 from mhpc.metrics.ranking import ranking_loss
-from mhpc.numerics.neighbors import Landmarks, SearchOptions
+from mhpc.numerics.landmark_search import SearchOptions
+from mhpc.numerics.neighbors import Landmarks
 
 LOCAL: dict[str, Any] = {"solver": "graph", "source_weights": "equal"}
 LEFT_OUT = 0.2

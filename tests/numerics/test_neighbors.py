@@ -10,13 +10,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
-from mhpc.numerics.neighbors import (
-    DEFAULT_SEARCH,
-    Landmarks,
-    SearchOptions,
-    estimate_sigma,
-    nearest,
-)
+from mhpc.numerics.landmark_search import DEFAULT_SEARCH, SearchOptions
+from mhpc.numerics.neighbors import Landmarks, estimate_sigma, nearest
 
 LEAVES = SearchOptions(max_exact=100, leaf_size=7, group_size=2)
 """A search of leaves among few landmarks."""

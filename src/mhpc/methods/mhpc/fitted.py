@@ -29,7 +29,8 @@ from mhpc.methods.source_weights import (
     learn_source_weights,
 )
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.neighbors import FAST_SEARCH, Landmarks, SearchOptions, exp_similarity
+from mhpc.numerics.landmark_search import FAST_SEARCH, SearchOptions
+from mhpc.numerics.neighbors import Landmarks, exp_similarity
 from mhpc.numerics.sparse import distinct_digests, incidence, row_blocks, row_digests
 from mhpc.parameters import registered
 
