@@ -16,6 +16,7 @@ from mhpc.numerics.arrays import (
     FloatArray,
     IntArray,
     Matrix,
+    Rows,
     Sparse,
     dense,
     selected,
@@ -205,7 +206,8 @@ def instance_blocks(
     if sparse.issparse(score) and sparse.issparse(specific):
         blocks = list(row_blocks(N, _entries_per_row(score, specific), block_entries))
     else:
-        blocks = list(row_blocks(N, K, block_cells))
+        width = score.width if isinstance(score, Rows) and score.width else K
+        blocks = list(row_blocks(N, width, block_cells))
     return iter(blocks if sample is None else blocks[:: max(1, N // sample)])
 
 

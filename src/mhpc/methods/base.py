@@ -38,6 +38,7 @@ from mhpc.parameters import Parameters
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
+from mhpc.system.parallel import parallel_map
 
 DENSE_SCORE_BYTES = 1 << 29
 """Dense scores of up to so many bytes are computed at once, if memory allows."""
@@ -210,10 +211,13 @@ def _return_fitted(fitted: FittedMethod) -> FittedMethod:
 def _predict_blocks(
     fitted: FittedMethod, panel: Panel, blocks: list[slice], first: Scores, progress: Progress
 ) -> Iterator[Scores]:
+    def predict(block: slice) -> Scores:
+        return fitted.predict(panel_block(panel, block))
+
     yield first
-    for block in blocks[1:]:
+    for block, scores in zip(blocks[1:], parallel_map(predict, blocks[1:]), strict=True):
         progress("scoring", block.start, len(panel.instances))
-        yield fitted.predict(panel_block(panel, block))
+        yield scores
 
 
 def _join_dense(scores: Iterator[Scores], shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:

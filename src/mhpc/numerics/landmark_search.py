@@ -83,6 +83,10 @@ class _Search:
 class ExactSearch(_Search):
     """A search of all landmarks: first only the nearest one of each group is looked at."""
 
+    def build(self) -> None:
+        """Compute what every search needs."""
+        _ = self._layout
+
     @property
     def columns(self) -> int:
         """The number of values that are computed for every row."""
@@ -161,6 +165,10 @@ class LeafSearch(_Search):
     The landmarks are halved along the direction in which they differ most, and each half again,
     until there are some hundred leaves of about as many landmarks.
     """
+
+    def build(self) -> None:
+        """Compute what every search needs."""
+        _ = self._layout, self._centers
 
     @property
     def columns(self) -> int:

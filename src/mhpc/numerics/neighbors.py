@@ -21,6 +21,7 @@ from mhpc.numerics.landmark_search import (
 )
 from mhpc.numerics.sparse import row_blocks, row_indices, sum_row_entries
 from mhpc.parameters import registered
+from mhpc.system.parallel import parallel_map
 
 Single: TypeAlias = npt.NDArray[np.float32]
 
@@ -158,7 +159,8 @@ class Landmarks:
         norms, search = _squared_norms(X), self._search(options)
         among = min(count + (exclude is not None), len(self))
         wanted = min(among + _SPARE, len(self))
-        for block in row_blocks(N, search.columns, options.block_cells):
+
+        def search_block(block: slice) -> None:
             margin = _ROUNDING * (norms[block] + self._norms.max()).astype(np.float32)
             candidates = search.candidates(X[block], among, wanted, margin[:, None])
             candidates.sort(axis=1)
@@ -168,6 +170,9 @@ class Landmarks:
             order = np.argsort(square, axis=1, kind="stable")[:, :count]
             near[block] = np.take_along_axis(candidates, order, axis=1)
             distance[block] = np.sqrt(np.take_along_axis(square, order, axis=1))
+
+        for _ in parallel_map(search_block, row_blocks(N, search.columns, options.block_cells)):
+            pass
         return near, distance
 
     def _search(self, options: SearchOptions) -> "ExactSearch | LeafSearch":
@@ -175,7 +180,10 @@ class Landmarks:
             few = len(self) <= options.max_exact
             exact = few or self.vectors.shape[1] > options.max_dense_columns
             kind = ExactSearch if exact else LeafSearch
-            self._searches[options] = kind(self.vectors, self._norms, options)
+            search = kind(self.vectors, self._norms, options)
+            # Before threads share it.
+            search.build()
+            self._searches[options] = search
         return self._searches[options]
 
     @cached_property

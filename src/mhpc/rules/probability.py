@@ -18,6 +18,7 @@ from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, FloatArray, IntArray
 from mhpc.parameters import registered
+from mhpc.system.parallel import parallel_map
 
 ROUNDING = 1e-7
 """Scores whose relative difference is smaller differ by rounding only. Many are the same simple
@@ -85,11 +86,15 @@ def count_scores(consolidation: Consolidation, *, sample: int = RULE_SAMPLE) -> 
     """
     key, count = np.zeros((2, 0), dtype=np.int64)
     instances = 0
-    for rows in instance_blocks(consolidation, sample=sample):
+
+    def count_block(rows: slice) -> tuple[IntArray, IntArray, int]:
         scores = propagate_up(consolidation.score[rows], consolidation.taxonomy)
         values, n_scored = _positive_scores(scores)
+        return *_count_leading_bits(values), n_scored
+
+    blocks = instance_blocks(consolidation, sample=sample)
+    for block_key, block_count, n_scored in parallel_map(count_block, blocks):
         instances += n_scored
-        block_key, block_count = _count_leading_bits(values)
         key, inverse = np.unique(np.concatenate([key, block_key]), return_inverse=True)
         count = np.bincount(inverse, np.concatenate([count, block_count]), len(key))
         count = count.astype(np.int64)

@@ -5,12 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from mhpc.data.panel import PanelPartitions, set_scope, transform_partitions
+from mhpc.data.panel import Panel, PanelPartitions, set_scope, transform_partitions
 from mhpc.errors import pluralize
 from mhpc.methods.mhpc import LocalMHPC
 from mhpc.numerics.arrays import Sparse
 from mhpc.parameters import registered
-from mhpc.selection.cross_validation import make_folds
+from mhpc.selection.cross_validation import Fold, make_folds
+from mhpc.system.parallel import thread_map
 
 MAX_INCREASE = 0.02
 """The relative increase of the loss from which on a scope is harmful, if it is not chance."""
@@ -83,12 +84,18 @@ def try_scope(partitions: PanelPartitions, scope: Sparse, *, n_folds: int, seed:
     scoped = transform_partitions(partitions, partial(set_scope, scope=scope))
     folds = make_folds(scoped, n_folds=n_folds, seed=seed)
     method = LocalMHPC(lam=1.0, votes="augmented")
-    losses = [
-        tuple(fold.loss("closed", method.consolidate(train).score) for train in (fold.train, bare))
+    trains = [
+        (fold, train)
         for fold in folds
         if not fold.is_gold
-        for bare in (replace(fold.train, scope=None),)
+        for train in (fold.train, replace(fold.train, scope=None))
     ]
-    with_scope, without = zip(*losses, strict=True) if losses else ((), ())
+
+    def find_loss(trial: tuple[Fold, Panel]) -> float:
+        fold, train = trial
+        return fold.loss("closed", method.consolidate(train).score)
+
+    losses = [loss for _, loss in sorted(thread_map(find_loss, trains))]
+    with_scope, without = losses[::2], losses[1::2]
     outside = int(np.prod(scope.shape)) - scope.nnz
     return ScopeTest(outside, tuple(with_scope), tuple(without))

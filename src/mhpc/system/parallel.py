@@ -41,17 +41,20 @@ def parallel_map(
     """Yield the result of every item in order, computed by several threads.
 
     NumPy works outside Python's lock, so that threads do run at the same time. Unless given here
-    or by `limit_threads`, there are as many threads as cores.
+    or by `limit_threads`, there are as many threads as cores. Each item has one: `parallel_map`
+    within `work` starts no others. `work` sees the context variables of the caller.
     """
     threads = threads or thread_count()
     if threads < 2:
         yield from map(work, items)
         return
+    with limit_threads(1):
+        context = copy_context()
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[ResultT]] = deque()
     try:
         for item in items:
-            waiting.append(pool.submit(work, item))
+            waiting.append(pool.submit(context.copy().run, work, item))
             # One more than there are threads: results that wait take memory.
             if len(waiting) > threads:
                 yield waiting.popleft().result()

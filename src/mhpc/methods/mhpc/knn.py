@@ -17,6 +17,7 @@ from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.numerics.neighbors import SIGMA_NEIGHBORS, exp_similarity, mean_distance, nearest
 from mhpc.numerics.sparse import incidence, row_blocks
+from mhpc.system.parallel import parallel_map
 
 MAX_FACTORED = 3000
 """Vertices up to which a Cholesky factor is faster than conjugate gradients, and fits in memory."""
@@ -125,14 +126,18 @@ def solve_on_graph(
     if B.shape[0] <= max_factored:
         values = solve_positive_definite(A.toarray(), evidence[:, None] * dense(B))
         return Solution(values, degree)
-    Z, most_steps, largest = np.empty(B.shape), 0, 0.0
-    by_column = B if isinstance(B, np.ndarray) else B.tocsc()
-    for columns in row_blocks(B.shape[1], 1, columns_at_once):
+    Z, by_column = np.empty(B.shape), B if isinstance(B, np.ndarray) else B.tocsc()
+
+    def solve_columns(columns: slice) -> tuple[int, float]:
         block = dense(by_column[:, columns])
         Z[:, columns], steps, residual = _conjugate_gradients(
             A, evidence[:, None] * block, start=block, max_steps=max_steps
         )
-        most_steps, largest = max(most_steps, steps), max(largest, residual)
+        return steps, residual
+
+    blocks = row_blocks(B.shape[1], 1, columns_at_once)
+    n_steps, residuals = zip(*parallel_map(solve_columns, blocks), strict=True)
+    most_steps, largest = max(n_steps), max(residuals)
     converged = largest**2 <= _TOLERANCE
     if not converged:
         warnings.warn(
