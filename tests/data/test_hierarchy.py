@@ -44,6 +44,20 @@ def test_the_deepest_labels_of_a_set_are_those_without_a_child_in_it() -> None:
     assert dense(deepest(sets, DAG)).tolist() == [[0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0] * 5]
 
 
+@pytest.mark.parametrize("taxonomy", [GARDEN, DAG], ids=["tree", "dag"])
+@pytest.mark.parametrize("table_cells", [1, 20, 1 << 20])
+def test_the_deepest_labels_do_not_depend_on_the_size_of_the_table(
+    taxonomy: Taxonomy, table_cells: int
+) -> None:
+    sets = np.random.default_rng(0).random((9, len(taxonomy))).round()
+    expected = sets.copy()
+    for row in expected:
+        members = np.flatnonzero(row).tolist()
+        row[[k for k in members if np.isin(taxonomy.children_of(k), members).any()]] = 0
+    found = deepest(sparse.csr_array(sets), taxonomy, table_cells=table_cells)
+    np.testing.assert_array_equal(dense(found), expected)
+
+
 def test_the_most_specific_labels_of_an_answer_are_its_deepest() -> None:
     panel = panel_of([("p", "ann", "monarda"), ("p", "ann", "plant"), ("p", "ann", "bird")])
     (specific,) = dense(most_specific(panel.augmented, GARDEN))

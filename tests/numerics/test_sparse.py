@@ -7,6 +7,9 @@ from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.sparse import (
+    are_cells,
+    cell_numbers,
+    count_cells,
     distinct_digests,
     incidence,
     max_of_each,
@@ -94,6 +97,33 @@ def test_values_of_cells_are_the_same_in_dense_and_sparse_matrices() -> None:
     for matrix in (full, sparse.csr_array(full)):
         assert values_at(matrix, row, column).tolist() == [0.25, 0.5, 0.0, 1.0]
     assert values_at(sparse.csr_array((2, 3)), row, column).tolist() == [0.0] * 4
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.int8, np.float64]))
+def test_cells_are_the_same_by_table_and_by_bisection(seed: int, dtype: type) -> None:
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 9, 2))
+    full: np.ndarray = (rng.integers(1, 9, shape) * (rng.random(shape) < 0.4)).astype(dtype)
+    row, column = rng.integers(0, shape[0], 20), rng.integers(0, shape[1], 20)
+    matrix, wanted = sparse.csr_array(full), row * shape[1] + column
+    for table_bytes in (0, 1 << 20):
+        values = values_at(matrix, row, column, table_bytes=table_bytes)
+        np.testing.assert_array_equal(values, full[row, column])
+        assert values.dtype == np.float64
+        stored = rng.permutation(cell_numbers(matrix))
+        found = are_cells(wanted, stored, full.size, table_bytes=table_bytes)
+        np.testing.assert_array_equal(found, full[row, column] > 0)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (50, 60)])
+def test_cells_are_counted_however_many_there_are(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    row, column = rng.integers(0, 3, 40), rng.integers(0, 4, 40)
+    expected = np.zeros(shape)
+    np.add.at(expected, (row, column), 1)
+    counts = count_cells(row, column, shape=shape)
+    assert counts.has_canonical_format
+    np.testing.assert_array_equal(dense(counts), expected)
 
 
 def test_a_matrix_with_32_bit_indices_holds_the_same_values() -> None:

@@ -147,9 +147,9 @@ class Panel:
         new_position[instances - instances[0]] = np.arange(len(instances))
         instance = new_position[self.instance[first:last] - instances[0]]
         if len(new_position) == len(instances):
-            block = slice(first, last)
-            rows: slice | IntArray = block
-            raw, augmented = slice_rows(self.raw, block), slice_rows(self.augmented, block)
+            answers = slice(first, last)
+            rows: slice | IntArray = answers
+            raw, augmented = slice_rows(self.raw, answers), slice_rows(self.augmented, answers)
         else:
             rows = first + np.flatnonzero(instance >= 0)
             raw, augmented = self.raw[rows], self.augmented[rows]

@@ -106,6 +106,7 @@ def _create_cells(
         label_type = "label_id"
         connection.register("labels", {"id": label_ids})
         connection.execute(f"CREATE TYPE {label_type} AS ENUM (SELECT id FROM labels)")
+        connection.unregister("labels")
     columns = f"instance VARCHAR, label {label_type}, score DOUBLE, specific DOUBLE"
     connection.execute(f"CREATE TABLE cells ({columns})")
 
