@@ -7,7 +7,7 @@ from typing import Any
 
 import networkx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mhpc.data.taxonomy import Taxonomy
@@ -138,7 +138,12 @@ NODES: st.SearchStrategy[Any] = st.recursive(
         st.lists(inside, max_size=4)
         | st.fixed_dictionaries(
             {"name": NAMES},
-            optional={"children": st.lists(inside, max_size=4), "id": NAMES, "Nodes": inside},
+            optional={
+                "children": st.lists(inside, max_size=4),
+                "id": NAMES,
+                "code": NAMES,
+                "Nodes": inside,
+            },
         )
         | st.dictionaries(st.sampled_from("abc"), inside, max_size=3)
     ),
@@ -146,6 +151,9 @@ NODES: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(st.lists(NODES, min_size=1, max_size=5))
+@example([{"name": "a", "id": "1"}, {"name": "b", "code": "2"}, {"name": "c"}])
+@example([{"name": "a", "children": ["c"]}, {"name": "b", "Nodes": ["d"]}, {"name": "e"}])
+@example([{"name": "a", "id": None}, {"name": "a", "id": 1}, {"title": "b"}])
 def test_similar_siblings_are_read_like_nodes_one_by_one(nodes: list[Any]) -> None:
     def describe(content: Any) -> Any:
         try:

@@ -90,16 +90,15 @@ def _read_one_row_per_label(table: Table, columns: Mapping[str, str]) -> Taxonom
 def _locate_parents(table: Table, labels: HashTable, parent: HashArray) -> IntArray | None:
     """Return the position of the parent in each row, or None if one that is given is no label.
 
-    The hash of a parent that is a label is that of no other label. That of any other text is,
-    among a million labels, one of theirs by chance in 1 of 10^13 cases.
+    The hash of a parent that is a label is that of no other label. Any other hash is, among a
+    million labels, that of one of them by chance in 1 of 10^13 cases.
     """
     no_parent = table.connection.execute(
         "SELECT hash(unnest([NULL::VARCHAR, ?, ?])) AS hash", NO_PARENT
     ).fetchnumpy()["hash"]
     position = labels.locate(parent)
-    has_label = np.isin(parent[position == NOT_FOUND], no_parent, invert=True).any()
-    is_empty_ambiguous = labels.locate(no_parent[:1])[0] != NOT_FOUND
-    return None if has_label or is_empty_ambiguous else position
+    is_unknown = ~np.isin(parent[position == NOT_FOUND], no_parent)
+    return None if is_unknown.any() else position
 
 
 def _fill_names(names: npt.NDArray[np.object_], labels: npt.NDArray[np.object_]) -> list[str]:
