@@ -72,7 +72,9 @@ def affirmed_pairs(panel: Panel, *, max_table: int = MAX_TABLE) -> AffirmedPairs
 
 def drop_weightless(panel: Panel) -> Panel:
     """Return the panel without answers of weight 0, which affirm nothing."""
-    return panel if panel.weight is None else panel.select_answers(panel.weight > 0)
+    if panel.weight is None or (panel.weight > 0).all():
+        return panel
+    return panel.select_answers(panel.weight > 0)
 
 
 def split_panel(panel: Panel, *, limit: int = BLOCK_PAIRS) -> Iterator[Panel]:

@@ -34,7 +34,10 @@ from mhpc.methods.pairs import split_panel
 from mhpc.numerics.arrays import Sparse, ratio
 
 N_FIRST = 20_000
-"""Instances that EM starts with, if there are many more."""
+"""Instances that EM is iterated on, if there are many more."""
+
+N_FULL = 2
+"""Iterations over all instances after that."""
 
 
 class DawidSkene(BaseMethod):
@@ -85,16 +88,20 @@ class DawidSkene(BaseMethod):
         partitions : PanelPartitions
             All answers.
         n_first : int
-            Of more than three times as many instances, a sample of this size is iterated first:
-            from there, all instances need few iterations.
+            Of more than three times as many instances, a sample of this size is iterated until it
+            converges, and all of them are then iterated twice: the sample knows how the truth
+            looks, and sources that it hardly contains get their skills from all answers.
         """
         scales = learn_scales(partitions)
         popularity = estimate_popularity(partitions, scales)
-        skills = None
-        if partitions.instances > 3 * n_first:
+        if partitions.instances <= 3 * n_first:
+            skills, trace = self._iterate(partitions, popularity, scales)
+        else:
             sample = SinglePartition(partitions.sample(n_first), partitions.progress)
-            skills = self._iterate(sample, popularity, scales, None)[0]
-        skills, trace = self._iterate(partitions, popularity, scales, skills)
+            skills, trace = self._iterate(sample, popularity, scales)
+            for _ in range(N_FULL):
+                _, counts = run_e_step(partitions, popularity, scales, skills, skills)
+                skills = estimate_skills(counts, scales, prior_answers=self.prior_answers)
         converged = trace[-1].change <= self.tol
         if not converged:
             warnings.warn(
@@ -114,14 +121,11 @@ class DawidSkene(BaseMethod):
         )
 
     def _iterate(
-        self,
-        partitions: PanelPartitions,
-        popularity: Popularity,
-        scales: ScoreScales,
-        skills: Skills | None,
+        self, partitions: PanelPartitions, popularity: Popularity, scales: ScoreScales
     ) -> tuple[Skills, tuple[Step, ...]]:
-        """Return the skills at the end, from those given or from the shares of answers."""
-        sums, counts = run_e_step(partitions, popularity, scales, None, skills)
+        """Return the skills at the end, beginning with the shares of answers, and the trace."""
+        skills: Skills | None = None
+        sums, counts = run_e_step(partitions, popularity, scales, None, None)
         initial_spread = sums.spread(partitions.instances)
         trace = list[Step]()
         for iteration in range(self.max_iter):

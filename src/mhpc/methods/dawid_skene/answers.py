@@ -217,11 +217,12 @@ def _count_labels(
 
 def _sum_offered(panel: Panel, popularity: FloatArray, n_levels: int) -> FloatArray:
     K, level = len(popularity), panel.taxonomy.depth - 1
-    by_level = incidence(np.arange(K), level, shape=(K, n_levels), values=popularity)
     weight = _weight_by_source(panel)
+    if panel.scope is None:
+        return np.outer(weight, np.bincount(level, popularity, minlength=n_levels))
+    by_level = incidence(np.arange(K), level, shape=(K, n_levels), values=popularity)
     offered, answering = np.zeros((len(weight), n_levels)), np.flatnonzero(weight)
-    scope = np.ones((1, K)) if panel.scope is None else panel.scope[answering]
-    offered[answering] = weight[answering, np.newaxis] * dense(scope @ by_level)
+    offered[answering] = weight[answering, np.newaxis] * dense(panel.scope[answering] @ by_level)
     return offered
 
 

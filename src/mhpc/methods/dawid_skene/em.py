@@ -235,7 +235,8 @@ def _sum_block(
 ) -> _Sums:
     data = pair_answers(panel, popularity, scales)
     # Probabilities are not kept from one pass to the next: the previous skills give them again.
-    before, truth = estimate_truth(data, previous), estimate_truth(data, skills)
+    truth = estimate_truth(data, skills)
+    before = truth if previous is skills else estimate_truth(data, previous)
     by_label = np.bincount(data.pairs.label, truth, minlength=len(panel.taxonomy)).astype(float)
     squares = (float(values @ values) for values in (before, truth, truth - before))
     return (*squares, by_label, *count_outcomes(data, truth))  # type: ignore[return-value]
