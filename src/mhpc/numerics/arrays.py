@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+Single: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Sparse: TypeAlias = sparse.csr_array

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import FloatArray, IntArray, Single, Sparse
 from mhpc.numerics.sparse import incidence
-
-Single: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ of them, in the parts of space near a row, and are then measured in double preci
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.landmark_search import (
@@ -22,8 +21,6 @@ from mhpc.numerics.landmark_search import (
 from mhpc.numerics.sparse import row_blocks, row_indices, sum_row_entries
 from mhpc.parameters import registered
 from mhpc.system.parallel import parallel_map
-
-Single: TypeAlias = npt.NDArray[np.float32]
 
 SIGMA_NEIGHBORS = 15
 """How many nearest rows sigma is estimated from."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Single, Sparse
 
 TABLE_BYTES = 1 << 24
 """The largest dense table in which cells are looked up; it should fit in the cache."""
@@ -275,6 +275,15 @@ def canonical(matrix: Sparse) -> Sparse:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
+
+
+def average_in_single(weight: Sparse, values: Single) -> FloatArray:
+    """Return weight @ values, computed in single precision.
+
+    Such a product of sparse weights reads far more than it computes, and half as many bytes are
+    read three times as fast. Seven digits are more than a mean of neighbours is good for.
+    """
+    return np.asarray(weight.astype(np.float32) @ values, dtype=np.float64)
 
 
 def sum_row_entries(values: FloatArray, indptr: IntArray) -> FloatArray:

@@ -40,8 +40,8 @@ from mhpc.methods.source_weights import (
     learn_source_weights,
     weight_by_independence,
 )
-from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.sparse import canonical, incidence
+from mhpc.numerics.arrays import Block, FloatArray, IntArray, Single, Sparse, dense
+from mhpc.numerics.sparse import average_in_single, canonical, incidence
 from mhpc.selection.calibration import (
     IDENTITY,
     Calibration,
@@ -284,7 +284,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         scores, neighbors = self.smoother.predict_with_neighbors(panel)
         _, votes, answered = self.channel.read_votes(panel)
         averaging = neighbors.averaging_matrix(self.smoother.extension.counts)
-        x = self.channel.invert(votes, [averaging @ self._neighbor_origins])
+        x = self.channel.invert(votes, [average_in_single(averaging, self._neighbor_origins)])
         if len(answered) == len(panel.instances):
             return scores.score, x
         origins = np.zeros((len(panel.instances), len(panel.taxonomy)))
@@ -292,9 +292,10 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         return scores.score, origins
 
     @cached_property
-    def _neighbor_origins(self) -> FloatArray:
+    def _neighbor_origins(self) -> Single:
         """The expected origins of the votes of the smoother's vertices, (V, K)."""
-        return cast(FittedChannel, self.channel).invert(cast(VoteCounts, self.neighbor_votes))
+        x = cast(FittedChannel, self.channel).invert(cast(VoteCounts, self.neighbor_votes))
+        return x.astype(np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is derived from the rest is computed again where it is needed, rather than sent.

@@ -25,9 +25,9 @@ from mhpc.numerics.sparse import row_blocks
 from mhpc.parameters import registered
 
 MAX_DENSE_LABELS = 1024
-"""Labels up to which a product with C as a dense matrix is faster than with its factors."""
+"""Labels up to which a product of sparse votes with C is faster than with its factors."""
 
-STRIP_CELLS = 1 << 18
+STRIP_CELLS = 1 << 17
 """Rows x labels that are multiplied at a time: so few that they stay in the cache."""
 
 
@@ -107,7 +107,7 @@ class Corruption:
     noise : float
         eps.
     max_dense_labels : int
-        Labels up to which products use C as a dense matrix.
+        Labels up to which votes are multiplied by C as a dense matrix.
     """
 
     vague: Sparse
@@ -118,14 +118,13 @@ class Corruption:
 
     def forward(self, x: FloatArray) -> FloatArray:
         """Return x C, (n, K): the votes to be expected of true labels."""
-        if self._is_small:
-            return x @ self._dense
         return _by_strips(self._forward, x)
 
     def backward(self, votes: Block) -> FloatArray:
         """Return votes C', (n, K): for every label how well it would explain the votes."""
-        if self._is_small:
-            return np.asarray(votes @ self._dense.T)
+        if len(self.vague.indptr) - 1 <= self.max_dense_labels:
+            # A few rows of the matrix per instance: fewer than there are paths.
+            return np.asarray(votes @ self._transposed)
         return _by_strips(self._backward, votes)
 
     def _forward(self, x: FloatArray) -> FloatArray:
@@ -150,17 +149,13 @@ class Corruption:
         siblings = self.vague @ self.to_family @ self.members
         return dense((1 - self.noise) * self.vague + self.noise * siblings)
 
-    @property
-    def _is_small(self) -> bool:
-        return bool(self.vague.shape[0] <= self.max_dense_labels)
-
     @cached_property
-    def _dense(self) -> FloatArray:
-        return self.matrix()
+    def _transposed(self) -> FloatArray:
+        return np.ascontiguousarray(self.matrix().T)
 
     def __getstate__(self) -> dict[str, Any]:
         # The dense matrix is made again where it is needed, rather than sent.
-        return {key: value for key, value in self.__dict__.items() if key != "_dense"}
+        return {key: value for key, value in vars(self).items() if key != "_transposed"}
 
 
 def multiply(x: FloatArray, matrix: Sparse, *, strip_cells: int = STRIP_CELLS) -> FloatArray:

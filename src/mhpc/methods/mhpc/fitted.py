@@ -11,7 +11,8 @@ this gives z of an instance that was not in the graph.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,16 @@ from mhpc.methods.source_weights import (
     apply_weights,
     learn_source_weights,
 )
-from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
+from mhpc.numerics.arrays import Block, FloatArray, IntArray, Single, Sparse, dense
 from mhpc.numerics.landmark_search import FAST_SEARCH, SearchOptions
 from mhpc.numerics.neighbors import Landmarks, exp_similarity
-from mhpc.numerics.sparse import distinct_digests, incidence, row_blocks, row_digests
+from mhpc.numerics.sparse import (
+    average_in_single,
+    distinct_digests,
+    incidence,
+    row_blocks,
+    row_digests,
+)
 from mhpc.parameters import registered
 
 AnchorWeight: TypeAlias = Literal["none", "answers"]
@@ -357,11 +364,23 @@ class Extension:
         """Return z of instances from the solution of the vertices that they are joined to."""
         total = np.asarray(weight.sum(axis=1)).ravel()
         degree, lam = 1.0 + total, min(self.lam, MAX_LAM)
-        pull = weight @ sparse.diags_array(1.0 / np.sqrt(self.degree), format="csr") @ self.solved
+        if isinstance(weight, np.ndarray):
+            pull = weight / np.sqrt(self.degree) @ self.solved
+        else:
+            pull = average_in_single(weight, self._scaled)
         z = np.asarray(lam / np.sqrt(degree)[:, None] * pull + n[:, None] * own)
         # lambda - lambda / d, without the cancellation.
         z /= np.maximum(n + lam * (total / degree), 1e-12)[:, None]
         return z
+
+    @cached_property
+    def _scaled(self) -> Single:
+        """The solution, divided by the roots of the degrees."""
+        return (self.solved / np.sqrt(self.degree)[:, None]).astype(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is derived from the rest is computed again where it is needed, rather than sent.
+        return {key: value for key, value in vars(self).items() if key != "_scaled"}
 
     def _weights(self, compared: Sparse) -> Block:
         """Return c_j w_ij, (N, V)."""
