@@ -11,6 +11,7 @@ from mhpc.numerics.arrays import FloatArray
 from mhpc.numerics.cholesky import (
     cholesky_in_place,
     factor_in_place,
+    fill_lower_gram,
     lower_gram,
     solve_in_strips,
     solve_positive_definite,
@@ -43,6 +44,16 @@ def test_the_product_equals_scipys_to_the_last_bit(shape: tuple[int, int]) -> No
     assert product.flags.c_contiguous
     expected = np.asarray(blas.dsyrk(-2.0, X.T, trans=1, lower=0)).T
     np.testing.assert_array_equal(product, expected)
+    np.testing.assert_allclose(product, np.tril(-2.0 * X @ X.T))
+
+
+@pytest.mark.usefixtures("_each_binding")
+@pytest.mark.parametrize("block_rows", [1, 3, 20])
+def test_a_product_filled_in_blocks_is_the_product(block_rows: int) -> None:
+    X = np.random.default_rng(0).random((20, 6))
+    product = np.zeros((20, 20))
+    for first in range(0, 20, block_rows):
+        fill_lower_gram(product, X, slice(first, min(first + block_rows, 20)), scale=-2.0)
     np.testing.assert_allclose(product, np.tril(-2.0 * X @ X.T))
 
 
@@ -99,7 +110,7 @@ def test_a_solution_in_strips_solves_and_leaves_the_right_hand_side(columns: int
     A, B = positive_definite(30), np.random.default_rng(0).random((30, columns))
     unchanged = B.copy()
     factor = factor_in_blocks(A.copy())
-    solution = solve_in_strips(factor, B, strip_columns=3, max_direct=10)
+    solution = solve_in_strips(factor, B, strip_columns=2, min_strip=1, max_direct=10)
     np.testing.assert_allclose(A @ solution, B)
     np.testing.assert_allclose(A @ solve_positive_definite(A.copy(), B), B)
     np.testing.assert_array_equal(B, unchanged)
@@ -111,7 +122,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     for count in (1, 2, 3):
         with limit_threads(count), single_threaded_blas():
             factor = factor_in_blocks(A.copy())
-            solution = solve_in_strips(factor, B, strip_columns=3, max_direct=10)
+            solution = solve_in_strips(factor, B, strip_columns=2, min_strip=1, max_direct=10)
             results.append((np.tril(factor), solution))
     for factor, solution in results[1:]:
         np.testing.assert_array_equal(factor, results[0][0])

@@ -105,6 +105,9 @@ def test_blas_uses_one_thread_inside_the_block_only() -> None:
         before = blas_threads()
         with single_threaded_blas():
             assert blas_threads() == {1}
+            with single_threaded_blas():
+                assert blas_threads() == {1}
+            assert blas_threads() == {1}
         assert blas_threads() == before
 
 

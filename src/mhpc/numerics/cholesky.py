@@ -19,16 +19,19 @@ from scipy.linalg import blas, cython_blas, cython_lapack, lapack
 
 from mhpc.numerics.arrays import FloatArray
 from mhpc.numerics.sparse import row_blocks
-from mhpc.system.parallel import parallel_map
+from mhpc.system.parallel import parallel_map, single_threaded_blas
 
-BLOCK_ROWS = 512
-"""Rows in a block of the factor."""
+BLOCK_ROWS = 384
+"""Rows in a block: enough for BLAS to be fast, and for threads to be busy."""
 
-MAX_DIRECT = 2048
+MAX_DIRECT = 768
 """Rows up to which one call of LAPACK is as fast as blocks."""
 
 STRIP_COLUMNS = 128
-"""Right-hand sides that are solved for in one call."""
+"""Right-hand sides that are solved for in one call, at most."""
+
+MIN_STRIP = 32
+"""Right-hand sides that are worth a call."""
 
 
 def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -47,7 +50,11 @@ def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
     float array, (V, K)
         Costs V^3 / 3 multiplications for the factor and V * V * K for each of two substitutions.
     """
-    return solve_in_strips(factor_in_place(A), B)
+    if len(A) <= MAX_DIRECT:
+        return substitute(cholesky_in_place(A), B)
+    # Threads of BLAS would compete with those that work on blocks.
+    with single_threaded_blas():
+        return solve_in_strips(factor_in_place(A), B)
 
 
 def factor_in_place(
@@ -86,7 +93,7 @@ def factor_in_place(
             )  # fmt: skip
 
         def subtract(rows: slice, start: int = start, stop: int = stop) -> None:
-            A[rows, stop : rows.stop] -= A[rows, start:stop] @ A[stop : rows.stop, start:stop].T
+            _add_lower_product(A, rows, stop, A, slice(start, stop), scale=-1.0, keep=1.0)
 
         below = [slice(first, min(first + block_rows, V)) for first in range(stop, V, block_rows)]
         for work in (solve, subtract):
@@ -101,16 +108,31 @@ def solve_in_strips(
     B: FloatArray,
     *,
     strip_columns: int = STRIP_COLUMNS,
+    min_strip: int = MIN_STRIP,
     max_direct: int = MAX_DIRECT,
 ) -> FloatArray:
-    """Return the solution Y of A Y = B, (V, K), from the factor, a strip of columns at a time."""
-    strips = list(row_blocks(B.shape[1], 1, strip_columns))
-    if len(factor) <= max_direct or len(strips) < 2:
+    """Return the solution Y of A Y = B, (V, K), from the factor, a strip of columns at a time.
+
+    Parameters
+    ----------
+    factor : float array, (V, V), C order
+        As `factor_in_place` returns it.
+    B : float array, (V, K)
+        Right-hand sides.
+    strip_columns, min_strip : int
+        The largest number of columns in a strip, and the smallest one that is worth a strip.
+    max_direct : int
+        Rows up to which LAPACK solves for all columns in one call.
+    """
+    V, K = B.shape
+    # A multiple of four strips of the same width is done at the same time by 2 and by 4 threads.
+    n_strips = min(4 * -(-K // (4 * strip_columns)), max(K // min_strip, 1))
+    if max_direct >= V or n_strips < 2:
         return substitute(factor, B)
-    solution = np.empty(B.shape, order="F")
-    solved = parallel_map(lambda strip: substitute(factor, B[:, strip]), strips)
-    for strip, columns in zip(strips, solved, strict=True):
-        solution[:, strip] = columns
+    solution = np.array(B, dtype=float, order="F")
+    strips = [solution[:, strip] for strip in row_blocks(K, 1, -(-K // n_strips))]
+    for _ in parallel_map(lambda strip: _substitute_in_place(factor, strip), strips):
+        pass
     return solution
 
 
@@ -130,14 +152,20 @@ def cholesky_in_place(A: FloatArray) -> FloatArray:
 def substitute(factor: FloatArray, B: FloatArray) -> FloatArray:
     """Return the solution Y of A Y = B, (V, K), from the factor, by one LAPACK call."""
     solution = np.array(B, dtype=float, order="F")
-    V, K = solution.shape
+    _substitute_in_place(factor, solution)
+    return solution
+
+
+def _substitute_in_place(factor: FloatArray, B: FloatArray) -> None:
+    """Replace B, (V, K) in Fortran order, by the solution."""
+    V, K = B.shape
     if (dpotrs := routine(cython_lapack, "dpotrs")) is None:
-        return np.asarray(lapack.dpotrs(factor.T, solution, lower=0, overwrite_b=1)[0])
+        B[:] = lapack.dpotrs(factor.T, B, lower=0)[0]
+        return
     dpotrs(
-        b"U", _int(V), _int(K), _cell(factor), _int(max(V, 1)), _cell(solution), _int(max(V, 1)),
+        b"U", _int(V), _int(K), _cell(factor), _int(max(V, 1)), _cell(B), _int(max(V, 1)),
         ctypes.byref(ctypes.c_int(0)),
     )  # fmt: skip
-    return solution
 
 
 def lower_gram(X: FloatArray, *, scale: float) -> FloatArray:
@@ -155,16 +183,63 @@ def lower_gram(X: FloatArray, *, scale: float) -> FloatArray:
     float array, (N, N), C order
         Costs N * N * K / 2 multiplications.
     """
-    X = np.ascontiguousarray(X, dtype=float)
-    # BLAS counts columns first: the upper triangle of its product is our lower one.
-    if (dsyrk := routine(cython_blas, "dsyrk")) is None:
-        return np.asarray(blas.dsyrk(scale, X.T, trans=1, lower=0)).T
-    (N, K), product = X.shape, np.zeros((len(X), len(X)))
-    dsyrk(
-        b"U", b"T", _int(N), _int(K), _double(scale), _cell(X), _int(max(K, 1)),
-        _double(0.0), _cell(product), _int(max(N, 1)),
-    )  # fmt: skip
+    X, product = np.ascontiguousarray(X, dtype=float), np.zeros((len(X), len(X)))
+    fill_lower_gram(product, X, slice(0, len(X)), scale=scale)
     return product
+
+
+def fill_lower_gram(product: FloatArray, X: FloatArray, rows: slice, *, scale: float) -> None:
+    """Write some rows of `lower_gram` into a matrix of zeros.
+
+    Parameters
+    ----------
+    product : float array, (N, N), C order
+        Where they are written.
+    X : float array, (N, K), C order
+        Any matrix.
+    rows : slice
+        Which rows of the product are computed, with a start and a stop.
+    scale : float
+        What the product is multiplied by.
+    """
+    if routine(cython_blas, "dgemm") is not None:
+        _add_lower_product(product, rows, 0, X, slice(0, X.shape[1]), scale=scale, keep=0.0)
+        return
+    product[rows, : rows.start] = scale * (X[rows] @ X[: rows.start].T)
+    product[rows, rows] = np.asarray(blas.dsyrk(scale, X[rows].T, trans=1, lower=0)).T
+
+
+def _add_lower_product(
+    out: FloatArray,
+    rows: slice,
+    first: int,
+    X: FloatArray,
+    columns: slice,
+    *,
+    scale: float,
+    keep: float,
+) -> None:
+    """Replace C by keep * C + scale * X X', with some columns of X, by address.
+
+    C are some rows of `out` from column `first` up to the diagonal.
+    """
+    dgemm, dsyrk = routine(cython_blas, "dgemm"), routine(cython_blas, "dsyrk")
+    assert dgemm is not None and dsyrk is not None  # noqa: S101, PT018 - the callers know it
+    n_left, n, depth = rows.start - first, rows.stop - rows.start, columns.stop - columns.start
+    if not n or not depth:
+        return
+    own, X_row, out_row = _cell(X, rows.start, columns.start), X.shape[1], out.shape[1]
+    # BLAS counts columns first: the upper triangle of its product is our lower one.
+    if n_left:
+        dgemm(
+            b"T", b"N", _int(n_left), _int(n), _int(depth), _double(scale),
+            _cell(X, first, columns.start), _int(X_row), own, _int(X_row),
+            _double(keep), _cell(out, rows.start, first), _int(out_row),
+        )  # fmt: skip
+    dsyrk(
+        b"U", b"T", _int(n), _int(depth), _double(scale), own, _int(X_row),
+        _double(keep), _cell(out, rows.start, rows.start), _int(out_row),
+    )  # fmt: skip
 
 
 @cache
@@ -200,8 +275,8 @@ def _double(number: float) -> Any:
 
 
 def _cell(array: FloatArray, row: int = 0, column: int = 0) -> ctypes.c_void_p:
-    """Return the address of a cell of a C-ordered square matrix, or of any array's first one."""
-    return ctypes.c_void_p(array.ctypes.data + array.itemsize * (row * len(array) + column))
+    """Return the address of a cell of a C-ordered matrix, or of any array's first one."""
+    return ctypes.c_void_p(array.ctypes.data + array.itemsize * (row * array.shape[1] + column))
 
 
 def _not_definite(row: int) -> np.linalg.LinAlgError:

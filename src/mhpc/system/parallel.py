@@ -24,6 +24,7 @@ Item = TypeVar("Item")
 ResultT = TypeVar("ResultT")
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
+_SINGLE_THREADED_BLAS: ContextVar[bool] = ContextVar("single-threaded BLAS", default=False)
 
 _BLAS_THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -165,16 +166,24 @@ def core_count() -> int:
 def single_threaded_blas() -> Iterator[None]:
     """Let BLAS and LAPACK use one thread, whatever the environment says.
 
-    Libraries that offer no way to set this, such as Apple's, are left as they are.
+    Libraries that offer no way to set this, such as Apple's, are left as they are. Within another
+    such block this one costs nothing.
     """
+    if _SINGLE_THREADED_BLAS.get():
+        yield
+        return
     # Both bring a library of their own, and only libraries that are loaded can be limited.
     import numpy as np
     import scipy.linalg
     from threadpoolctl import threadpool_limits
 
     del np, scipy
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+    before = _SINGLE_THREADED_BLAS.set(True)
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield
+    finally:
+        _SINGLE_THREADED_BLAS.reset(before)
 
 
 @contextmanager

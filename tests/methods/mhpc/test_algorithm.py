@@ -24,6 +24,7 @@ from mhpc.methods.mhpc.algorithm import (
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.system.memory import use_memory_budget
+from mhpc.system.parallel import limit_threads
 from tests.fixtures.build import DAG, panel_of
 from tests.fixtures.local_mhpc import local_mhpc
 
@@ -248,6 +249,18 @@ def test_similarity_is_equation_7(rows: int) -> None:
     expected = np.exp(-cdist(Y, Y, "euclidean", w=S) / 0.3)
     lower = np.tril_indices(rows)
     np.testing.assert_allclose(similarity(Y, S, sigma=0.3)[lower], expected[lower], rtol=1e-9)
+
+
+def test_similarity_in_blocks_is_the_same_for_any_number_of_threads() -> None:
+    Y, S = vectors(50), np.array([0.5, 0.1, 0.0, 0.9, 0.2, 0.3, 1.0])
+    lower, results = np.tril_indices(50), []
+    for threads in (1, 2, 3):
+        with limit_threads(threads):
+            W = similarity(Y, S, sigma=0.3, block_rows=7, strip_rows=3, max_direct=10)
+        results.append(W[lower])
+    np.testing.assert_allclose(results[0], similarity(Y, S, sigma=0.3)[lower], rtol=1e-12)
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
 
 
 def test_similarity_to_itself_is_exactly_one() -> None:

@@ -33,10 +33,16 @@ from scipy.special import betaincinv
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Step
 from mhpc.numerics.arrays import FloatArray, dense, ratio
-from mhpc.numerics.cholesky import lower_gram, solve_positive_definite
+from mhpc.numerics.cholesky import (
+    BLOCK_ROWS,
+    MAX_DIRECT,
+    fill_lower_gram,
+    solve_positive_definite,
+)
 from mhpc.numerics.neighbors import MIN_SIGMA, estimate_sigma
 from mhpc.numerics.sparse import row_blocks
 from mhpc.system.display import Progress, silent
+from mhpc.system.parallel import parallel_map, single_threaded_blas
 
 Anchor: TypeAlias = Literal["previous", "mean"]
 
@@ -148,7 +154,13 @@ def clopper_pearson_lower(
 
 
 def similarity(
-    X: FloatArray, S: FloatArray, *, sigma: float, strip_rows: int = STRIP_ROWS
+    X: FloatArray,
+    S: FloatArray,
+    *,
+    sigma: float,
+    block_rows: int = BLOCK_ROWS,
+    strip_rows: int = STRIP_ROWS,
+    max_direct: int = MAX_DIRECT,
 ) -> FloatArray:
     """Return W_ij = exp(-d_ij / sigma), d the Euclidean distance weighted by S (eq. 7).
 
@@ -161,8 +173,12 @@ def similarity(
         Weights of the labels, not negative.
     sigma : float
         The distance at which similarity has fallen to 1/e.
+    block_rows : int
+        Rows that a thread computes; always the same, so that the sums are too.
     strip_rows : int
-        How many rows are worked on at once.
+        Rows of a block that are worked on at once.
+    max_direct : int
+        Rows up to which there is one block.
 
     Returns
     -------
@@ -171,18 +187,28 @@ def similarity(
         Costs V * V * K / 2 multiplications and V * V / 2 exponentials.
     """
     X = weight_columns(X, S)
-    norms = np.einsum("ij,ij->i", X, X)
-    # The product is SciPy's, as the factor is: NumPy has a BLAS of its own, and the threads of
-    # the two get in each other's way.
-    W = lower_gram(X, scale=-2.0) if X.shape[1] else np.zeros((len(X),) * 2)
-    for block in row_blocks(len(X), 1, strip_rows):
-        strip = W[block, : block.stop]
-        strip += norms[block, None]
-        strip += norms[: block.stop]
-        np.maximum(strip, 0.0, out=strip)
-        np.sqrt(strip, out=strip)
-        strip *= -1.0 / max(sigma, MIN_SIGMA)
-        np.exp(strip, out=strip)
+    norms, scale = np.einsum("ij,ij->i", X, X), -1.0 / max(sigma, MIN_SIGMA)
+    W = np.zeros((len(X), len(X)))
+
+    def fill(rows: slice) -> None:
+        fill_lower_gram(W, X, rows, scale=-2.0)
+        for first in range(rows.start, rows.stop, strip_rows):
+            last = min(first + strip_rows, rows.stop)
+            strip = W[first:last, :last]
+            strip += norms[first:last, None]
+            strip += norms[:last]
+            np.maximum(strip, 0.0, out=strip)
+            np.sqrt(strip, out=strip)
+            strip *= scale
+            np.exp(strip, out=strip)
+
+    if len(X) <= max_direct:
+        fill(slice(0, len(X)))
+    else:
+        # Threads of BLAS would compete with these. The last rows are the longest, and come first.
+        with single_threaded_blas():
+            for _ in parallel_map(fill, list(row_blocks(len(X), 1, block_rows))[::-1]):
+                pass
     np.fill_diagonal(W, 1.0)
     return W
 
