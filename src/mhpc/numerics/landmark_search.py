@@ -46,8 +46,8 @@ class SearchOptions:
 
 DEFAULT_SEARCH = SearchOptions()
 
-FAST_SEARCH = SearchOptions(max_exact=5000, leaf_size=64, group_size=8, searched_share=1 / 16)
-"""A search for many rows: of more than 5,000 landmarks, a sixteenth of the leaves is searched."""
+FAST_SEARCH = SearchOptions(max_exact=5000, leaf_size=64, group_size=4, searched_share=1 / 32)
+"""A search for many rows: of more than 5,000 landmarks, a 32nd of the leaves is searched."""
 
 _ABSENT = np.float32(1e30)
 """The squared distance of positions without a landmark."""

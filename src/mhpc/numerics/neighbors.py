@@ -18,7 +18,7 @@ from mhpc.numerics.landmark_search import (
     LeafSearch,
     SearchOptions,
 )
-from mhpc.numerics.sparse import row_blocks, row_indices, sum_row_entries
+from mhpc.numerics.sparse import row_blocks
 from mhpc.parameters import registered
 from mhpc.system.parallel import parallel_map
 
@@ -91,9 +91,6 @@ def _smallest_in_order(distance: FloatArray, count: int) -> IntArray:
     tied[crowded] &= np.cumsum(tied[crowded], axis=1) <= room[crowded, None]
     return np.nonzero(below | tied)[1].reshape(-1, count)
 
-
-MAX_DENSE_CELLS = 1 << 24
-"""Landmarks x columns up to which landmarks are also held as a dense matrix: 128 MB."""
 
 _SPARE = 8
 """How many candidates more than asked for are measured in double precision."""
@@ -197,15 +194,9 @@ class Landmarks:
 
     def _measure(self, X: Sparse, norms: FloatArray, candidates: IntArray) -> FloatArray:
         """Return squared distances in double precision, rounded so that ties are equal."""
-        if np.prod(self.vectors.shape) <= MAX_DENSE_CELLS:
-            # Far fewer entries are read than a product of sparse rows would move.
-            entries = self._dense_vectors[candidates[row_indices(X)], X.indices[:, None]]
-            entries *= X.data[:, None]
-            inner = sum_row_entries(entries, X.indptr)
-        else:
-            row = np.repeat(np.arange(len(candidates)), candidates.shape[1])
-            products = X[row].multiply(self.vectors[candidates.ravel()]).sum(axis=1)
-            inner = np.asarray(products).reshape(candidates.shape)
+        row = np.repeat(np.arange(len(candidates)), candidates.shape[1])
+        products = X[row].multiply(self.vectors[candidates.ravel()]).sum(axis=1)
+        inner = np.asarray(products).reshape(candidates.shape)
         square = norms[:, None] + self._norms[candidates] - 2.0 * inner
         return np.asarray(np.round(np.maximum(square, 0.0), DISTANCE_DIGITS), dtype=np.float64)
 

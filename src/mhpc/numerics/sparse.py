@@ -286,20 +286,6 @@ def average_in_single(weight: Sparse, values: Single) -> FloatArray:
     return np.asarray(weight.astype(np.float32) @ values, dtype=np.float64)
 
 
-def sum_row_entries(values: FloatArray, indptr: IntArray) -> FloatArray:
-    """Sum the values of all entries of each row of a csr matrix, (nnz, n) to (rows, n).
-
-    Examples
-    --------
-    >>> sum_row_entries(np.array([[1.0], [2.0], [3.0]]), np.array([0, 2, 2, 3])).ravel().tolist()
-    [3.0, 0.0, 3.0]
-    """
-    sums, is_filled = np.zeros((len(indptr) - 1, values.shape[1])), np.diff(indptr) > 0
-    if is_filled.any():
-        sums[is_filled] = np.add.reduceat(values, indptr[:-1][is_filled], axis=0)
-    return sums
-
-
 def select_columns(matrix: Sparse, columns: IntArray) -> Sparse:
     """Return some columns of a matrix, at increasing positions, in time that follows its entries.
 

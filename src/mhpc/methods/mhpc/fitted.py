@@ -468,11 +468,12 @@ class FittedMHPC(FittedMethod, saved_as="mhpc.fitted"):
         return Scores(score, _over_instances(specific, answered, len(panel.instances)))
 
     def _over_labels(self, z: FloatArray, view: int) -> FloatArray:
-        scores = np.zeros((len(z), len(self.popularity)))
-        scores[:, self.used] = z
-        if self.shares is not None:
-            scores += UNREACHED * self.shares[view]
-        return scores
+        if len(self.used) < len(self.popularity):
+            scores = np.zeros((len(z), len(self.popularity)))
+            scores[:, self.used] = z
+        else:
+            scores = z
+        return scores if self.shares is None else scores + UNREACHED * self.shares[view]
 
     def _fill_down(self, score: FloatArray, panel: Panel, answered: IntArray) -> FloatArray:
         """Return scores with the labels that sources left open, from the roots down."""
