@@ -9,11 +9,12 @@ from hypothesis.extra.numpy import arrays
 import mhpc
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
-from mhpc.data.profiles import SourceDependence, independent_sources
+from mhpc.data.profiles import independent_sources
 from mhpc.data.votes import Scope
 from mhpc.methods import source_dependence
 from mhpc.methods.source_dependence import (
     compute_dependence,
+    correlate_partitions,
     correlate_sources,
     fit_dependence,
     panel_dependence,
@@ -242,12 +243,12 @@ def test_auto_computes_the_dependence_once(
 ) -> None:
     computed: list[Panel] = []
 
-    def count(partitions: PanelPartitions) -> SourceDependence:
+    def count(partitions: PanelPartitions) -> tuple[FloatArray, FloatArray] | None:
         assert isinstance(partitions, SinglePartition)
         computed.append(partitions.panel)
-        return compute_dependence(partitions)
+        return correlate_partitions(partitions)
 
-    monkeypatch.setattr(source_dependence, "compute_dependence", count)
+    monkeypatch.setattr(source_dependence, "correlate_partitions", count)
     garden = mhpc.load_garden()
     mhpc.consolidate(garden.votes, garden.taxonomy)
     assert len(computed) == 1

@@ -6,7 +6,9 @@ is possible, is their dependence: 1 for copies, 0 for independent sources. No tr
 gold labels are not the answers of a source: they have no part in it.
 """
 
-from typing import TypeAlias
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,20 +32,38 @@ MAX_ITER = 200
 TOL = 1e-4
 """The change of skills and independence at which their estimation stops."""
 
-_estimated: WeakKeyDictionary[object, SourceDependence] = WeakKeyDictionary()
-"""The dependence of every panel that was asked for and still exists."""
+Result = TypeVar("Result")
 
 
+def once_per_panel(
+    compute: Callable[[PanelPartitions], Result],
+) -> Callable[[PanelPartitions], Result]:
+    """Let a function keep its result for every panel, as long as the panel exists."""
+    results: WeakKeyDictionary[object, Result] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def compute_once(partitions: PanelPartitions) -> Result:
+        panel = partitions.panel if isinstance(partitions, SinglePartition) else partitions
+        if panel not in results:
+            results[panel] = compute(partitions)
+        return results[panel]
+
+    return compute_once
+
+
+@once_per_panel
 def estimate_dependence(partitions: PanelPartitions) -> SourceDependence:
     """Return the skill and dependence of the sources, computed once per panel.
 
     Source profiles, cross-validation and every method with learned source weights need them.
     """
-    panel = partitions.panel if isinstance(partitions, SinglePartition) else partitions
-    dependence = _estimated.get(panel)
-    if dependence is None:
-        dependence = _estimated[panel] = compute_dependence(partitions)
-    return dependence
+    return _explain_correlations(find_correlations(partitions), len(partitions.sources))
+
+
+@once_per_panel
+def find_correlations(partitions: PanelPartitions) -> tuple[FloatArray, FloatArray] | None:
+    """Return `correlate_partitions` with its default limits, computed once per panel."""
+    return correlate_partitions(partitions)
 
 
 def panel_dependence(panel: Panel) -> SourceDependence:
@@ -68,23 +88,27 @@ def compute_dependence(
     enough_common : int
         Instances that two sources should have in common; if there are more, a sample is used.
     """
-    M = len(partitions.sources)
     correlations = correlate_partitions(
         partitions, max_sources=max_sources, enough_common=enough_common
     )
+    return _explain_correlations(correlations, len(partitions.sources))
+
+
+def _explain_correlations(
+    correlations: tuple[FloatArray, FloatArray] | None, n_sources: int
+) -> SourceDependence:
     if correlations is None:
-        return independent_sources(M)
+        return independent_sources(n_sources)
     R, common = correlations
     active = np.flatnonzero(common.diagonal())
     # A source without answers has no skill; it must not enter the mean that others shrink to.
     fitted = fit_dependence(R[np.ix_(active, active)], common[np.ix_(active, active)])
-    skill = np.ones(M)
+    skill = np.ones(n_sources)
     skill[active] = fitted.skill
     matrix = fitted.matrix.tocoo()
-    return SourceDependence(
-        skill,
-        incidence(active[matrix.row], active[matrix.col], shape=(M, M), values=matrix.data),
-    )
+    rows, columns = active[matrix.row], active[matrix.col]
+    shape = (n_sources, n_sources)
+    return SourceDependence(skill, incidence(rows, columns, shape=shape, values=matrix.data))
 
 
 def correlate_partitions(

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mhpc.data.panel import Panel, PanelPartitions, transform_partitions
-from mhpc.methods.source_dependence import correlate_partitions, fit_dependence
+from mhpc.methods.source_dependence import find_correlations, fit_dependence
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import incidence
 
@@ -77,7 +77,7 @@ def find_copies(partitions: PanelPartitions) -> IntArray:
     Two good sources may also agree on everything. They are copies if, correlated as each of them is
     with the other sources, they should have differed on several instances.
     """
-    correlations = correlate_partitions(partitions)
+    correlations = find_correlations(partitions)
     if correlations is None:
         return np.zeros(0, dtype=np.int64)
     R, common = correlations
@@ -102,7 +102,7 @@ def find_unskilled(partitions: PanelPartitions) -> IntArray:
     chance, is far below the mean. A source with few answers is never among them.
     """
     none = np.zeros(0, dtype=np.int64)
-    correlations = correlate_partitions(partitions)
+    correlations = find_correlations(partitions)
     if correlations is None:
         return none
     active = np.flatnonzero(correlations[1].diagonal())

@@ -33,7 +33,7 @@ from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.pairs import split_panel
 from mhpc.numerics.arrays import Sparse, ratio
 
-N_FIRST = 20_000
+N_FIRST = 10_000
 """Instances that EM is iterated on, if there are many more."""
 
 N_FULL = 2

@@ -23,6 +23,7 @@ from mhpc.methods.mhpc.fitted import (
 )
 from mhpc.methods.mhpc.knn import MAX_FACTORED, graph_of_nearest, solve_on_graph
 from mhpc.numerics.arrays import FloatArray, Sparse, ratio
+from mhpc.numerics.landmark_search import DEFAULT_SEARCH, SAMPLE_SEARCH, SearchOptions
 from mhpc.numerics.neighbors import SIGMA_NEIGHBORS, Landmarks
 from mhpc.numerics.sparse import row_indices
 
@@ -54,6 +55,8 @@ def fit_landmarks(
         n_neighbors=settings.n_neighbors or N_NEIGHBORS,
         sigma=settings.sigma,
         lam=settings.lam,
+        # A sample is an approximation already.
+        options=DEFAULT_SEARCH if n_landmarks >= partitions.instances else SAMPLE_SEARCH,
     )
     step = _describe_step(vertices, solution, len(used), time.perf_counter() - began)
     partitions.progress("solving", 1, 1)
@@ -91,6 +94,7 @@ def solve_extension(
     sigma: float | None,
     lam: float,
     max_factored: int = MAX_FACTORED,
+    options: SearchOptions = DEFAULT_SEARCH,
 ) -> tuple[Extension, Solution]:
     """Join every vertex to its nearest ones, solve, and return what extends that to others.
 
@@ -109,11 +113,15 @@ def solve_extension(
         Strength of the smoothing.
     max_factored : int
         Vertices up to which a Cholesky factor is used.
+    options : SearchOptions
+        How nearest vertices are searched.
     """
     rows, counts = vertices.rows, vertices.counts
     landmarks, V = Landmarks(rows.compared), len(counts)
     n_searched = max(n_neighbors, SIGMA_NEIGHBORS if sigma is None else 1)
-    near, distance = landmarks.nearest(rows.compared, min(n_searched, V - 1), exclude=np.arange(V))
+    near, distance = landmarks.nearest(
+        rows.compared, min(n_searched, V - 1), exclude=np.arange(V), options=options
+    )
     W, sigma = graph_of_nearest(near, distance, n_neighbors=n_neighbors, sigma=sigma)
     root = np.sqrt(counts)
     solution = solve_on_graph(
