@@ -1,6 +1,6 @@
 """The distributed engine with two local workers beside the local engine, on the same two cores.
 
-python -m benchmarks.speed.cluster
+python -m benchmarks.speed.cluster [--method auto]
 """
 
 import argparse
@@ -18,7 +18,7 @@ from mhpc.run import run
 from mhpc.settings import RunSettings
 
 INSTANCES, WORKERS, REPEATS = 200_000, 2, 3
-METHOD = "cross-source"
+METHOD = "auto"
 
 LOCAL, RUNNING, STARTED = "local", "dask, a running cluster", "dask, started for the run"
 
@@ -31,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=INSTANCES)
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--method", default=METHOD)
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="mhpc-") as name,
@@ -43,14 +44,14 @@ def main() -> None:
         stages: dict[str, dict[str, float]] = {}
         seconds = interleave(
             {
-                LOCAL: timed(folder, "local", stages),
-                RUNNING: timed(folder, f"dask={cluster.scheduler_address}", stages),
-                STARTED: timed(folder, "dask", stages),
+                LOCAL: timed(folder, options.method, "local", stages),
+                RUNNING: timed(folder, options.method, f"dask={cluster.scheduler_address}", stages),
+                STARTED: timed(folder, options.method, "dask", stages),
             },
             repeats=options.repeats,
         )
     ratios = {name: ratio(seconds[name], seconds[LOCAL]) for name in (RUNNING, STARTED)}
-    print(f"{METHOD}, {options.instances:,} instances, {WORKERS} workers\n")
+    print(f"{options.method}, {options.instances:,} instances, {WORKERS} workers\n")
     for engine, each in seconds.items():
         print(f"{engine:28} {statistics.median(each):7.1f} s ({min(each):.1f} .. {max(each):.1f})")
     for engine, found in ratios.items():
@@ -64,7 +65,7 @@ def main() -> None:
         {
             "instances": options.instances,
             "workers": WORKERS,
-            "method": METHOD,
+            "method": options.method,
             "seconds": seconds,
             "stages of the last round": stages,
             "ratios": {name: asdict(found) for name, found in ratios.items()},
@@ -73,12 +74,14 @@ def main() -> None:
     )
 
 
-def timed(folder: Path, engine: str, stages: dict[str, dict[str, float]]) -> Callable[[], None]:
+def timed(
+    folder: Path, method: str, engine: str, stages: dict[str, dict[str, float]]
+) -> Callable[[], None]:
     """Return a run on an engine, which notes how long its stages took."""
     settings = RunSettings(
         votes=str(folder / "votes.parquet"),
         taxonomy=str(folder / "taxonomy.csv"),
-        method=METHOD,
+        method=method,
         engine=engine,
     )
 
