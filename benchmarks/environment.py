@@ -38,15 +38,21 @@ def write_result(name: str, result: Mapping[str, Any]) -> None:
     print(f"\nWritten: benchmarks/results/{name}.json")
 
 
-def interleave(runs: Mapping[str, Callable[[], object]], *, repeats: int) -> dict[str, list[float]]:
+def interleave(
+    runs: Mapping[str, Callable[[], object]], *, repeats: int, pause: float = 0.0
+) -> dict[str, list[float]]:
     """Return the seconds of every run, calling each run once per round.
 
     A busy machine is slow for minutes: runs of one round meet the same minute, so that ratios
     within rounds can be trusted where the seconds cannot. A round before the first warms up.
+
+    Threads of BLAS keep a core busy for a tenth of a second after their last work. A pause before
+    every run lets those of the previous one fall asleep.
     """
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for round_ in range(repeats + 1):
         for name, run in runs.items():
+            time.sleep(pause)
             began = time.perf_counter()
             run()
             if round_ > 0:

@@ -24,6 +24,7 @@ from benchmarks.environment import interleave, met_or_missed, ratio, write_resul
 from mhpc.methods.mhpc.algorithm import closed_form_matrix, similarity
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.system.parallel import single_threaded_blas
 
 INSTANCES, LABELS, SOURCES = 1000, 500, 5
 ITERATIONS = 10
@@ -38,6 +39,8 @@ TIMES_FASTER = {"majority": 2190.0, "dawid-skene": 1900.0}
 """At least so many times ours, from an encoded panel, fits into crowd-kit's."""
 TIMES_FASTER_SOLVE = 2.0
 """At least so many times our solve fits into scikit-learn's."""
+PAUSE = 0.3
+"""Seconds before every run, for threads of the previous one to fall asleep."""
 AGREEMENT = 1e-3
 """Largest difference allowed from scikit-learn's shares: it stops short of its limit."""
 
@@ -125,10 +128,12 @@ def beside_scikit_learn() -> dict[str, Any]:
         return W + W.T
 
     def ours() -> FloatArray:
-        W = similarity(X, weights, sigma=SIGMA)
-        np.fill_diagonal(W, 0.0)
-        A = closed_form_matrix(W, np.ones(len(X)), lam=LAM)
-        F = solve_positive_definite(A, Y)
+        # As `mhpc.consolidate` does: blocks keep the cores busy, and BLAS has one thread.
+        with single_threaded_blas():
+            W = similarity(X, weights, sigma=SIGMA)
+            np.fill_diagonal(W, 0.0)
+            A = closed_form_matrix(W, np.ones(len(X)), lam=LAM)
+            F = solve_positive_definite(A, Y)
         return np.asarray(F / F.sum(axis=1, keepdims=True))
 
     def theirs() -> FloatArray:
@@ -157,7 +162,7 @@ def timed(
     name: str, runs: Mapping[str, Callable[[], object]], *, repeats: int, target: float
 ) -> dict[str, Any]:
     """Time runs in turn, print one line per run, and return the figures."""
-    seconds = interleave(runs, repeats=repeats)
+    seconds = interleave(runs, repeats=repeats, pause=PAUSE)
     ratios = {each: ratio(seconds[PEER], times) for each, times in seconds.items() if each != PEER}
     print(f"{name}: seconds, median of {repeats} (least .. most); peer / ours")
     for each, times in seconds.items():

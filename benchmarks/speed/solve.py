@@ -42,6 +42,8 @@ TIMES_BARE = 2.0
 LARGE_SOLVES, LARGE_REPEATS = 2, 3
 TIMES_BARE_LARGE = 1.3
 """How many times longer than bare products and factors it may take with 10,000 instances."""
+PAUSE = 0.3
+"""Seconds before every run, for threads of the previous one to fall asleep."""
 AGREEMENT = 1e-8
 """The largest difference allowed between its scores and those of the reference."""
 
@@ -75,7 +77,7 @@ def measure_generated(instances: int) -> None:
             _bare, lambda: dgemm(1.0, distinct.T, distinct.T, trans_a=1), A, distinct, LARGE_SOLVES
         ),
     }
-    seconds = interleave(functions, repeats=LARGE_REPEATS)
+    seconds = interleave(functions, repeats=LARGE_REPEATS, pause=PAUSE)
     times = ratio(seconds[FAST], seconds[BARE_ONE_BLAS])
     print(f"{LARGE_SOLVES} solves of {distinct.shape}, {panel}\n")
     for name, each in seconds.items():
@@ -93,7 +95,7 @@ def measure_paper() -> None:
     fast, reference = implementations(panel)
     difference = float(np.abs(fast() - reference()).max())
     functions = {FAST: fast, REFERENCE: reference, **lower_bounds(panel)}
-    seconds = interleave(functions, repeats=REPEATS)
+    seconds = interleave(functions, repeats=REPEATS, pause=PAUSE)
     ratios = {
         "reference / mhpc": ratio(seconds[REFERENCE], seconds[FAST]),
         "mhpc / bare": ratio(seconds[FAST], seconds[BARE]),

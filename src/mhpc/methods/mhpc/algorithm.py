@@ -23,6 +23,7 @@ distance between equal rows, of which cancellation would leave 1e-8 instead of 0
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -216,7 +217,9 @@ def similarity(
 def weight_columns(X: FloatArray, S: FloatArray) -> FloatArray:
     """Return X scaled so that its Euclidean distances are those of X weighted by S."""
     weighted = S > 0
-    return np.ascontiguousarray(X[:, weighted] * np.sqrt(S[weighted]))
+    if not weighted.all():
+        X, S = X[:, weighted], S[weighted]
+    return np.ascontiguousarray(X * np.sqrt(S))
 
 
 # ---- Equations 3 and 6: the normalised Laplacian and the closed form --------------------------
@@ -343,12 +346,14 @@ class DenseSmoother:
         sigma = estimate_sigma(weight_columns(X, S)) if self.sigma is None else self.sigma
         if not len(X):
             return Solution(B, np.zeros(0), sigma)
-        # The only V x V matrix: W, then I + lambda L, then its factor.
-        W = similarity(X, S, sigma=sigma)
-        degree, root = degrees(W, counts), np.sqrt(counts)[:, None]
-        A = closed_form_matrix(W, counts, lam=self.lam, degree=degree)
-        A[np.diag_indices_from(A)] += evidence - 1.0
-        values = solve_positive_definite(A, evidence[:, None] * (B * root)) / root
+        # Threads of BLAS that wait for work would take cores from those that work on blocks.
+        with single_threaded_blas() if len(X) > MAX_DIRECT else nullcontext():
+            # The only V x V matrix: W, then I + lambda L, then its factor.
+            W = similarity(X, S, sigma=sigma)
+            degree, root = degrees(W, counts), np.sqrt(counts)[:, None]
+            A = closed_form_matrix(W, counts, lam=self.lam, degree=degree)
+            A[np.diag_indices_from(A)] += evidence - 1.0
+            values = solve_positive_definite(A, evidence[:, None] * (B * root)) / root
         return Solution(values, degree, sigma)
 
 
