@@ -21,7 +21,7 @@ from sklearn.semi_supervised import LabelSpreading
 import mhpc
 from benchmarks.data import cellcycle
 from benchmarks.environment import interleave, met_or_missed, ratio, write_result
-from mhpc.methods.mhpc.algorithm import closed_form_matrix, similarity
+from mhpc.methods.mhpc.algorithm import MAX_DIRECT, closed_form_matrix, similarity
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.system.parallel import single_threaded_blas
@@ -133,7 +133,7 @@ def beside_scikit_learn() -> dict[str, Any]:
             W = similarity(X, weights, sigma=SIGMA)
             np.fill_diagonal(W, 0.0)
             A = closed_form_matrix(W, np.ones(len(X)), lam=LAM)
-            F = solve_positive_definite(A, Y)
+            F = solve_positive_definite(A, Y, max_direct=MAX_DIRECT)
         return np.asarray(F / F.sum(axis=1, keepdims=True))
 
     def theirs() -> FloatArray:
