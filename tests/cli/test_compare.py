@@ -59,6 +59,27 @@ def test_truth_adds_the_usual_metrics(mhpc: Mhpc) -> None:
     assert comparison["candidate"]["closed"]
 
 
+def test_methods_are_compared_on_as_many_instances_as_asked_for(mhpc: Mhpc, garden: Path) -> None:
+    rows = [f"{i},{source},{'bee' if i % 3 else 'monarda'}" for i in range(90) for source in "abc"]
+    (garden / "many.csv").write_text("instance,source,label\n" + "\n".join(rows) + "\n")
+    arguments = ("compare", "many.csv", "--taxonomy", "taxonomy.csv", "--method", "sa")
+    (few,) = json.loads(mhpc(*arguments, "--instances", "40", "--json").stdout)
+    (all_of_them,) = json.loads(mhpc(*arguments, "--json").stdout)
+    assert (few["candidate"]["instances"], all_of_them["candidate"]["instances"]) == (45, 90)
+    assert mhpc(*arguments, "--instances", "0").returncode == 2
+
+
+def test_any_number_of_jobs_gives_the_same_result(mhpc: Mhpc) -> None:
+    def losses(jobs: str) -> list[list[float]]:
+        done = mhpc(
+            "compare", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa",
+            "--method", "mhpc", "--jobs", jobs, "--json",
+        )  # fmt: skip
+        return [each["candidate"]["closed"] for each in json.loads(done.stdout)]
+
+    assert losses("1") == losses("2")
+
+
 def test_one_source_cannot_be_cross_validated(mhpc: Mhpc, garden: Path) -> None:
     (garden / "alone.csv").write_text("instance,source,label\n1,ann,monarda\n2,ann,bee\n")
     done = mhpc("compare", "alone.csv", "--taxonomy", "taxonomy.csv", "--method", "sa")

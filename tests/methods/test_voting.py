@@ -57,6 +57,15 @@ def test_the_specific_view_of_majority_is_the_share_with_nothing_deeper() -> Non
     }
 
 
+def test_without_a_hierarchy_both_views_of_majority_are_the_same() -> None:
+    flat = build_taxonomy(["a", "b", "c"], [])
+    rows: list[Row] = [("x", "s", "a"), ("x", "t", "a"), ("x", "t", "b"), ("x", "u", "c")]
+    result = Majority().consolidate(panel_of(rows, flat))
+    expected = [[2 / 3, 1 / 3, 1 / 3]]
+    np.testing.assert_allclose(dense(result.score), expected)
+    np.testing.assert_allclose(dense(result.specific), expected)
+
+
 def test_one_half_is_not_a_majority() -> None:
     assert decide_labels(Majority(), panel_of(FLOWERS)) == {"plant", "flower"}
     assert decide_labels(Majority(), panel_of([("p", "ann", "oak"), ("p", "bob", "monarda")])) == {

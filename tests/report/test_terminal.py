@@ -5,8 +5,9 @@ import io
 from rich.console import Console
 
 import mhpc
+from mhpc.data.comparison import CandidateScore, Comparison
 from mhpc.data.scorecard import Score, Scorecard, View
-from mhpc.report.terminal import render_inspection, render_scorecards
+from mhpc.report.terminal import render_comparison, render_inspection, render_scorecards
 from tests.fixtures.build import GARDEN
 
 
@@ -31,3 +32,23 @@ def test_an_inspection_lists_unknown_labels_with_the_nearest_and_silent_sources(
     text = out.getvalue()
     assert "'oka', 1 vote; nearest: 'oak'" in text
     assert "no known label: s" in text
+
+
+def test_methods_that_were_measured_on_fewer_instances_are_below_the_others() -> None:
+    def make_row(name: str, loss: float, instances: int) -> Comparison:
+        losses = (loss, loss)
+        return Comparison(
+            name, CandidateScore(name, name, {}, losses, losses, instances, 1.0), (), 1.0
+        )
+
+    out = io.StringIO()
+    rows = [
+        make_row("early", 0.1, 500),
+        make_row("second", 0.3, 1000),
+        make_row("first", 0.2, 1000),
+    ]
+    Console(file=out, width=120).print(render_comparison(rows))
+    closed, _, note = out.getvalue().strip().split("\n\n")
+    assert [line.split()[0] for line in closed.splitlines()[2:]] == ["first", "second", "early"]
+    assert [line.split()[-2] for line in closed.splitlines()[2:]] == ["1,000", "1,000", "500"]
+    assert note

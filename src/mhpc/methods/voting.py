@@ -76,6 +76,9 @@ class FittedVote(FittedMethod, saved_as="majority.fitted"):
         if panel.scope is not None:
             # Fewer sources may have a label in scope than its parent, and all of them agree.
             score = propagate_up(score, panel.taxonomy)
+        if not panel.taxonomy.parents.nnz:
+            # Without a hierarchy, no label is more specific than another.
+            return Scores(score, score)
         deepest = most_specific(panel.augmented, panel.taxonomy)
         return Scores(score, panel.average_answers(deepest, "answers"))
 

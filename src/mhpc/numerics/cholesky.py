@@ -24,8 +24,8 @@ from mhpc.system.parallel import parallel_map, single_threaded_blas
 BLOCK_ROWS = 384
 """Rows in a block: enough for BLAS to be fast, and for threads to be busy."""
 
-MAX_DIRECT = 768
-"""Rows up to which one call of LAPACK is as fast as blocks."""
+MAX_DIRECT = 2048
+"""Rows up to which LAPACK does its work in one call."""
 
 STRIP_COLUMNS = 128
 """Right-hand sides that are solved for in one call, at most."""
@@ -34,7 +34,9 @@ MIN_STRIP = 32
 """Right-hand sides that are worth a call."""
 
 
-def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
+def solve_positive_definite(
+    A: FloatArray, B: FloatArray, *, max_direct: int = MAX_DIRECT
+) -> FloatArray:
     """Return the solution Y of A Y = B.
 
     Parameters
@@ -44,17 +46,19 @@ def solve_positive_definite(A: FloatArray, B: FloatArray) -> FloatArray:
         any lambda >= 0: its eigenvalues lie in [1, 1 + 2 lambda].
     B : float array, (V, K)
         Right-hand sides.
+    max_direct : int
+        Rows up to which LAPACK does its work in one call, and not in blocks and threads.
 
     Returns
     -------
     float array, (V, K)
         Costs V^3 / 3 multiplications for the factor and V * V * K for each of two substitutions.
     """
-    if len(A) <= MAX_DIRECT:
+    if len(A) <= max_direct:
         return substitute(cholesky_in_place(A), B)
     # Threads of BLAS would compete with those that work on blocks.
     with single_threaded_blas():
-        return solve_in_strips(factor_in_place(A), B)
+        return solve_in_strips(factor_in_place(A, max_direct=max_direct), B, max_direct=max_direct)
 
 
 def factor_in_place(

@@ -359,11 +359,11 @@ def score_candidates(
     folds : sequence of Fold
         What they are scored on. All that is computed once per fold is shared by the candidates.
     jobs : int
-        How many folds are worked on at the same time, each in its own thread.
+        The number of folds that are worked on at the same time, each in its own thread.
     expected : mapping of str to float
         Seconds that candidates needed on other folds, if they are known.
     progress : callable
-        Called with the per cent of the work that are done.
+        Called with the percentage of the work that is done.
     stage : str
         The name of the work in progress reports.
     """

@@ -164,7 +164,7 @@ def race(
     max_cells : int
         Instances x labels of the largest sample.
     progress : callable
-        Called with the per cent of the work on a sample that are done.
+        Called with the percentage of the work on a sample that is done.
     report : callable
         Called with every score as soon as it is known: once per candidate and sample.
 

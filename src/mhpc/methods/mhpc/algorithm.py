@@ -36,7 +36,6 @@ from mhpc.data.scores import Step
 from mhpc.numerics.arrays import FloatArray, dense, ratio
 from mhpc.numerics.cholesky import (
     BLOCK_ROWS,
-    MAX_DIRECT,
     fill_lower_gram,
     solve_positive_definite,
 )
@@ -50,6 +49,9 @@ Anchor: TypeAlias = Literal["previous", "mean"]
 MAX_LAM = 1e8
 """Larger values of lambda count as this one. The larger lambda is, the worse the matrix is
 conditioned: here rounding errors are 1e-8 of the solution, and joined instances are that close."""
+
+MAX_DIRECT = 768
+"""Vertices up to which products and factors are not divided into blocks for threads."""
 
 STRIP_ROWS = 128
 """Rows of W that are worked on at once: few enough to stay in the processor's cache."""
@@ -353,7 +355,8 @@ class DenseSmoother:
             degree, root = degrees(W, counts), np.sqrt(counts)[:, None]
             A = closed_form_matrix(W, counts, lam=self.lam, degree=degree)
             A[np.diag_indices_from(A)] += evidence - 1.0
-            values = solve_positive_definite(A, evidence[:, None] * (B * root)) / root
+            right = evidence[:, None] * (B * root)
+            values = solve_positive_definite(A, right, max_direct=MAX_DIRECT) / root
         return Solution(values, degree, sigma)
 
 
