@@ -43,6 +43,9 @@ from mhpc.system.parallel import parallel_map
 DENSE_SCORE_BYTES = 1 << 29
 """Dense scores of up to so many bytes are computed at once, if memory allows."""
 
+N_FIRST = 100
+"""Instances that are scored before all others, to see how much memory scores take."""
+
 PAPER = (
     "Zhang, Xie, Li, Gao, Fan, Yu: Multi-source Hierarchical Prediction Consolidation, CIKM 2016"
 )
@@ -171,11 +174,13 @@ def predict_scores(
     details["fitted"] = partial(_return_fitted, fitted)
     width = fitted.count_computed(shape[1])
     blocks = list(dense_blocks(shape[0], width, max_instances=max_instances)) or [slice(0, 0)]
-    first = fitted.predict(panel_block(panel, blocks[0]))
     if len(blocks) == 1:
+        only = fitted.predict(panel)
         return method.make_consolidation(
-            panel, first.score, first.specific, expected_answers=first.expected_answers, **details
+            panel, only.score, only.specific, expected_answers=only.expected_answers, **details
         )
+    # A few instances show how much memory the scores take.
+    first = fitted.predict(panel_block(panel, slice(0, min(N_FIRST, blocks[0].stop))))
     limit = memory_budget() / 4
     if not sparse.issparse(first.score):
         limit = min(limit, max_dense_bytes)
@@ -185,7 +190,7 @@ def predict_scores(
             Rows(shape, partial(rows, view), width) for view in ("score", "specific")
         )
         return method.make_consolidation(panel, score, specific, **details)
-    scores = _predict_blocks(fitted, panel, blocks, first, progress)
+    scores = _predict_blocks(fitted, panel, blocks, progress)
     if sparse.issparse(first.score):
         both = zip(*((block.score, block.specific) for block in scores), strict=True)
         score, specific = (sparse.vstack(matrices, format="csr") for matrices in both)
@@ -209,13 +214,12 @@ def _return_fitted(fitted: FittedMethod) -> FittedMethod:
 
 
 def _predict_blocks(
-    fitted: FittedMethod, panel: Panel, blocks: list[slice], first: Scores, progress: Progress
+    fitted: FittedMethod, panel: Panel, blocks: list[slice], progress: Progress
 ) -> Iterator[Scores]:
     def predict(block: slice) -> Scores:
         return fitted.predict(panel_block(panel, block))
 
-    yield first
-    for block, scores in zip(blocks[1:], parallel_map(predict, blocks[1:]), strict=True):
+    for block, scores in zip(blocks, parallel_map(predict, blocks), strict=True):
         progress("scoring", block.start, len(panel.instances))
         yield scores
 

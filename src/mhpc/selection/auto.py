@@ -271,7 +271,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
 
     def _make_features(self, panel: Panel, smoothed: Block) -> tuple[GivenLabels, FloatArray]:
         independent = weight_by_independence(panel, dependence=self.dependence)
-        truth, given = self.dawid_skene.predict(independent).score, find_given(independent)
+        truth, given = self.dawid_skene.predict_truth(independent), find_given(independent)
         features = make_features(
             given, dawid_skene=truth, smoothed=smoothed, popularity=self.popularity
         )

@@ -55,8 +55,8 @@ class Inversion:
             x_t = q_t ((1 - missed) sum over v of mean votes_v C_tv / (q C)_v + missed).
         """
         n = votes.answers[:, None]
-        q = (1 - self.popularity_share) * neighbors + self.popularity_share * self.popularity
-        q *= self.prior
+        q = self.prior * (1 - self.popularity_share) * neighbors
+        q += self.prior * self.popularity_share * self.popularity
         q += n * x
         q /= np.maximum(n + self.prior, 1e-9)
         expected = self.corruption.forward(q)[row_indices(votes.votes), votes.votes.indices]

@@ -162,9 +162,13 @@ class FittedDawidSkene(FittedMethod, saved_as="dawid-skene.fitted"):
 
     def predict(self, panel: Panel) -> Scores:
         """Return the probability of every label, and its excess over that of the best child."""
-        blocks = [self._predict_block(block) for block in split_panel(panel)]
-        score = propagate_up(sparse.vstack(blocks, format="csr"), panel.taxonomy)
+        score = self.predict_truth(panel)
         return Scores(score, most_specific(score, panel.taxonomy))
+
+    def predict_truth(self, panel: Panel) -> Sparse:
+        """Return the probability of every label, (N, K)."""
+        blocks = [self._predict_block(block) for block in split_panel(panel)]
+        return propagate_up(sparse.vstack(blocks, format="csr"), panel.taxonomy)
 
     def calibrate(self, panel: Panel) -> Panel:
         """Return the panel with probabilities instead of scores, so that sources can be compared.
