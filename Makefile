@@ -49,12 +49,14 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.speed.taxonomies
 	$(BIN)/python -m benchmarks.speed.readers
 	$(BIN)/python -m benchmarks.speed.neighbors
+	$(BIN)/python -m benchmarks.speed.ontology
 	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.scale
 	$(BIN)/python -m benchmarks.quality.real
 	$(BIN)/python -m benchmarks.quality.methods
 	$(BIN)/python -m benchmarks.quality.auto
 	$(BIN)/python -m benchmarks.quality.stacking
+	$(BIN)/python -m benchmarks.quality.landmarks
 	$(BIN)/python -m benchmarks.quality.ablation
 	$(BIN)/python -m benchmarks.quality.readings
 	$(BIN)/python -m benchmarks.quality.generators
