@@ -13,9 +13,9 @@ from mhpc.data.profiles import independent_sources
 from mhpc.data.votes import Scope
 from mhpc.methods import source_dependence
 from mhpc.methods.source_dependence import (
-    compute_dependence,
     correlate_partitions,
     correlate_sources,
+    explain_correlations,
     fit_dependence,
     panel_dependence,
 )
@@ -25,6 +25,12 @@ from tests.fixtures.build import Row, panel_of
 from tests.methods.dependent_sources import ROWS, simulated, with_copy
 
 SKILLS = np.array([0.9, 0.7, 0.5, 0.8, 0.6, 0.7])
+
+
+def compute_dependence(partitions: PanelPartitions, **limits: int) -> SourceDependence:
+    """Return the dependence of sources with other limits than the default ones."""
+    correlations = correlate_partitions(partitions, **limits)
+    return explain_correlations(correlations, len(partitions.sources))
 
 
 def correlations_of(skill: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ def estimate_dependence(partitions: PanelPartitions) -> SourceDependence:
 
     Source profiles, cross-validation and every method with learned source weights need them.
     """
-    return _explain_correlations(find_correlations(partitions), len(partitions.sources))
+    return explain_correlations(find_correlations(partitions), len(partitions.sources))
 
 
 @once_per_panel
@@ -71,32 +71,18 @@ def panel_dependence(panel: Panel) -> SourceDependence:
     return estimate_dependence(SinglePartition(panel))
 
 
-def compute_dependence(
-    partitions: PanelPartitions,
-    *,
-    max_sources: int = MAX_SOURCES,
-    enough_common: int = ENOUGH_COMMON,
+def explain_correlations(
+    correlations: tuple[FloatArray, FloatArray] | None, n_sources: int
 ) -> SourceDependence:
-    """Compute the skill and dependence of the sources from their answers.
+    """Return the skill and dependence of all sources, of which some may have no answers.
 
     Parameters
     ----------
-    partitions : PanelPartitions
-        All answers.
-    max_sources : int
-        With more sources, none are compared: all are independent and equally skilled.
-    enough_common : int
-        Instances that two sources should have in common; if there are more, a sample is used.
+    correlations : pair of float arrays, (M, M), or None
+        What `correlate_partitions` returns; None: all sources are independent.
+    n_sources : int
+        M.
     """
-    correlations = correlate_partitions(
-        partitions, max_sources=max_sources, enough_common=enough_common
-    )
-    return _explain_correlations(correlations, len(partitions.sources))
-
-
-def _explain_correlations(
-    correlations: tuple[FloatArray, FloatArray] | None, n_sources: int
-) -> SourceDependence:
     if correlations is None:
         return independent_sources(n_sources)
     R, common = correlations
@@ -117,7 +103,17 @@ def correlate_partitions(
     max_sources: int = MAX_SOURCES,
     enough_common: int = ENOUGH_COMMON,
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return `correlate_sources` of all partitions; None with too many sources, or fewer than 3."""
+    """Return `correlate_sources` of all partitions; None with too many sources, or fewer than 3.
+
+    Parameters
+    ----------
+    partitions : PanelPartitions
+        All answers.
+    max_sources : int
+        With more sources, none are compared: all are independent and equally skilled.
+    enough_common : int
+        Instances that two sources should have in common; if there are more, a sample is used.
+    """
     M = len(partitions.sources)
     (answers,) = partitions.sum(count_answers)
     if max_sources < M or np.count_nonzero(answers) < 3:
