@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 import mhpc
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
-from mhpc.data.profiles import independent_sources
+from mhpc.data.profiles import SourceDependence, independent_sources
 from mhpc.data.votes import Scope
 from mhpc.methods import source_dependence
 from mhpc.methods.source_dependence import (

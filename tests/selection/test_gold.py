@@ -18,7 +18,7 @@ from benchmarks.quality.gold import (
 from mhpc.data.panel import SinglePartition
 from mhpc.datasets.garden import Dataset
 from mhpc.encoding.gold import append_gold_source, encode_truth
-from mhpc.methods.source_dependence import compute_dependence
+from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.methods.source_weights import weight_answers
 from mhpc.numerics.arrays import dense
 
@@ -74,8 +74,8 @@ def panel_with_gold(k: int) -> tuple[mhpc.Panel, mhpc.Panel]:
 
 def test_sources_are_as_dependent_and_skilled_with_gold_as_without() -> None:
     panel, with_gold = panel_with_gold(100)
-    before = compute_dependence(SinglePartition(panel))
-    after = compute_dependence(SinglePartition(with_gold))
+    before = estimate_dependence(SinglePartition(panel))
+    after = estimate_dependence(SinglePartition(with_gold))
     np.testing.assert_array_equal(after.skill[:-1], before.skill)
     np.testing.assert_array_equal(dense(after.matrix)[:-1, :-1], dense(before.matrix))
     assert not dense(after.matrix)[-1].any()
