@@ -126,12 +126,22 @@ class Taxonomy:
         return np.flatnonzero(reached)
 
     def select(self, labels: IntArray) -> "Taxonomy":
-        """Return the taxonomy of some labels, at increasing positions, with all their ancestors."""
-        return Taxonomy(
-            self.labels.select(labels),
-            tuple(self.names[label] for label in labels),
-            self.parents[labels][:, labels],
-        )
+        """Return the taxonomy of some labels, at increasing positions, with all their ancestors.
+
+        It is kept, since blocks of instances ask for the same one in turn.
+        """
+        key = labels.tobytes()
+        if key not in self._selections:
+            self._selections[key] = Taxonomy(
+                self.labels.select(labels),
+                tuple(self.names[label] for label in labels),
+                self.parents[labels][:, labels],
+            )
+        return self._selections[key]
+
+    @cached_property
+    def _selections(self) -> "dict[bytes, Taxonomy]":
+        return {}
 
     def homonyms(self, name: str) -> list[str]:
         """Return the ids of the labels with a name."""
