@@ -143,3 +143,14 @@ def test_of_two_wrong_edges_the_first_is_reported() -> None:
 
 def test_a_taxonomy_without_labels_has_no_levels() -> None:
     assert build_taxonomy([], []).levels == ()
+
+
+def test_labels_are_selected_with_their_ancestors() -> None:
+    labels = DAG.with_ancestors(DAG.locate(["d"]))
+    names = {DAG.labels[int(k)] for k in labels}
+    assert names == {"d", *(DAG.labels[int(k)] for k in DAG.ancestors_of(DAG.locate(["d"])[0]))}
+    selected = DAG.select(labels)
+    np.testing.assert_array_equal(
+        selected.closure.toarray(), DAG.closure.toarray()[np.ix_(labels, labels)]
+    )
+    assert DAG.select(labels) is selected

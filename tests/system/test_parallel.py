@@ -214,3 +214,12 @@ def test_an_interrupt_ends_the_workers_quietly(tmp_path: Path) -> None:
     # Workers share its output: once that is closed, none is left.
     _, err = running.communicate(timeout=20)
     assert err.count("Traceback") == 1
+
+
+def test_each_item_of_a_parallel_map_has_one_thread() -> None:
+    assert list(parallel_map(lambda _: thread_count(), range(4), threads=2)) == [1] * 4
+
+
+def test_a_parallel_map_sees_the_context_of_its_caller() -> None:
+    with use_memory_budget(123):
+        assert list(parallel_map(lambda _: memory_budget(), range(3), threads=2)) == [123] * 3
