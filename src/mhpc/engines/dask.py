@@ -45,6 +45,7 @@ from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_path
 from mhpc.system.memory import memory_budget, use_memory_budget
 from mhpc.system.parallel import limit_threads, single_threaded_blas
+from mhpc.write.run_folder import SCORES_FORMAT
 
 ORDER = "order.parquet"
 """Where, in the folder of a partition, it is written which row each instance appears in first."""
@@ -385,7 +386,7 @@ def _merge_scores(connection: duckdb.DuckDBPyConnection, folders: list[Path], ta
         "COPY (SELECT instance, label, score, specific "
         f"FROM read_parquet({files}, file_row_number=true) JOIN places USING (instance) "
         "ORDER BY first, file_row_number) "
-        f"TO {literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+        f"TO {literal(str(target))} ({SCORES_FORMAT})"
     )
 
 

@@ -29,7 +29,7 @@ MAX_ENUM_LABELS = 1 << 13
 """Up to so many labels, DuckDB numbers them once and not in every row group, which takes a fifth of
 the time; every row group then lists all labels."""
 
-_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
+SCORES_FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
 """Scores hardly shrink, whatever the effort: the next level takes longer for 2 % less."""
 
 
@@ -70,7 +70,7 @@ def scores_stream(
         yield add
         batch.flush()
         target = literal(str(unfinished))
-        connection.execute(f"COPY cells TO {target} ({_PARQUET})")
+        connection.execute(f"COPY cells TO {target} ({SCORES_FORMAT})")
 
 
 @contextmanager
