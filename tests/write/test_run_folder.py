@@ -28,12 +28,9 @@ def scores_in(path: Path) -> list[tuple[Any, ...]]:
     return duckdb.execute("FROM read_parquet(?)", [str(path)]).fetchall()
 
 
-@pytest.mark.parametrize("max_enum_labels", [0, len(LABELS)])
-def test_scores_are_written_in_blocks_in_the_order_of_their_cells(
-    tmp_path: Path, max_enum_labels: int
-) -> None:
+def test_scores_are_written_in_blocks_in_the_order_of_their_cells(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
-    with scores_stream(path, IDS, LABELS, max_enum_labels=max_enum_labels) as add:
+    with scores_stream(path, IDS, LABELS) as add:
         add(cells([0, 0, 0, 1], [1, 2, 0, 5], [1, 0.5, 0.5, 0.1], [0, 0.3, 0.2, 0]))
         add(cells([], [], [], []))
         add(cells([2, 2, 2], [0, 3, 4], [0.5, 0.5, 0.5], [0.1, 0.1, 0.1]))

@@ -25,9 +25,8 @@ AddLabels: TypeAlias = Callable[[IntArray, IntArray, FloatArray], None]
 BATCH_ROWS = 1 << 19
 """Rows that are passed to DuckDB at a time."""
 
-MAX_ENUM_LABELS = 1 << 13
-"""Up to so many labels, DuckDB numbers them once and not in every row group, which takes a fifth of
-the time; every row group then lists all labels."""
+_CELLS = "instance VARCHAR, label VARCHAR, score DOUBLE, specific DOUBLE"
+"""The columns. Labels as an ENUM would be written faster, but with other bytes every time."""
 
 SCORES_FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
 """Scores hardly shrink, whatever the effort: the next level takes longer for 2 % less."""
@@ -35,12 +34,7 @@ SCORES_FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
 
 @contextmanager
 def scores_stream(
-    path: Path,
-    instances: Index,
-    labels: Index,
-    *,
-    batch_rows: int = BATCH_ROWS,
-    max_enum_labels: int = MAX_ENUM_LABELS,
+    path: Path, instances: Index, labels: Index, *, batch_rows: int = BATCH_ROWS
 ) -> Iterator[AddScores]:
     """Write ``scores.parquet`` block by block, in the order in which the cells come.
 
@@ -54,7 +48,7 @@ def scores_stream(
         instance_ids, label_ids = (
             np.array(index.ids, dtype=object) for index in (instances, labels)
         )
-        _create_cells(connection, label_ids, max_enum_labels)
+        connection.execute(f"CREATE TABLE cells ({_CELLS})")
 
         def insert(row: IntArray, label: IntArray, score: FloatArray, specific: FloatArray) -> None:
             ids = {"instance": instance_ids[row], "label": label_ids[label]}
@@ -96,19 +90,6 @@ def labels_stream(
             batch = _Batch(append, batch_rows)
             yield batch.add
             batch.flush()
-
-
-def _create_cells(
-    connection: duckdb.DuckDBPyConnection, label_ids: np.ndarray, max_enum_labels: int
-) -> None:
-    label_type = "VARCHAR"
-    if len(label_ids) <= max_enum_labels:
-        label_type = "label_id"
-        connection.register("labels", {"id": label_ids})
-        connection.execute(f"CREATE TYPE {label_type} AS ENUM (SELECT id FROM labels)")
-        connection.unregister("labels")
-    columns = f"instance VARCHAR, label {label_type}, score DOUBLE, specific DOUBLE"
-    connection.execute(f"CREATE TABLE cells ({columns})")
 
 
 @dataclass(eq=False)
