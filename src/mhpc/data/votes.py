@@ -8,7 +8,7 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.scorecard import View
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.system.display import short_table
 
 
@@ -77,6 +77,9 @@ class EncodedTruth:
 NONE_OF_THESE = -1
 """The label of an answer without labels: the source looked and chose none of them."""
 
+ABSTAINED = -2
+"""The label of an answer that says nothing: the source was asked but did not know."""
+
 Scope: TypeAlias = Literal["all", "used"] | Mapping[str, tuple[str, ...]]
 """Which labels each source can give: all, those that it ever gave, or a list by source."""
 
@@ -86,8 +89,8 @@ class Votes:
     """A table with the columns instance, source, label and score, one row per vote.
 
     All rows of one source and one instance are an *answer*: several rows with different labels, or
-    one row with `NONE_OF_THESE`. If there are no rows, the source was not asked, which counts
-    neither for nor against any label.
+    one row with `NONE_OF_THESE` or `ABSTAINED`. If there are no rows, the source was not asked,
+    which counts neither for nor against any label.
 
     Attributes
     ----------
@@ -97,6 +100,8 @@ class Votes:
         The positions of each row in these, without duplicates.
     score : float array, (R,)
         How sure the source is, in [0, 1]; 1 if sources give no scores.
+    negative : bool array, (R,), optional
+        Which votes say that the label does not apply; None if there are no such votes.
     scope : "all", "used" or mapping of source to labels
         Which labels each source can give. Not giving a label outside its scope means nothing.
     origin : str
@@ -115,6 +120,7 @@ class Votes:
     scope: Scope = "all"
     origin: str = "the votes"
     gold: Truth | None = None
+    negative: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.instance)
