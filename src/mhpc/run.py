@@ -6,12 +6,12 @@ import json
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from mhpc.api import evaluate_views
 from mhpc.data.panel import Panel
@@ -19,7 +19,7 @@ from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Unknown
+from mhpc.data.votes import Truth, Unknown
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
 from mhpc.explanation.queries import find_disagreements
@@ -28,6 +28,7 @@ from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import effective_scope
 from mhpc.model import HOMES, model_errors, read_model, write_model
+from mhpc.read.label_map import read_label_map
 from mhpc.read.run_folder import (
     RecordedSettings,
     RunDocument,
@@ -36,8 +37,8 @@ from mhpc.read.run_folder import (
     read_run_document,
 )
 from mhpc.read.taxonomy import read_taxonomy
-from mhpc.read.truth import read_truth
-from mhpc.read.votes import read_votes
+from mhpc.read.truth import read_truth_as
+from mhpc.read.votes import read_votes_as
 from mhpc.report.html import write_report
 from mhpc.report.page_data import make_page_data
 from mhpc.report.summary import run_document, summarize, versions
@@ -59,12 +60,12 @@ from mhpc.write.tables import write_sources, write_taxonomy
 
 _LOG = logging.getLogger("mhpc")
 
-_FILES = ("votes", "taxonomy", "truth", "gold", "scope")
+_FILES = ("votes", "taxonomy", "truth", "gold", "scope", "map")
 """The settings that name files to read."""
 
 _FIT_SETTINGS = {
     "format", "taxonomy", "taxonomy_format", "method", "parameters", "seed", "columns", "scope",
-    "unknown", "memory", "engine",
+    "unknown", "memory", "engine", "separator", "score_max", "negative", "map",
 }  # fmt: skip
 """The settings that fitting depends on."""
 
@@ -144,12 +145,13 @@ class _Run:
         settings, engine = self.settings, self.engine
         with self._stage("reading"):
             taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
+            label_map = read_label_map(settings.map)
             votes = engine.read(
-                settings.votes, columns=settings.columns, scope=settings.scope,
-                folder=self.folder, format=settings.format,
+                settings.votes, replace(settings.read_options(), label_map=label_map),
+                scope=settings.scope, folder=self.folder,
             )  # fmt: skip
-            truth = read_truth(settings.truth) if settings.truth else None
-            gold = read_truth(settings.gold) if settings.gold else votes.gold
+            truth = _read_known(settings, "truth", label_map)
+            gold = _read_known(settings, "gold", label_map) or votes.gold
         with self._stage("encoding"):
             encoded = engine.encode(
                 votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=self.earlier,
@@ -232,9 +234,17 @@ class _Run:
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
 
 
+def _read_known(
+    settings: RunSettings, table: Literal["truth", "gold"], label_map: Mapping[str, str]
+) -> Truth | None:
+    path = settings.truth if table == "truth" else settings.gold
+    options = replace(settings.read_options(table), label_map=label_map)
+    return read_truth_as(path, options) if path else None
+
+
 def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
     """Return what checkpoints depend on, by name; None if a pipe is read, which has no identity."""
-    files = [getattr(settings, name) for name in _FILES]
+    files = [*settings.vote_paths, *(getattr(settings, name) for name in _FILES[1:])]
     if any(file == "-" or Path(file).is_fifo() for file in files if file):
         return None
     # The content of a file matters, not its place.
@@ -249,14 +259,16 @@ class LoadedRun:
     result: Result
 
 
-def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = None) -> LoadedRun:
+def load_run(
+    folder: Path, *, votes: str | Sequence[str] = (), panel: Panel | None = None
+) -> LoadedRun:
     """Read a run again, with its votes.
 
     Parameters
     ----------
     folder : Path
         What ``mhpc consolidate`` wrote.
-    votes : str, optional
+    votes : str or sequence of str, optional
         Where the votes are now; by default, where they were.
     panel : Panel, optional
         The encoded votes, if they are at hand; nothing is then read again.
@@ -267,8 +279,8 @@ def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = No
         read_run(folder), fitted=cache(partial(_read_fitted, folder)) if has_model else None
     )
     if panel is None:
-        file = _find_votes(document, folder, votes)
-        panel = _encode_again(document.settings, file, scores.taxonomy)
+        files = _find_votes(document, folder, votes)
+        panel = _encode_again(document.settings, files, scores.taxonomy)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "
@@ -280,7 +292,7 @@ def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = No
 
 
 def page_data_of_run(
-    folder: Path, *, votes: str | None = None, panel: Panel | None = None
+    folder: Path, *, votes: str | Sequence[str] = (), panel: Panel | None = None
 ) -> dict[str, Any]:
     """Collect the data of a run's report page; parameters as in `load_run`."""
     loaded = load_run(folder, votes=votes, panel=panel)
@@ -296,42 +308,55 @@ def _read_fitted(folder: Path) -> FittedMethod:
     return fitted
 
 
-def _find_votes(document: RunDocument, folder: Path, votes: str | None) -> str:
+def _find_votes(document: RunDocument, folder: Path, votes: str | Sequence[str]) -> tuple[str, ...]:
     """Return where the votes are, after checking that they are those of the run."""
-    file = votes or document.settings.votes
-    if file == "-":
+    files = _as_tuple(votes) or _as_tuple(document.settings.votes)
+    if "-" in files:
         raise UnreadableError(
             f"{folder} was made of votes that came through a pipe, and does not keep them; say "
             "where they are with --votes FILE"
         )
-    if not is_lasting(Path(file)):
-        raise UnreadableError(
-            f"{file}, the votes of {folder}, is not there any more; say where it is with "
-            "--votes FILE"
-        )
+    for file in files:
+        if not is_lasting(Path(file)):
+            raise UnreadableError(
+                f"{file}, the votes of {folder}, is not there any more; say where it is with "
+                "--votes FILE"
+            )
     recorded = document.inputs.votes
-    if recorded and fingerprint(Path(file))["sha256"] != recorded.sha256:
+    if recorded and fingerprint_all(files)["sha256"] != recorded.sha256:
         raise DataError(
-            f"{file} has changed since {folder} was made of it: its sha256 is another one; give "
-            "the votes as they were with --votes FILE, or consolidate again"
+            f"{files[0]} has changed since {folder} was made of it: its sha256 is another one; "
+            "give the votes as they were with --votes FILE, or consolidate again"
         )
-    return file
+    return files
 
 
-def _encode_again(settings: RecordedSettings, votes: str, taxonomy: Taxonomy) -> Panel:
+def _as_tuple(paths: str | Sequence[str]) -> tuple[str, ...]:
+    return (paths,) if isinstance(paths, str) else tuple(paths)
+
+
+def _encode_again(recorded: RecordedSettings, votes: tuple[str, ...], taxonomy: Taxonomy) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
-    unknown: Unknown = "error" if settings.unknown == "error" else "drop"
+    unknown: Unknown = "error" if recorded.unknown == "error" else "drop"
+    settings = RunSettings(
+        votes=votes, taxonomy="-", format=recorded.format, columns=recorded.columns,
+        separator=recorded.separator, score_max=recorded.score_max, negative=recorded.negative,
+        gold=recorded.gold,
+    )  # fmt: skip
+    label_map = read_label_map(recorded.map)
     with warnings.catch_warnings():
         # The run itself has warned.
         warnings.simplefilter("ignore", MhpcWarning)
-        earlier = read_model(Path(settings.apply)) if settings.apply else None
+        earlier = read_model(Path(recorded.apply)) if recorded.apply else None
         return encode_votes(
-            read_votes(
-                votes, columns=settings.columns, scope=settings.scope, format=settings.format
+            read_votes_as(
+                votes,
+                replace(settings.read_options(), label_map=label_map),
+                scope=recorded.scope,
             ),
             taxonomy,
             unknown=unknown,
-            gold=read_truth(settings.gold) if settings.gold else None,
+            gold=_read_known(settings, "gold", label_map),
             known_sources=(earlier.sources, earlier.scope) if earlier else None,
         )
 
@@ -365,12 +390,32 @@ class InputFiles:
                 )
 
 
-def fingerprint_inputs(files: Mapping[str, str | None]) -> InputFiles:
+def fingerprint_inputs(files: Mapping[str, str | tuple[str, ...] | None]) -> InputFiles:
     """Fingerprint those inputs that are files, given by the settings that name them."""
-    paths = {name: Path(file) for name, file in files.items() if file and is_lasting(Path(file))}
+    named = {name: _as_tuple(paths) for name, paths in files.items() if paths}
+    lasting = {
+        name: paths
+        for name, paths in named.items()
+        if all(is_lasting(Path(path)) for path in paths)
+    }
     # Before they are read, so that no change is missed.
-    states = {path: _file_state(path) for path in paths.values()}
-    return InputFiles({name: fingerprint(path) for name, path in paths.items()}, states)
+    states = {Path(path): _file_state(Path(path)) for paths in lasting.values() for path in paths}
+    return InputFiles({name: fingerprint_all(paths) for name, paths in lasting.items()}, states)
+
+
+def fingerprint_all(paths: Sequence[str]) -> dict[str, Any]:
+    """Return the size and the hash of one or several inputs; a single one has its own hash."""
+    parts = [fingerprint(Path(path)) for path in paths]
+    return parts[0] if len(parts) == 1 else _join_fingerprints(parts)
+
+
+def _join_fingerprints(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    digests = "".join(part["sha256"] for part in parts)
+    return {
+        "files": len(parts),
+        "bytes": sum(part["bytes"] for part in parts),
+        "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+    }
 
 
 def is_lasting(path: Path) -> bool:
@@ -381,13 +426,7 @@ def is_lasting(path: Path) -> bool:
 def fingerprint(path: Path) -> dict[str, Any]:
     """Return the size and the hash of a file, or of all files of a folder or pattern together."""
     if not path.is_file():
-        parts = [fingerprint(file) for file in _list_files(path)]
-        digests = "".join(part["sha256"] for part in parts)
-        return {
-            "files": len(parts),
-            "bytes": sum(part["bytes"] for part in parts),
-            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
-        }
+        return _join_fingerprints([fingerprint(file) for file in _list_files(path)])
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"bytes": path.stat().st_size, "sha256": digest}

@@ -5,16 +5,21 @@ the docstring of a setting is the help of its option.
 """
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from mhpc.errors import ParameterError, UnreadableError
+from mhpc.errors import ParameterError, UnreadableError, quote_list, suggest
 from mhpc.parameters import Parameters
+from mhpc.read.options import ReadOptions
 
 NAMED_TAXONOMIES = ("icd-10-cm",)
 """Taxonomies that are given by name instead of as a file."""
+
+Table: TypeAlias = Literal["votes", "taxonomy", "truth", "gold"]
+"""The tables of a run whose columns can be chosen."""
 
 _ENGINES = r"^(local|dask(=.+)?)$"
 
@@ -24,9 +29,10 @@ class RunSettings(Parameters):
 
     name: ClassVar[str] = "a run"
 
-    votes: str
+    votes: str | tuple[str, ...]
     """Table with the columns instance, source, label and optionally score, or the export of an
-    annotation tool; - is standard input."""
+    annotation tool; several files, patterns, folders or zip archives are read as one; - is standard
+    input."""
 
     format: str | None = None
     """Format of the votes, as listed in docs/formats.md, if it is not recognized."""
@@ -51,8 +57,23 @@ class RunSettings(Parameters):
     """Folder of an earlier run, whose fitted model scores these votes; nothing is fitted."""
 
     columns: dict[str, str] = Field(default_factory=dict)
-    """Name of the column that holds the instance, source, label or score, if it is not recognized,
-    as in instance=photo."""
+    """Name of the column that holds the instance, source, label, score or rank, if it is not
+    recognized, as in instance=photo; truth.label=diagnosis is that of another table: taxonomy,
+    truth or gold. Columns of the votes are looked for in truth and gold, too."""
+
+    separator: str | None = None
+    """What separates the labels of a cell that holds several, as in --separator ';'."""
+
+    score_max: Annotated[float, Field(gt=0)] | None = None
+    """Highest possible score, if that is not 1; scores are divided by it. Percentages are
+    recognized."""
+
+    negative: Literal["mark", "score"] | None = None
+    """How votes say "not this": mark, by a label that begins with !; score, by a score below 0."""
+
+    map: str | None = None
+    """Table with the columns from and to: labels to replace in votes, truth and gold. An empty to
+    leaves the label out. `mhpc inspect --write-map FILE` makes one."""
 
     scope: str = "all"
     """Labels that each source can use: all; used, those that it ever gives; or a file with the
@@ -100,6 +121,39 @@ class RunSettings(Parameters):
 
     report: bool = False
     """Also write report.html, a page to look at and to share, and its data as report.json."""
+
+    @property
+    def vote_paths(self) -> tuple[str, ...]:
+        """All inputs with votes."""
+        return (self.votes,) if isinstance(self.votes, str) else self.votes
+
+    def read_options(self, table: Table = "votes") -> ReadOptions:
+        """Return how a table is to be read, except for labels to replace."""
+        votes = _columns_of(self.columns, "votes")
+        if table == "votes":
+            return ReadOptions(
+                columns=votes, format=self.format, separator=self.separator,
+                score_max=self.score_max, negative=self.negative,
+            )  # fmt: skip
+        usual = {role: name for role, name in votes.items() if role in ("instance", "label")}
+        return ReadOptions(
+            columns=_columns_of(self.columns, table), separator=self.separator, usual_columns=usual
+        )
+
+
+def _columns_of(columns: Mapping[str, str], table: Table) -> dict[str, str]:
+    """Return the columns of one table by role; a role without a table is one of the votes."""
+    chosen = {}
+    for key, name in columns.items():
+        owner, dot, role = key.rpartition(".")
+        if (owner if dot else "votes") not in get_args(Table):
+            raise ParameterError(
+                f"columns: no table {owner!r}{suggest(owner, get_args(Table))}; there are "
+                f"{quote_list(get_args(Table))}"
+            )
+        if (owner if dot else "votes") == table:
+            chosen[role] = name
+    return chosen
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from mhpc.read.votes import read_votes
+from mhpc.read.options import ReadOptions
+from mhpc.read.votes import read_votes_as
 from tests.fixtures.commands import Mhpc
 
 resource = pytest.importorskip("resource")
@@ -88,14 +89,14 @@ def test_a_full_folder_for_temporary_files_is_named(garden: Path) -> None:
 def test_votes_that_change_while_they_are_read_are_refused(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(source: str, **more: Any) -> Any:
-        votes = read_votes(source, **more)
+    def read(source: str, options: ReadOptions, **more: Any) -> Any:
+        votes = read_votes_as(source, options, **more)
         with Path(source).open("a") as file:
             file.write("4,ann,bee\n")
         return votes
 
     before = names(garden)
-    monkeypatch.setattr("mhpc.engines.local.read_votes", read)
+    monkeypatch.setattr("mhpc.engines.local.read_votes_as", read)
     done = mhpc(*CONSOLIDATE, "OUT", "--force")
     assert done.returncode == 1
     assert "votes.csv changed while it was read; run again when nothing writes to it" in done.stderr
@@ -106,12 +107,12 @@ def test_votes_that_change_while_they_are_read_are_refused(
 def test_votes_may_be_deleted_after_they_were_read(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(source: str, **more: Any) -> Any:
-        votes = read_votes(source, **more)
+    def read(source: str, options: ReadOptions, **more: Any) -> Any:
+        votes = read_votes_as(source, options, **more)
         Path(source).unlink()
         return votes
 
-    monkeypatch.setattr("mhpc.engines.local.read_votes", read)
+    monkeypatch.setattr("mhpc.engines.local.read_votes_as", read)
     assert mhpc(*CONSOLIDATE, "OUT", "--force").returncode == 0
     assert contents(garden / "OUT")["labels.csv"] == old["labels.csv"]
 
@@ -119,11 +120,11 @@ def test_votes_may_be_deleted_after_they_were_read(
 def test_votes_deleted_before_they_are_read_are_an_error(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(source: str, **more: Any) -> Any:
+    def read(source: str, options: ReadOptions, **more: Any) -> Any:
         Path(source).unlink()
-        return read_votes(source, **more)
+        return read_votes_as(source, options, **more)
 
-    monkeypatch.setattr("mhpc.engines.local.read_votes", read)
+    monkeypatch.setattr("mhpc.engines.local.read_votes_as", read)
     done = mhpc(*CONSOLIDATE, "OUT", "--force")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

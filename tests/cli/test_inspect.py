@@ -24,6 +24,6 @@ def test_json_is_all_that_is_on_standard_output(garden: Path, mhpc: Mhpc) -> Non
 
 
 def test_columns_can_be_named(garden: Path, mhpc: Mhpc) -> None:
-    (garden / "votes.csv").write_text("photo,source,label\n1,ann,bee\n")
+    (garden / "votes.csv").write_text("seen,source,label\n1,ann,bee\n")
     assert mhpc(*INSPECT).returncode == 1
-    assert mhpc(*INSPECT, "--column", "instance=photo").returncode == 0
+    assert mhpc(*INSPECT, "--column", "instance=seen").returncode == 0

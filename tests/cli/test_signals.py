@@ -87,8 +87,8 @@ def wait_for_end(process: subprocess.Popen[str]) -> tuple[float, str, str]:
 @pytest.mark.parametrize(
     ("stage", "block"),
     [
-        ("mhpc.engines.local.read_votes", IN_DUCKDB),
-        ("mhpc.engines.local.read_votes", IN_C),
+        ("mhpc.engines.local.read_votes_as", IN_DUCKDB),
+        ("mhpc.engines.local.read_votes_as", IN_C),
         ("mhpc.engines.local.encode_votes", IN_LAPACK),
         ("mhpc.engines.local.encode_votes", IGNORING_SIGNALS),
         ("mhpc.engines.local.encode_votes", IN_WORKERS),

@@ -61,8 +61,8 @@ CASES = {
         args=("--truth", "nowhere/truth.csv"),
     ),
     "a directory": Case(
-        ("is a directory; give a file in it",),
-        command=("consolidate", ".", "--taxonomy", "taxonomy.csv", "-o", "OUT"),
+        ("nowhere: no such file",),
+        command=("consolidate", "nowhere/", "--taxonomy", "taxonomy.csv", "-o", "OUT"),
     ),
     "empty file": Case(("votes.csv is empty",), votes=""),
     "header only": Case(("votes.csv: a header but no rows",), votes=HEADER),
@@ -86,8 +86,8 @@ CASES = {
     ),
     # Malformed tables.
     "missing column": Case(
-        ("votes.csv: no column 'label'", "it has 'instance', 'source', 'tag'", "--column ROLE="),
-        votes="instance,source,tag\n1,ann,bee\n",
+        ("votes.csv: no column 'label'", "it has 'instance', 'source', 'color'", "--column ROLE="),
+        votes="instance,source,color\n1,ann,bee\n",
     ),
     "missing column of the taxonomy": Case(
         ("taxonomy.csv: no column 'label'", "it has 'species', 'parent'; rename one"),
@@ -128,16 +128,19 @@ CASES = {
     ),
     # Invalid scores.
     "score NaN": Case(
-        ("votes.csv: row 1 has score 'NaN' for label 'bee' of source 'ann'", "from 0 to 1"),
+        ("votes.csv, row 1: score 'NaN' for label 'bee' of source 'ann'", "from 0 to 1"),
         votes=f"{GRADED}1,ann,bee,NaN\n",
     ),
-    "negative score": Case(("row 1 has score '-0.5'",), votes=f"{GRADED}1,ann,bee,-0.5\n"),
-    "score over 1": Case(("row 1 has score '1.5'",), votes=f"{GRADED}1,ann,bee,1.5\n"),
-    "score that is no number": Case(
-        ("row 1 has score 'high'",), votes=f"{GRADED}1,ann,bee,high\n"
+    "negative score": Case(
+        ("row 1: score '-0.5'", "--negative score"), votes=f"{GRADED}1,ann,bee,-0.5\n"
     ),
-    "empty score": Case(
-        ("row 2 has no score",), votes=f"{GRADED}1,ann,bee,1\n2,ann,bee,\n"
+    "score over 1": Case(("row 1: score '1.5'", "--score-max 5"), votes=f"{GRADED}1,ann,bee,1.5\n"),
+    "score that is no number": Case(
+        ("row 1: score 'high'",), votes=f"{GRADED}1,ann,bee,high\n"
+    ),
+    "scores of two kinds": Case(
+        ("row 2: score '0.5'", "others in the column end with %"),
+        votes=f"{GRADED}1,ann,bee,50%\n2,ann,bee,0.5\n",
     ),
     # Invalid hierarchies.
     "cycle": Case(
@@ -237,8 +240,8 @@ CASES = {
         ("OUT is not the output of a run: it has no run.json",), command=EVALUATE
     ),
     "evaluate: missing truth": Case(
-        ("truht.csv: no such file (nearest: 'truth.csv'",),
-        command=("evaluate", "OUT", "--truth", "truht.csv"),
+        ("OUT is not the output of a run",),
+        command=("evaluate", "OUT", "--truth", "truth.csv"),
     ),
     "inspect: missing file": Case(
         ("vote.csv: no such file (nearest: 'votes.csv')",),

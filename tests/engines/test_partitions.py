@@ -19,6 +19,7 @@ from mhpc.engines.partitions import (
 )
 from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import Sparse
+from mhpc.read.options import ReadOptions
 from mhpc.read.partitioned import survey_votes
 from tests.fixtures.clusters import write_votes
 
@@ -37,7 +38,9 @@ def plan(
     unknown: Unknown = "error",
     gold: Truth | None = None,
 ) -> PartitionPlan:
-    survey = survey_votes(str(votes), columns=None, scope=scope, keep=votes.parent / "kept.parquet")
+    survey = survey_votes(
+        str(votes), ReadOptions(), scope=scope, keep=votes.parent / "kept.parquet"
+    )
     taxonomy = mhpc.read_taxonomy(votes.parent / "taxonomy.csv")
     return plan_partitions(survey, taxonomy, count=count, unknown=unknown, gold=gold, earlier=None)
 

@@ -56,11 +56,20 @@ def test_the_choice_of_the_user_takes_precedence() -> None:
 
 def test_a_missing_column_is_reported_with_those_present_and_what_would_help() -> None:
     with pytest.raises(MissingColumnError) as error:
-        find(["instance", "source", "tag"], cure="use --column")
-    assert str(error.value) == (
-        "votes.csv: no column 'label' (nor 'value', 'answer', 'choice', 'relation'); "
-        "it has 'instance', 'source', 'tag'; use --column"
-    )
+        find(["instance", "source", "color"], cure="use --column")
+    message = str(error.value)
+    assert message.startswith("votes.csv: no column 'label' (nor 'value', 'answer', 'choice', ")
+    assert message.endswith("it has 'instance', 'source', 'color'; use --column")
+
+
+@pytest.mark.parametrize("name", ["annotator_id", "Annotator ID", "annotator-id", "AnnotatorID"])
+def test_the_spelling_of_a_name_does_not_matter(name: str) -> None:
+    assert find(["instance", name, "label"])["source"] == name
+
+
+def test_an_id_is_the_instance_only_if_nothing_else_is() -> None:
+    assert find(["id", "task", "worker", "label"])["instance"] == "task"
+    assert find(["id", "worker", "label"])["instance"] == "id"
 
 
 def test_a_missing_chosen_column_names_the_nearest() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from mhpc.data.votes import Votes
 from mhpc.errors import MhpcError, MhpcWarning, UnreadableError
+from mhpc.read.options import ReadOptions
 from mhpc.read.partitioned import (
     VotesSurvey,
     all_instances,
@@ -27,14 +28,13 @@ WRONG = {
     "no source": HEADER + "1,ann,bee,1\n2,,bee,1\n",
     "a long label": HEADER + f"1,ann,bee,1\n2,bob,{'b' * 10_001},1\n",
     "a score above 1": HEADER + "1,ann,bee,1\n2,bob,bee,1.5\n3,bob,bee,2\n",
-    "no score": HEADER + "1,ann,bee,1\n2,bob,bee,\n",
     "a score that is none": HEADER + "1,ann,bee,nan\n",
     "no column": "instance,who,label\n1,ann,bee\n",
 }
 
 
 def survey_file(path: Path, *, scope: str = "all") -> VotesSurvey:
-    return survey_votes(str(path), columns=None, scope=scope, keep=path.parent / "kept.parquet")
+    return survey_votes(str(path), ReadOptions(), scope=scope, keep=path.parent / "kept.parquet")
 
 
 def write(folder: Path, text: str, name: str = "votes.csv") -> Path:

@@ -32,7 +32,7 @@ def test_a_chosen_column_must_exist() -> None:
 def test_an_empty_instance_is_refused_by_row(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv"
     path.write_text("instance,label\n1,bee\n,bee\n")
-    with pytest.raises(DataError, match="truth.csv: row 2 has an empty instance"):
+    with pytest.raises(DataError, match="truth.csv, row 2: no instance"):
         read_truth(path)
 
 

@@ -284,13 +284,13 @@ WRONG: dict[str, tuple[str, Any, str | None, str]] = {
         "e.json, record 1: no source"),
     "score out of range": ("e.json", [task(1, predictions=[{
         "model_version": "m", "score": 3, "result": annotation(0, [["a"]])["result"],
-    }])], None, "e.json, record 1: a score that is not a number from 0 to 1"),
+    }])], None, "e.json, record 1: score '3.0' for label 'a'"),
     "prodigy answer": ("p.jsonl", lines(GOOD, {**GOOD, "answer": "yes"}), None,
         "p.jsonl, line 2: answer 'yes'; it must be accept, reject or ignore"),
     "prodigy spans": ("p.jsonl", lines({k: v for k, v in GOOD.items() if k != "accept"}), None,
         "p.jsonl, line 1: neither a list 'accept' nor a 'label'"),
     "cafa score": ("t.tsv", "T1\tGO:1\t0.5\nT1\tGO:2\t7\n", None,
-        "t.tsv, row 2: a score that is not a number"),
+        "t.tsv, row 2: score '7.0' for label 'GO:2'"),
     "cafa cells": ("t.tsv", "T1\tGO:1\t0.5\nT1\tGO:2\n", None,
         "t.tsv, row 2: 'T1 GO:2' is not target, term and score"),
     "wide cell": ("w.csv", "task,worker,a,b\n1,ann,1,0\n2,ann,0,1\n3,ann,0,2\n", None,
@@ -324,4 +324,4 @@ def test_errors_name_the_right_one_of_several_files(tmp_path: Path) -> None:
         archive.writestr("ann.jsonl", lines({"id": 1, "text": "…", "label": ["a"]}))
         archive.writestr("bob.jsonl", lines({"id": 1, "text": "…", "label": "a"}))
     with pytest.raises(DataError, match=r"export.zip/bob.jsonl, line 1: it has no list of labels"):
-        read_votes(tmp_path / "export.zip")
+        read_votes(tmp_path / "export.zip", format="doccano")

@@ -1,5 +1,6 @@
 """``mhpc compare``: methods side by side, without truth, and with it if it is given."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,16 +12,21 @@ from mhpc.cli.options import (
     progress_option,
     setting,
     show,
+    votes_argument,
 )
 from mhpc.cli.progress import Display, StderrProgress
 
 
 @click.command(short_help="Compare methods, without needing a truth.")
-@click.argument("votes")
+@votes_argument()
 @setting("format")
 @setting("taxonomy")
 @setting("taxonomy_format")
 @setting("columns")
+@setting("separator")
+@setting("score_max")
+@setting("negative")
+@setting("map")
 @setting("scope")
 @setting("unknown")
 @setting("truth")
@@ -54,7 +60,7 @@ from mhpc.cli.progress import Display, StderrProgress
 @progress_option
 @json_option
 def compare(
-    votes: str,
+    votes: tuple[str, ...],
     methods: tuple[str, ...],
     grid_values: tuple[tuple[str, str | None], ...],
     folds: int,
@@ -73,9 +79,10 @@ def compare(
     """
     from mhpc.api import compare as compare_methods
     from mhpc.methods.registry import METHODS, make_grid
+    from mhpc.read.label_map import read_label_map
     from mhpc.read.taxonomy import read_taxonomy
-    from mhpc.read.truth import read_truth
-    from mhpc.read.votes import read_votes
+    from mhpc.read.truth import read_truth_as
+    from mhpc.read.votes import read_votes_as
     from mhpc.report.terminal import format_score, render_comparison
     from mhpc.selection.racing import MIN_INSTANCES
     from mhpc.settings import RunSettings
@@ -87,11 +94,14 @@ def compare(
     candidates = make_grid(methods or METHODS, _split_values(grid_values))
     with StderrProgress(display) as progress:
         progress("reading", 0, 0)
-        table = read_votes(
-            settings.votes, columns=settings.columns, scope=settings.scope, format=settings.format
-        )
+        label_map = read_label_map(settings.map)
+        options = replace(settings.read_options(), label_map=label_map)
+        table = read_votes_as(settings.votes, options, scope=settings.scope)
         taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
-        truth = read_truth(settings.truth) if settings.truth else None
+        truth = None
+        if settings.truth:
+            options = replace(settings.read_options("truth"), label_map=label_map)
+            truth = read_truth_as(settings.truth, options)
         progress("encoding", 0, 0)
         comparisons = compare_methods(
             table,

@@ -5,17 +5,25 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import given_settings, json_option, progress_option, setting, show
+from mhpc.cli.options import (
+    given_settings,
+    json_option,
+    one_or_all,
+    progress_option,
+    setting,
+    show,
+    votes_argument,
+)
 from mhpc.cli.progress import Display, StderrProgress
 from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.settings import NAMED_TAXONOMIES, RunSettings, read_settings
 
-_FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
-"""The settings that name files."""
+_FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply")
+"""The settings that name one file."""
 
 
 @click.command(short_help="Consolidate votes into scores and labels: the main job.")
-@click.argument("votes", required=False)
+@votes_argument(required=False)
 @setting("format")
 @setting("taxonomy")
 @setting("taxonomy_format")
@@ -29,6 +37,10 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("apply")
 @setting("seed")
 @setting("columns")
+@setting("separator")
+@setting("score_max")
+@setting("negative")
+@setting("map")
 @setting("scope")
 @setting("unknown")
 @setting("rule")
@@ -65,14 +77,19 @@ def consolidate(
 ) -> None:
     """Consolidate VOTES into scores, a label set per instance, and a profile per source.
 
-    VOTES is a table with the columns instance, source, label and optionally score: CSV, TSV, JSON
-    Lines, Parquet or Arrow, also compressed with gzip or zstd, or a folder of Parquet files. An
-    empty label means "none of these". - is standard input.
+    VOTES is a table with the columns instance, source, label and optionally score: CSV, TSV, JSON,
+    Parquet, Arrow or a spreadsheet (file.xlsx or file.xlsx:Sheet), also compressed with gzip or
+    zstd; or a table with one column per source or per label; or the export of an annotation tool.
+    Several files, patterns, folders and zip archives are read as one; a file that does not name its
+    source is named after it. An empty label means "none of these". - is standard input.
     """
     from mhpc.report.run_summary import render_summary
     from mhpc.run import run
 
-    settings = _make_settings(read_settings(config) if config else {}, given_settings(values))
+    given = given_settings(values)
+    if "votes" in given:
+        given["votes"] = one_or_all(given["votes"])
+    settings = _make_settings(read_settings(config) if config else {}, given)
     with StderrProgress(display) as progress:
         summary = run(settings, output=output, force=force, resume=resume, progress=progress)
     show(summary, render_summary, as_json=as_json)
@@ -93,11 +110,12 @@ def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> R
     for name, spelling in (("votes", "VOTES"), ("taxonomy", "--taxonomy FILE")):
         if name not in values:
             raise click.UsageError(f"{spelling} is missing; see mhpc consolidate --help")
-    if [values.get(name) for name in _FILES].count("-") > 1:
+    votes = (values["votes"],) if isinstance(values["votes"], str) else tuple(values["votes"])
+    if [*votes, *(values.get(name) for name in _FILES)].count("-") > 1:
         raise click.UsageError(
             "only one of VOTES, --taxonomy, --truth, --gold and --scope can be standard input"
         )
-    if values.get("report") and values["votes"] == "-" and values.get("engine", "local") != "local":
+    if values.get("report") and "-" in votes and values.get("engine", "local") != "local":
         raise click.UsageError(
             "--report reads the votes a second time, which is not possible for standard input with "
             "--engine dask; give a file"
@@ -151,9 +169,12 @@ def _check_rule(settings: RunSettings) -> None:
 def _make_paths_absolute(settings: RunSettings) -> RunSettings:
     """Make paths absolute, so that run.json can be used from any folder."""
     not_paths = (None, "-", "all", "used", *NAMED_TAXONOMIES)
-    files = {
+    files: dict[str, Any] = {
         name: str(Path(path).absolute())
         for name in _FILES
         if (path := getattr(settings, name)) not in not_paths
     }
+    files["votes"] = one_or_all(
+        tuple(path if path == "-" else str(Path(path).absolute()) for path in settings.vote_paths)
+    )
     return settings.model_copy(update=files)

@@ -1,5 +1,6 @@
 """``mhpc evaluate``: a run against the truth."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 @click.command(short_help="Measure a run against the truth.")
 @click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
 @setting("truth")
+@setting("columns")
+@setting("separator")
+@setting("map")
 @click.option(
     "--view", type=click.Choice(["closed", "specific"]), default="closed", show_default=True,
     help="Measure scores against the true labels with their ancestors (closed), or against the "
@@ -29,14 +33,26 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     """Measure the scores and the label sets in OUT/ against a truth."""
     from mhpc.api import evaluate as evaluate_run
     from mhpc.errors import pluralize
+    from mhpc.read.label_map import read_label_map
     from mhpc.read.run_folder import read_labels, read_run, read_run_document
-    from mhpc.read.truth import read_truth
+    from mhpc.read.truth import read_truth_as
+    from mhpc.settings import RunSettings
 
     settings = given_settings(values)
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
-    truth = read_truth(settings["truth"])
-    top = read_run_document(folder).settings.top
+    recorded = read_run_document(folder).settings
+    options = replace(
+        RunSettings(
+            votes=recorded.votes,
+            taxonomy="-",
+            columns=recorded.columns | _columns_of_truth(settings.get("columns", {})),
+            separator=settings.get("separator", recorded.separator),
+        ).read_options("truth"),
+        label_map=read_label_map(settings.get("map", recorded.map)),
+    )
+    truth = read_truth_as(settings["truth"], options)
+    top = recorded.top
     consolidation = read_run(folder)
     decided = read_labels(folder, consolidation)
     card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
@@ -47,6 +63,11 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
             "highest; the others count as 0. For exact metrics, consolidate with --top all.",
             err=True,
         )
+
+
+def _columns_of_truth(columns: dict[str, str]) -> dict[str, str]:
+    """Return columns with the name of their table: no other table is read here."""
+    return {key if "." in key else f"truth.{key}": name for key, name in columns.items()}
 
 
 def _render(card: "Scorecard") -> Any:

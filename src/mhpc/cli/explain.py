@@ -15,7 +15,7 @@ from mhpc.cli.options import json_option, show, votes_option
 @votes_option
 @json_option
 def explain(
-    folder: Path, instance: str, label: str | None, votes: str | None, as_json: bool
+    folder: Path, instance: str, label: str | None, votes: tuple[str, ...], as_json: bool
 ) -> None:
     """Show which sources support LABEL for INSTANCE, which contradict it, and to what effect.
 

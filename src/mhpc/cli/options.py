@@ -57,7 +57,11 @@ _SPELLING: dict[str, dict[str, Any]] = {
     "taxonomy_format": {"metavar": "NAME", "shell_complete": _complete(_taxonomy_formats)},
     "method": {"metavar": "NAME", "shell_complete": _complete(lambda: METHODS)},
     "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parse_parameter},
-    "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": parse_pair},
+    "columns": {"flag": "--column", "metavar": "[TABLE.]ROLE=NAME", "type": parse_pair},
+    "separator": {"metavar": "TEXT"},
+    "score_max": {"flag": "--score-max", "metavar": "NUMBER", "type": float},
+    "negative": {"type": click.Choice(["mark", "score"])},
+    "map": {"metavar": "FILE"},
     "scope": {"metavar": "all|used|FILE"},
     "rule": {"metavar": "NAME", "shell_complete": _complete(lambda: RULES)},
     "threshold": {"metavar": "NUMBER"},
@@ -97,10 +101,25 @@ def setting(name: str) -> Callable[[Function], Function]:
 def given_settings(values: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that were given on the command line, as RunSettings takes them."""
     return {
-        name: dict(value) if isinstance(value, tuple) else value
+        name: dict(value) if _is_mapping(name) else value
         for name, value in values.items()
         if value not in (None, ())
     }
+
+
+def _is_mapping(name: str) -> bool:
+    field = RunSettings.model_fields.get(name)
+    return field is not None and get_origin(field.annotation) is dict
+
+
+def votes_argument(*, required: bool = True) -> Callable[[Function], Function]:
+    """Return a decorator that adds the argument VOTES, of which there may be several."""
+    return click.argument("votes", nargs=-1, required=required, metavar="VOTES…")
+
+
+def one_or_all(votes: tuple[str, ...]) -> str | tuple[str, ...]:
+    """Return inputs as `RunSettings` holds them: a single one is not a list."""
+    return votes[0] if len(votes) == 1 else votes
 
 
 def progress_option(function: Function) -> Function:
@@ -118,8 +137,9 @@ def progress_option(function: Function) -> Function:
 def votes_option(function: Function) -> Function:
     """Add ``--votes``, for commands that read the votes of a run again."""
     option = click.option(
-        "--votes", metavar="FILE",
-        help="The votes that OUT/ was made from, if they have been moved.",
+        "--votes", metavar="FILE", multiple=True,
+        help="The votes that OUT/ was made from, if they have been moved. May be given several "
+        "times.",
     )  # fmt: skip
     return option(function)
 

@@ -12,7 +12,7 @@ from mhpc.cli.progress import Display, StderrProgress
 @click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
 @votes_option
 @progress_option
-def report(folder: Path, votes: str | None, display: Display) -> None:
+def report(folder: Path, votes: tuple[str, ...], display: Display) -> None:
     """Write OUT/report.html, and the data that it shows as OUT/report.json.
 
     The page is one file that loads nothing from the network: it can be opened from disk and shared.

@@ -80,6 +80,9 @@ NONE_OF_THESE = -1
 ABSTAINED = -2
 """The label of an answer that says nothing: the source was asked but did not know."""
 
+ABSTAIN_WORD = "abstain"
+"""How such an answer is written in a table, where a label would be."""
+
 Scope: TypeAlias = Literal["all", "used"] | Mapping[str, tuple[str, ...]]
 """Which labels each source can give: all, those that it ever gave, or a list by source."""
 

@@ -1,6 +1,6 @@
 """What an engine does: hold the votes of a run, in this process or on workers, and work on them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
 from mhpc.methods.base import BaseMethod
 from mhpc.numerics.arrays import Sparse
+from mhpc.read.options import ReadOptions
 from mhpc.rules.base import Rule
 from mhpc.system.display import Progress
 
@@ -56,12 +57,11 @@ class Engine(Protocol):
 
     def read(
         self,
-        source: str,
+        source: str | Sequence[str],
+        options: ReadOptions,
         *,
-        columns: Mapping[str, str],
         scope: str,
         folder: Path,
-        format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Any:
         """Read as much of the votes as encoding needs; temporary files go into the folder."""
 

@@ -2,7 +2,7 @@
 
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
@@ -36,6 +36,7 @@ from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_memory
 from mhpc.model import read_model
 from mhpc.numerics.arrays import IntArray, Sparse
+from mhpc.read.options import ReadOptions
 from mhpc.read.partitioned import VotesSurvey, survey_votes
 from mhpc.read.votes import DroppedVotes, warn_dropped
 from mhpc.rules.base import Rule
@@ -74,17 +75,16 @@ class DaskEngine:
 
     def read(
         self,
-        source: str,
+        source: str | Sequence[str],
+        options: ReadOptions,
         *,
-        columns: Mapping[str, str],
         scope: str,
         folder: Path,
-        format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> VotesSurvey:
         """Look through the votes; those that are not Parquet are converted for the workers."""
         (folder / PARTS).mkdir()
         converted = folder / PARTS / ".votes.parquet"
-        return survey_votes(source, columns=columns, scope=scope, keep=converted, format=format)
+        return survey_votes(source, options, scope=scope, keep=converted)
 
     def encode(
         self,

@@ -1,6 +1,6 @@
 """LocalEngine: all votes in the memory of this process. Every engine writes results as it does."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,8 @@ from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_readable
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import row_indices, values_at
-from mhpc.read.votes import read_votes
+from mhpc.read.options import ReadOptions
+from mhpc.read.votes import read_votes_as
 from mhpc.rules.base import Rule
 from mhpc.steps import apply_model, encode_votes, fit_and_score, fit_rule
 from mhpc.system.display import Progress, silent
@@ -41,16 +42,15 @@ class LocalEngine:
 
     def read(
         self,
-        source: str,
+        source: str | Sequence[str],
+        options: ReadOptions,
         *,
-        columns: Mapping[str, str],
         scope: str,
         folder: Path,
-        format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Votes:
         """Read all votes, if they fit into memory."""
         check_readable(source)
-        return read_votes(source, columns=columns, scope=scope, format=format)
+        return read_votes_as(source, options, scope=scope)
 
     def encode(
         self,

@@ -5,6 +5,7 @@ beside what runs really took.
 """
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,17 +94,21 @@ def explain_memory(method: BaseMethod, size: Size, needed: int, limit: int) -> s
     )
 
 
-def check_readable(source: str) -> None:
+def check_readable(source: str | Sequence[str]) -> None:
     """Refuse Parquet files with more votes than fit; other formats do not say how many."""
-    path = Path(source)
-    files = sorted(path.glob("[!._]*.parquet")) if path.is_dir() else [path]
+    paths = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
+    files = [
+        file
+        for path in paths
+        for file in (sorted(path.glob("[!._]*.parquet")) if path.is_dir() else [path])
+    ]
     rows, limit = sum(rows_of_parquet(file) for file in files if file.is_file()), memory_limit()
     needed = _VOTE_BYTES * rows
     if needed > limit:
         raise TooLargeError(
-            f"{source} holds {rows:,} votes, which need about {format_size(needed)} to be read at "
-            f"once, and {format_size(limit)} may be used; raise --memory if there is more, or use "
-            "--engine dask, which reads them in parts"
+            f"{paths[0]} holds {rows:,} votes, which need about {format_size(needed)} to be read "
+            f"at once, and {format_size(limit)} may be used; raise --memory if there is more, or "
+            "use --engine dask, which reads them in parts"
         )
 
 

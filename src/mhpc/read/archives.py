@@ -3,14 +3,15 @@
 import glob
 import lzma
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
-from mhpc.errors import MhpcError, UnreadableError
+from mhpc.errors import MhpcError, MhpcWarning, UnreadableError, quote_list
 from mhpc.read.files import MAX_RATIO, LocalFile, identify, local_file
 from mhpc.system.files import temporary_folder
 
@@ -19,6 +20,22 @@ MAX_MEMBERS = 10_000
 
 MAX_ARCHIVE_BYTES = 16 << 30
 """How many bytes an archive may decompress to: 16 GiB."""
+
+_TABLE_SUFFIXES = (
+    ".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".arrow", ".xlsx", ".xls",
+    ".ods",
+)  # fmt: skip
+
+_OTHER_NAMES = {
+    "taxonomy", "hierarchy", "ontology", "truth", "gold", "ground_truth", "ground-truth", "readme",
+    "license", "changelog",
+}  # fmt: skip
+"""Names of files that lie beside votes and are none."""
+
+_OTHER_SUFFIXES = {
+    "md", "rst", "pdf", "doc", "docx", "html", "py", "ipynb", "png", "jpg", "svg", "toml", "yaml",
+    "yml", "obo", "owl", "log",
+}  # fmt: skip
 
 _HARMLESS_BYTES = 1 << 20
 _READ_BYTES = 1 << 20
@@ -33,23 +50,54 @@ _ZIP_ERRORS = (
 
 @contextmanager
 def local_files(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[LocalFile, ...]]:
-    """Identify the files that a path stands for, in order of their names; usually it is one.
+    """Identify the files that one or several paths stand for; usually it is one file.
 
-    A folder of Parquet files counts as one file, as in `local_file`.
+    The files of a folder, of a pattern and of a zip archive are in order of their names. A folder
+    of Parquet files counts as one file, as in `local_file`. In a folder or an archive, files with
+    the names of a taxonomy or of known labels are left out, and so are those that are no tables.
     """
-    if not isinstance(source, str | Path):
-        yield tuple(identify(Path(path), name=str(path)) for path in source)
-        return
-    paths = _find_paths(Path(source))
+    paths = [source] if isinstance(source, str | Path) else list(source)
     with ExitStack() as stack:
-        if paths:
-            yield tuple(identify(path, name=str(path)) for path in paths)
-            return
-        file = stack.enter_context(local_file(source))
-        if file.format == "zip":
-            yield stack.enter_context(unpack_zip(file.path, file.name))
-        else:
-            yield (file,)
+        files = [file for path in paths for file in _enter_files(stack, path)]
+        yield tuple({file.name: file for file in files}.values())
+
+
+def _enter_files(stack: ExitStack, source: str | Path) -> Sequence[LocalFile]:
+    path = Path(source)
+    if paths := _find_paths(path):
+        votes = _drop_others(paths, str(source)) if path.is_dir() else paths
+        return [stack.enter_context(local_file(found)) for found in votes]
+    file = stack.enter_context(local_file(source))
+    if file.format != "zip":
+        return [file]
+    members = stack.enter_context(unpack_zip(file.path, file.name))
+    return _drop_others(members, file.name)
+
+
+NamedFile = TypeVar("NamedFile", Path, LocalFile)
+
+
+def _drop_others(files: Sequence[NamedFile], folder: str) -> Sequence[NamedFile]:
+    """Leave out files of a folder that are not votes by their names, and say so."""
+    if len(files) == 1:
+        return files
+    others = [file for file in files if _is_other(file.name)]
+    votes = [file for file in files if file not in others]
+    if others and votes:
+        names = [file.name.removeprefix(f"{folder}/") for file in others]
+        warnings.warn(
+            f"{folder}: {quote_list(names)} left out, which are not votes by their names; give "
+            "the files themselves to read them as votes",
+            MhpcWarning,
+            stacklevel=4,
+        )
+    return votes or files
+
+
+def _is_other(name: str) -> bool:
+    """Return whether a file has the name of a taxonomy or truth, or the suffix of no table."""
+    stem, *suffixes = name.rsplit("/", 1)[-1].lower().split(".")
+    return stem in _OTHER_NAMES or (bool(suffixes) and suffixes[-1] in _OTHER_SUFFIXES)
 
 
 @contextmanager
@@ -116,7 +164,7 @@ def are_paths(source: Any) -> bool:
 def source_name(file: LocalFile) -> str:
     """Return the source that a file is named after: its name without the usual suffixes."""
     name = file.name.replace("\\", "/").rsplit("/", 1)[-1]
-    for suffix in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".arrow"):
+    for suffix in _TABLE_SUFFIXES:
         name = name.removesuffix(suffix)
     return name
 

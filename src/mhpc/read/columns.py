@@ -1,5 +1,6 @@
 """Which column plays which role, and the ids in a column as an index and positions."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,15 +17,42 @@ from mhpc.read.tables import MAX_CELL, Table, text_sql
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "instance": ("instance", "task", "item", "unit", "object", "obj", "question", "text_id"),
+        "instance": (
+            "instance", "task", "item", "unit", "object", "obj", "question", "text_id",
+            "instance_id", "item_id", "task_id", "unit_id", "object_id", "question_id",
+            "example_no", "example_id", "example", "sample_id", "sample", "record_id", "record",
+            "image_id", "image", "photo_id", "photo", "document_id", "document", "doc_id", "doc",
+            "product_id", "product", "sku", "case_id", "case", "study_id", "study", "patient_id",
+            "subject_id", "subject", "observation_id", "observation", "target", "protein",
+            "file_name", "filename", "file", "path", "url", "uid", "uuid", "key", "id",
+        ),
         "source": (
             "source", "worker", "annotator", "rater", "judge", "src", "rater_id", "annotator_id",
+            "worker_id", "source_id", "judge_id", "labeler", "labeller", "labeled_by", "coder",
+            "reviewer", "reader", "expert", "doctor", "radiologist", "physician", "model",
+            "model_name", "model_id", "llm", "predictor", "classifier", "tool", "system",
+            "annotated_by", "completed_by", "created_by", "contributor", "user_id", "user_name",
+            "username", "user",
         ),
-        "label": ("label", "value", "answer", "choice", "relation"),
-        "score": ("score", "confidence", "prob", "probability"),
+        "label": (
+            "label", "value", "answer", "choice", "relation", "labels", "category", "categories",
+            "tag", "tags", "class", "classes", "label_id", "label_name", "category_id",
+            "category_name", "class_name", "predicted_label", "predicted_labels", "prediction",
+            "predictions", "predicted", "annotation", "annotations", "diagnosis", "diagnoses",
+            "code", "codes", "species", "taxon", "term", "term_id", "topic", "topics", "concept",
+            "response", "output",
+        ),
+        "score": (
+            "score", "confidence", "prob", "probability", "scores", "confidences", "conf",
+            "certainty", "likelihood", "confidence_score", "probabilities",
+        ),
     }
 )  # fmt: skip
-"""The names that columns of votes and truths may have, by role; the first one is ours."""
+"""The names that columns of votes and truths may have, by role; the first one is ours.
+
+Names are compared as `normalize_name` returns them. If a table has several columns with names of
+one role, the first name in this order counts: names that often mean something else come last.
+"""
 
 TAXONOMY_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -40,6 +68,12 @@ MAX_ENUM_IDS = 1 << 14
 
 BLOCK_ROWS = 1 << 18
 """How many rows are numbered at a time, so that they stay in the cache."""
+
+
+def normalize_name(name: str) -> str:
+    """Return the name of a column without differences of spelling: "Parent ID" is parent_id."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s_-]+", "_", words).strip("_").lower()
 
 
 def find_columns(
@@ -58,7 +92,7 @@ def find_columns(
     present : sequence of str
         The columns of the table.
     aliases : mapping of role to names
-        The usual names, in any case; the first one that is present is used.
+        The usual names, as `normalize_name` returns them; the first one that is present is used.
     required : sequence of str
         The roles that must have a column.
     chosen : mapping of role to column, optional
@@ -68,7 +102,7 @@ def find_columns(
     cure : str
         What would help if a column is missing, for messages.
     """
-    by_lower_name = {column.strip().lower(): column for column in reversed(present)}
+    by_name = _columns_by_name(present)
     columns: dict[str, str] = {}
     for role, column in (chosen or {}).items():
         if role not in aliases:
@@ -82,7 +116,7 @@ def find_columns(
             )
         columns[role] = column
     for role, names in aliases.items():
-        usual = next((by_lower_name[name] for name in names if name in by_lower_name), None)
+        usual = next((by_name[name] for name in names if name in by_name), None)
         if role not in columns and usual is not None:
             columns[role] = usual
     for role in required:
@@ -92,6 +126,13 @@ def find_columns(
                 f"{origin}: no column {role!r}{others}; it has {quote_list(present)}; {cure}"
             )
     return columns
+
+
+def _columns_by_name(present: Sequence[str]) -> dict[str, str]:
+    """Return columns by their normal names and, for names such as ``ParentID``, in lower case."""
+    spellings = [(normalize_name(column), column) for column in reversed(present)]
+    spellings += [(column.strip().lower(), column) for column in reversed(present)]
+    return dict(spellings)
 
 
 @dataclass(frozen=True, eq=False)

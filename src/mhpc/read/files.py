@@ -70,6 +70,8 @@ class LocalFile:
         How messages refer to it.
     parts : tuple of Path
         The files of a folder of Parquet files, by name; empty if it is a single file.
+    names : tuple of str
+        The names of the columns of a table that has no header; empty if it has one.
     """
 
     path: Path
@@ -78,6 +80,7 @@ class LocalFile:
     head: str
     name: str
     parts: tuple[Path, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @contextmanager

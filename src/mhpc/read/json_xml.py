@@ -110,6 +110,18 @@ def first_record(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
+def peek_record(file: LocalFile) -> dict[str, Any]:
+    """Return the first JSON object in the head of a file; empty if it has none or is too long."""
+    if file.format not in ("json", "jsonl"):
+        return {}
+    start = file.head.find("{")
+    try:
+        record, _ = json.JSONDecoder().raw_decode(file.head, start) if start >= 0 else ({}, 0)
+    except (RecursionError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
 def keys_of_records(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the keys of all ``records``, in order of first appearance."""
     rows = connection.execute(

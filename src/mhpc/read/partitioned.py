@@ -3,7 +3,7 @@
 The hash of its id decides which part an instance is in, so a part contains all of its answers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,15 +16,16 @@ from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
 from mhpc.errors import UnreadableError
 from mhpc.numerics.arrays import IntArray
 from mhpc.read.columns import empty_cell_error, no_rows_error, overlong_cell_error, read_cells
+from mhpc.read.options import ReadOptions
 from mhpc.read.tables import MAX_CELL, Table, text_sql
-from mhpc.read.vote_table import INVALID_SCORE_SQL, VoteTable, open_votes
+from mhpc.read.vote_table import VoteTable, open_votes
 from mhpc.read.votes import (
     DroppedVotes,
     drop_duplicates,
     read_gold,
+    read_negative,
     read_scores,
     resolve_scope,
-    wrong_score_error,
 )
 from mhpc.system.database import database, identifier, literal, reason, some_files
 
@@ -101,23 +102,18 @@ class VotesPart:
 
 
 def survey_votes(
-    source: str,
-    *,
-    columns: Mapping[str, str] | None,
-    scope: str,
-    keep: Path,
-    format: str | None = None,  # noqa: A002 - as for read_votes
+    source: str | Sequence[str], options: ReadOptions, *, scope: str, keep: Path
 ) -> VotesSurvey:
     """Collect what concerns all votes, and raise an error about the first one that is wrong.
 
     Parameters
     ----------
-    source, columns, scope, format
-        As for `read_votes`.
+    source, options, scope
+        As for `read_votes_as`.
     keep : Path
         The Parquet file to write if the votes are in another format.
     """
-    with open_votes(source, columns=columns, format_=format) as votes:
+    with open_votes(source, options) as votes:
         files = _permanent_files(votes, source)
         if not files:
             files = (_write_parquet(votes.table, votes.columns.values(), keep),)
@@ -198,6 +194,7 @@ def read_part(survey: VotesSurvey, part: int, *, parts: int, threads: int = 1) -
             return _empty_part(survey)
         cells = read_cells(table, {role: role for role in ROLES}, ROLES)
         score = read_scores(table, "score" if "score" in survey.columns else None, cells)
+        negative = read_negative(table, "negative" if "negative" in survey.columns else None)
     keep, dropped = drop_duplicates(cells, score, number=number)
     source = survey.sources.locate(cells.index["source"])
     label = np.append(survey.labels.locate(cells.index["label"]), NONE_OF_THESE)
@@ -211,6 +208,7 @@ def read_part(survey: VotesSurvey, part: int, *, parts: int, threads: int = 1) -
         label=label[cells.position["label"][keep]],
         score=score[keep],
         origin=survey.origin,
+        negative=None if negative is None else negative[keep],
     )
     return VotesPart(votes, np.asarray(number[first], dtype=np.int64), cells.rows, dropped)
 
@@ -219,10 +217,11 @@ def _all_instances(votes: VoteTable) -> Index:
     return Index(tuple(_fetch_column(votes.table, "SELECT DISTINCT instance FROM cells")))
 
 
-def _permanent_files(votes: VoteTable, source: str) -> tuple[Path, ...]:
+def _permanent_files(votes: VoteTable, source: str | Sequence[str]) -> tuple[Path, ...]:
     """Return the Parquet files of the user, which can be read again; otherwise none."""
     file = votes.files[0]
-    if not votes.is_original or file.format != "parquet" or file.path != Path(source):
+    paths = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
+    if not votes.is_original or file.format != "parquet" or [file.path] != paths:
         return ()
     return tuple(path.absolute() for path in file.parts or (file.path,))
 
@@ -251,15 +250,14 @@ def _count_rows_before(files: tuple[Path, ...], origin: str) -> tuple[int, ...]:
 
 def _check_rows(table: Table, survey: VotesSurvey) -> VotesSurvey:
     """Raise an error about the first row that is wrong, or return the survey with their number."""
-    wrong_score = INVALID_SCORE_SQL if "score" in survey.columns else "false"
     lengths = ", ".join(f"coalesce(max(length({role})), 0)" for role in ROLES)
     counts = table.connection.execute(
         f"SELECT count(*), arg_min(instance, row), {lengths}, count(*) - count(instance), "
-        f"count(*) - count(source), count(*) FILTER (WHERE {wrong_score}) FROM texts"
+        "count(*) - count(source) FROM texts"
     ).fetchone()
     assert counts is not None  # noqa: S101 - an aggregate has one row
     rows, first_instance = counts[:2]
-    max_lengths, empty_counts, wrong_scores = counts[2:5], counts[5:7], counts[7]
+    max_lengths, empty_counts = counts[2:5], counts[5:7]
     for role, length in zip(ROLES, max_lengths, strict=True):
         if length > MAX_CELL:
             row, length = _first_row(table, f"length({role})", f"length({role}) > {MAX_CELL}")
@@ -270,9 +268,6 @@ def _check_rows(table: Table, survey: VotesSurvey) -> VotesSurvey:
         if count:
             (row,) = _first_row(table, "", f"{role} IS NULL")
             raise empty_cell_error(survey.origin, role, row=row, count=count)
-    if wrong_scores:
-        row, value, label, source = _first_row(table, "score, label, source", wrong_score)
-        raise wrong_score_error(survey.origin, row=row, value=value, label=label, source=source)
     return replace(survey, rows=rows, instance=first_instance)
 
 

@@ -31,7 +31,7 @@ _CURE = "consolidate again"
 class RecordedSettings:
     """The settings of a run that are needed to read its votes again."""
 
-    votes: str
+    votes: str | tuple[str, ...]
     columns: dict[str, str]
     scope: str
     unknown: str
@@ -39,6 +39,10 @@ class RecordedSettings:
     apply: str | None
     top: int | Literal["all"]
     format: str | None = None
+    separator: str | None = None
+    score_max: float | None = None
+    negative: Literal["mark", "score"] | None = None
+    map: str | None = None
 
 
 @dataclass(frozen=True)

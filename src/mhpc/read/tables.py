@@ -126,16 +126,23 @@ def text_sql(table: Table, column: str) -> str:
     return f"CAST({name} AS VARCHAR)"
 
 
-def csv_columns(file: LocalFile) -> list[str]:
-    """Return the names in the header of a CSV file."""
+def csv_columns(file: LocalFile, *, check: bool = True) -> list[str]:
+    """Return the names in the header of a CSV file, or those that it was given instead of one.
+
+    Without `check`, they are the cells of the first line, whatever these are.
+    """
+    if file.names:
+        return list(file.names)
     lines, delimiter, n_blank = _find_dialect(file)
-    return _check_names(next(csv.reader(lines[n_blank:], delimiter=delimiter)), file.name)
+    cells = next(csv.reader(lines[n_blank:], delimiter=delimiter))
+    return _check_names(cells, file.name) if check else cells
 
 
 def csv_sample(file: LocalFile) -> list[list[str]]:
     """Return the rows that the head of a CSV file contains completely."""
     lines, delimiter, n_blank = _find_dialect(file)
-    return list(csv.reader(lines[n_blank + 1 : -1] or lines[n_blank + 1 :], delimiter=delimiter))
+    first = n_blank if file.names else n_blank + 1
+    return list(csv.reader(lines[first:-1] or lines[first:], delimiter=delimiter))
 
 
 def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:
@@ -150,7 +157,8 @@ def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:
         for column in csv_columns(file)
     )
     return (
-        f"read_csv({one_file(file.path)}, auto_detect=false, header=true, skip={n_blank}, "
+        f"read_csv({one_file(file.path)}, auto_detect=false, "
+        f"header={'false' if file.names else 'true'}, skip={n_blank}, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', compression='{file.compression}', "
         f"hive_partitioning=false, columns={{{types}}})"
     )

@@ -1,38 +1,60 @@
 """`read_truth`: known labels of instances from a table, an ARFF file or the export of a tool."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mhpc.data.index import Index
 from mhpc.data.votes import Truth
 from mhpc.errors import DataError
 from mhpc.read.arff import read_arff
-from mhpc.read.columns import ALIASES, check_not_empty, find_columns, read_cells
-from mhpc.read.files import LocalFile, local_file
-from mhpc.read.tables import TableSource, open_table
-from mhpc.read.vote_table import open_votes
+from mhpc.read.columns import check_not_empty, read_cells
+from mhpc.read.files import local_file
+from mhpc.read.label_map import LabelMapSource, read_label_map
+from mhpc.read.options import ReadOptions
+from mhpc.read.tables import TableSource
+from mhpc.read.vote_formats.base import VotesInput, replace_cells
+from mhpc.read.vote_table import VoteTable, open_votes
+
+MIN_CERTAIN_SCORE = 0.5
+"""In a truth with one column per label, cells above this mean that the label is true."""
+
+_TRUTH = "truth"
+"""The source of known labels, as far as readers need one."""
 
 
-def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None) -> Truth:
+def read_truth(
+    source: TableSource,
+    *,
+    columns: Mapping[str, str] | None = None,
+    separator: str | None = None,
+    map: LabelMapSource = None,  # noqa: A002 - as for read_votes
+) -> Truth:
     """Read known labels: a table with the columns instance and label, or a Clus HMC ARFF file.
 
     Parameters
     ----------
-    source : path, "-", dataframe, mapping of columns or list of mappings
-        An empty label means that the instance has none. The rows of an ARFF file are instances '1',
-        '2', …; only its class is read. In the export of an annotation tool, the answers marked as
-        ground truth are read.
-    columns : mapping of role to column name, optional
+    source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
+        Everything that votes can be read from, such as a table with one column of 0 and 1 per
+        label. An empty label means that the instance has none. The rows of an ARFF file are
+        instances '1', '2', …; only its class is read. In the export of an annotation tool, the
+        answers marked as ground truth are read.
+    columns, separator, map
         As for `mhpc.read_votes`.
     """
+    options = ReadOptions(columns=columns or {}, separator=separator, label_map=read_label_map(map))
+    return read_truth_as(source, options)
+
+
+def read_truth_as(source: TableSource, options: ReadOptions) -> Truth:
+    """Read known labels by options that are one object; otherwise as `read_truth`."""
     if isinstance(source, str | Path):
         with local_file(source) as file:
             if file.format == "arff":
                 return read_arff(file).truth
-            if file.format == "json":
-                return _read_export(file, columns)
-            return _read_table(file, columns)
-    return _read_table(source, columns)
+            if file.format != "zip":
+                return _read_known(file, options)
+    return _read_known(source, options)
 
 
 def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
@@ -49,23 +71,23 @@ def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
     )
 
 
-def _read_export(file: LocalFile, columns: Mapping[str, str] | None) -> Truth:
-    with open_votes(file, columns=columns) as votes:
-        if votes.is_original:
-            return _read_table(file, columns)
-        if not votes.has_gold:
-            raise DataError(f"{votes.table.origin}: no answer in it is marked as ground truth")
-        rows = votes.table.connection.execute("SELECT instance, label FROM gold").fetchall()
-        return make_truth(rows, votes.table.origin)
-
-
-def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth:
-    with open_table(source, name="the truth") as table:
-        origin = table.origin
-        roles = find_columns(
-            table.columns, ALIASES, required=("instance", "label"), chosen=columns, origin=origin
-        )
-        cells = read_cells(table, roles, ("instance", "label"))
+def _read_known(source: TableSource, options: ReadOptions) -> Truth:
+    """Read labels as if they were the votes of one source, which knows the truth."""
+    options = replace(options, ignore_scores=True)
+    with open_votes(source, options, name="the truth", default_source=_TRUTH) as votes:
+        table, origin = votes.table, votes.table.origin
+        if votes.has_gold:
+            rows = table.connection.execute("SELECT instance, label FROM gold").fetchall()
+            return make_truth(rows, origin)
+        if votes.marks_gold or _has_several_sources(votes):
+            raise DataError(f"{origin}: no answer in it is marked as ground truth")
+        if not votes.is_original and "score" in votes.columns:
+            replace_cells(
+                VotesInput(table.connection, origin),
+                "SELECT instance, label FROM cells WHERE label IS NULL OR "
+                f"coalesce(TRY_CAST(score AS DOUBLE), 1) > {MIN_CERTAIN_SCORE} ORDER BY number",
+            )
+        cells = votes.cells or read_cells(table, votes.columns, ("instance", "label"))
         check_not_empty(cells, "instance", origin)
     return Truth(
         instances=cells.index["instance"],
@@ -74,3 +96,14 @@ def _read_table(source: TableSource, columns: Mapping[str, str] | None) -> Truth
         label=cells.position["label"],
         origin=origin,
     )
+
+
+def _has_several_sources(votes: VoteTable) -> bool:
+    """Return whether answers of several sources were found, other than in a column of a table."""
+    if votes.is_original or votes.cells is not None:
+        return False
+    source = votes.columns["source"]
+    (count,) = votes.table.connection.execute(
+        f"SELECT count(DISTINCT {source}) FROM cells"
+    ).fetchone() or (0,)
+    return bool(count > 1)

@@ -1,41 +1,53 @@
-"""Votes in any format, opened as a long table in DuckDB."""
+"""Votes in any format, from one or several files, opened as one long table in DuckDB."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mhpc.data.votes import Scope
 from mhpc.errors import DataError
+from mhpc.read.archives import source_name
 from mhpc.read.columns import Cells, no_rows_error
 from mhpc.read.files import LocalFile
 from mhpc.read.formats import choose_format
-from mhpc.read.tables import MAX_CELL, Table
+from mhpc.read.options import ReadOptions
+from mhpc.read.tables import MAX_CELL, Table, text_sql
 from mhpc.read.vote_formats import VOTE_FORMATS
-from mhpc.read.vote_formats.base import LongTable, VotesInput, open_votes_input
-
-INVALID_SCORE_SQL = (
-    "label IS NOT NULL AND NOT coalesce(TRY_CAST(score AS DOUBLE) BETWEEN 0 AND 1, false)"
+from mhpc.read.vote_formats.base import (
+    ROWS_PER_FILE,
+    LongTable,
+    VotesInput,
+    drop_temporary,
+    open_votes_input,
+    row_number_sql,
+    translate_errors,
 )
-"""The SQL condition of a vote whose score is not a number from 0 to 1."""
+from mhpc.read.vote_values import interpret_values
+from mhpc.system.database import identifier
+
+ROLES = ("instance", "source", "label", "score", "negative")
+"""The roles of the columns of a long table; the last two may be absent."""
 
 
 @dataclass(frozen=True, eq=False)
 class VoteTable:
-    """A long table of votes, with one row per vote.
+    """A long table of votes, with one row per vote and scores from 0 to 1.
 
     Attributes
     ----------
     table : Table
         The votes.
     columns : mapping of role to column
-        The columns of instances, sources, labels and, if there are any, scores.
+        The columns of instances, sources, labels and, if there are any, scores and negative votes.
     files : tuple of LocalFile
         The files that the votes come from; empty for an object in memory.
     is_original : bool
-        Whether the table is the one in the input, not one that a format built.
+        Whether the table is the one in the input, not one that was built from it.
     has_gold : bool
         Whether the connection has a table ``gold`` of instances and known labels.
+    marks_gold : bool
+        Whether the format has a mark for known labels, used or not.
     scope : Scope
         Which labels each source can give, according to the format.
     cells : Cells, optional
@@ -47,18 +59,37 @@ class VoteTable:
     files: tuple[LocalFile, ...]
     is_original: bool
     has_gold: bool
+    marks_gold: bool
     scope: Scope
     cells: Cells | None
 
 
 @contextmanager
 def open_votes(
-    source: Any, *, columns: Mapping[str, str] | None = None, format_: str | None = None
+    source: Any,
+    options: ReadOptions | None = None,
+    *,
+    name: str = "the votes",
+    default_source: str | None = None,
 ) -> Iterator[VoteTable]:
-    """Open votes in any format."""
-    with open_votes_input(source, name="the votes") as votes:
-        chosen_format = choose_format(VOTE_FORMATS, votes, format_, what="format")
-        long_table = chosen_format.read(votes, columns or {})
+    """Open votes in any format.
+
+    Parameters
+    ----------
+    source : paths or an object in memory
+        As `mhpc.read_votes` takes it.
+    options : ReadOptions, optional
+        How to read it.
+    name : str
+        How messages refer to an object in memory.
+    default_source : str, optional
+        The source of a table that names none.
+    """
+    options = options or ReadOptions()
+    with open_votes_input(
+        source, name=name, default_source=default_source, usual_columns=options.usual_columns
+    ) as votes:
+        long_table = interpret_values(votes, _read_long(votes, options), options)
         if long_table.is_numbered:
             _check_values(votes, long_table)
         yield VoteTable(
@@ -67,9 +98,84 @@ def open_votes(
             files=votes.files,
             is_original=not long_table.is_numbered,
             has_gold=long_table.has_gold and _has_gold_rows(votes),
+            marks_gold=long_table.has_gold,
             scope=long_table.scope,
             cells=long_table.cells,
         )
+
+
+def _read_long(votes: VotesInput, options: ReadOptions) -> LongTable:
+    """Read all files together if their format does so, else one after the other."""
+    name = options.format
+    if len(votes.files) > 1:
+        together = {
+            format_.name: format_
+            for format_ in VOTE_FORMATS.values()
+            if getattr(format_, "reads_several", False)
+        }
+        matching = [name] if name in together else []
+        if name is None:
+            matching = [key for key, format_ in together.items() if format_.matches(votes)]
+        if not matching:
+            return _read_each(votes, options)
+        name = matching[0]
+    elif name is None and _names_several_columns(votes, options.columns.get("source")):
+        name = "source-columns"
+    format_ = choose_format(VOTE_FORMATS, votes, name, what="format")
+    return format_.read(votes, options.columns)
+
+
+def _names_several_columns(votes: VotesInput, source: str | None) -> bool:
+    """Return whether the user names several columns of sources, or a pattern of their names."""
+    if source is None or not set(source) & {",", "*", "?"}:
+        return False
+    return source not in votes.header
+
+
+def _read_each(votes: VotesInput, options: ReadOptions) -> LongTable:
+    """Read files one by one, each in its own format, into one table.
+
+    A file without sources is named after its source. Where only some files have scores, the votes
+    of the others have none, which `interpret_values` understands.
+    """
+    scope: dict[str, tuple[str, ...]] = {}
+    has_gold = has_score = has_negative = False
+    for number, file in enumerate(votes.files):
+        one = replace(votes, origin=file.name, files=(file,), default_source=source_name(file))
+        with translate_errors(file.name):
+            long_table = _read_long(one, options)
+            _append_votes(one, long_table, number)
+            if long_table.has_gold:
+                target = "INSERT INTO all_gold" if has_gold else "CREATE TEMP TABLE all_gold AS"
+                one.connection.execute(f"{target} SELECT instance, label FROM gold")
+            drop_temporary(one, keep=("all_votes", "all_gold"))
+        has_gold |= long_table.has_gold
+        has_score |= "score" in long_table.columns
+        has_negative |= "negative" in long_table.columns
+        if isinstance(long_table.scope, Mapping):
+            scope.update(long_table.scope)
+    votes.connection.execute("ALTER TABLE all_votes RENAME TO cells")
+    if has_gold:
+        votes.connection.execute("ALTER TABLE all_gold RENAME TO gold")
+    absent = {"score": not has_score, "negative": not has_negative}
+    columns = {role: role for role in ROLES if not absent.get(role, False)}
+    return LongTable(columns, has_gold=has_gold, scope=scope or "all")
+
+
+def _append_votes(votes: VotesInput, long_table: LongTable, number: int) -> None:
+    """Add ``cells`` to ``all_votes``, with numbers that tell `VotesInput.locate` the file."""
+    table = Table(votes.connection, tuple(long_table.columns.values()), votes.origin)
+    selected = ", ".join(
+        f"{text_sql(table, long_table.columns[role])} AS {role}"
+        if role in long_table.columns
+        else f"NULL::VARCHAR AS {role}"
+        for role in ROLES
+    )
+    row = identifier("number") if long_table.is_numbered else row_number_sql(votes)
+    target = "INSERT INTO all_votes" if number else "CREATE TEMP TABLE all_votes AS"
+    votes.connection.execute(
+        f"{target} SELECT {number * ROWS_PER_FILE} + {row} AS number, {selected} FROM cells"
+    )
 
 
 def _has_gold_rows(votes: VotesInput) -> bool:
@@ -85,8 +191,6 @@ def _check_values(votes: VotesInput, long_table: LongTable) -> None:
             f"greatest(length(instance), length(source), length(label)) > {MAX_CELL}"
         ),
     }
-    if "score" in long_table.columns:
-        checks["a score that is not a number from 0 to 1"] = INVALID_SCORE_SQL
     first_numbers = ", ".join(f"min(number) FILTER ({wrong})" for wrong in checks.values())
     row = votes.connection.execute(f"SELECT count(*), {first_numbers} FROM cells").fetchone()
     assert row is not None  # noqa: S101 - an aggregate has one row

@@ -12,6 +12,8 @@ from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
 from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.read.columns import ALIASES, Cells, check_not_empty, find_columns, read_cells
+from mhpc.read.label_map import LabelMapSource, read_label_map
+from mhpc.read.options import Negative, ReadOptions
 from mhpc.read.tables import Table, TableSource, open_table, text_sql
 from mhpc.read.truth import make_truth
 from mhpc.read.vote_table import VoteTable, open_votes
@@ -24,32 +26,58 @@ def read_votes(
     columns: Mapping[str, str] | None = None,
     scope: Scope | str | Path = "all",
     format: str | None = None,  # noqa: A002 - the word that users know
+    separator: str | None = None,
+    score_max: float | None = None,
+    negative: Negative | None = None,
+    map: LabelMapSource = None,  # noqa: A002 - as on the command line
 ) -> Votes:
     """Read votes: a table with the columns instance, source, label and, if there are any, score.
 
     Parameters
     ----------
     source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
-        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, or a
-        folder of Parquet files. A source that gives an instance several labels has several rows; an
-        empty label means "none of these". Or the export of an annotation tool, or one file per
-        source: a folder, a pattern such as ``models/*.csv``, or a zip archive.
+        CSV, TSV, JSON, JSON Lines, Parquet, Arrow or a spreadsheet, plain or compressed with gzip
+        or zstd, or a folder of Parquet files. A source that gives an instance several labels has
+        several rows; an empty label means "none of these". Or the export of an annotation tool, or
+        a table with one column per source or per label. Several files are read as one: a list, a
+        folder, a pattern such as ``models/*.csv``, or a zip archive. A file that does not name its
+        source is named after it.
     columns : mapping of role to column name, optional
-        The columns whose names are unusual: ``{"instance": "photo"}``. In the export of a tool with
-        several controls, ``label`` chooses one of them.
+        The columns whose names are unusual: ``{"instance": "photo"}``. The role ``rank`` is that of
+        a column with ranks instead of scores. In the export of a tool with several controls,
+        ``label`` chooses one of them.
     scope : "all", "used", mapping of source to labels, or a file with the columns source and label
         Which labels each source can give. ``"used"`` means those that it ever gave, with their
         ancestors. Not giving a label outside its scope does not count against the label.
     format : str, optional
         The name of a format in `mhpc.read.vote_formats.VOTE_FORMATS`; detected from the content by
         default.
+    separator : str, optional
+        What separates the labels of a cell that holds several, such as ``";"``.
+    score_max : float, optional
+        The highest possible score, if that is not 1; percentages are recognized.
+    negative : "mark" or "score", optional
+        How votes say "not this": a label that begins with ``!``, or a score below 0.
+    map : mapping of label to label, or a table with the columns from and to, optional
+        Labels to replace. One that becomes empty is left out.
 
     Examples
     --------
     >>> read_votes({"task": [1, 1], "worker": ["ann", "bob"], "label": ["bee", None]})
     Votes(2 votes of 2 sources on 1 instances)
     """
-    with open_votes(source, columns=columns, format_=format) as vote_table:
+    options = ReadOptions(
+        columns=columns or {}, format=format, separator=separator, score_max=score_max,
+        negative=negative, label_map=read_label_map(map),
+    )  # fmt: skip
+    return read_votes_as(source, options, scope=scope)
+
+
+def read_votes_as(
+    source: TableSource, options: ReadOptions, *, scope: Scope | str | Path = "all"
+) -> Votes:
+    """Read votes by options that are one object; otherwise as `read_votes`."""
+    with open_votes(source, options) as vote_table:
         table = vote_table.table
         cells = vote_table.cells
         if cells is None:
@@ -57,6 +85,7 @@ def read_votes(
         check_not_empty(cells, "instance", table.origin)
         check_not_empty(cells, "source", table.origin)
         score = read_scores(table, vote_table.columns.get("score"), cells)
+        negative = read_negative(table, vote_table.columns.get("negative"))
         gold = read_gold(vote_table, cells.index["instance"])
     keep, dropped = drop_duplicates(cells, score)
     warn_dropped(dropped, table.origin)
@@ -71,6 +100,7 @@ def read_votes(
         scope=resolve_scope(scope, vote_table.scope, cells.index["source"]),
         origin=table.origin,
         gold=gold,
+        negative=None if negative is None else negative[keep],
     )
 
 
@@ -79,39 +109,26 @@ def read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
     if column is None:
         # One number for all rows saves a hundred megabytes for twelve million votes.
         return np.broadcast_to(np.ones(1), cells.rows)
-    text = f"nullif({text_sql(table, column)}, '')"
     kind = str(table.connection.table("cells").select(identifier(column)).types[0])
-    number = identifier(column) if kind == "DOUBLE" else f"TRY_CAST({text} AS DOUBLE)"
+    number = identifier(column)
+    if kind != "DOUBLE":
+        number = f"TRY_CAST(nullif({text_sql(table, column)}, '') AS DOUBLE)"
     numbers = table.connection.execute(
-        f"SELECT coalesce({number}, 'nan'::DOUBLE) AS score FROM cells"
+        f"SELECT coalesce({number}, 1.0) AS score FROM cells"
     ).fetchnumpy()
     score = np.asarray(numbers["score"], dtype=np.float64)
-    has_label = cells.position["label"] != NONE_OF_THESE
-    wrong = np.flatnonzero(has_label & ~((score >= 0) & (score <= 1)))
-    if len(wrong):
-        row = wrong[0]
-        (value,) = table.connection.execute(
-            f"SELECT {text} FROM cells LIMIT 1 OFFSET {row}"
-        ).fetchone() or (None,)
-        raise wrong_score_error(
-            table.origin,
-            row=row + 1,
-            value=value,
-            label=cells.index["label"][cells.position["label"][row]],
-            source=cells.index["source"][cells.position["source"][row]],
-        )
-    return np.where(has_label, score, 1.0)
+    return np.where(cells.position["label"] != NONE_OF_THESE, score, 1.0)
 
 
-def wrong_score_error(
-    origin: str, *, row: int, value: str | None, label: str, source: str
-) -> DataError:
-    """Return the error that a score is missing or not a number from 0 to 1."""
-    score = "no score" if value is None else f"score {value!r}"
-    return DataError(
-        f"{origin}: row {row:,} has {score} for label {label!r} of source {source!r}; "
-        "a score is a number from 0 to 1"
-    )
+def read_negative(table: Table, column: str | None) -> BoolArray | None:
+    """Return which rows are votes that a label does not apply, or None if there are none."""
+    if column is None:
+        return None
+    values = table.connection.execute(
+        f"SELECT coalesce(TRY_CAST({identifier(column)} AS BOOLEAN), false) AS negative FROM cells"
+    ).fetchnumpy()
+    negative = np.asarray(values["negative"], dtype=bool)
+    return negative if negative.any() else None
 
 
 def read_gold(votes: VoteTable, instances: Index) -> Truth | None:

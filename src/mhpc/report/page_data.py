@@ -207,7 +207,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
     facts: dict[str, Any] = to_json(
         {
             "format": FORMAT,
-            "title": str(document["settings"]["votes"]).replace("\\", "/").rsplit("/", 1)[-1],
+            "title": _title(document["settings"]["votes"]),
             "overview": _overview(data),
             "taxonomy": _taxonomy(taxonomy, data.counts),
             "sources": [positions.source_profile(profile) for profile in data.sources],
@@ -339,9 +339,19 @@ _FLAGS = {"parameters": "--set", "columns": "--column"}
 _DEFAULTS = {name: field.default for name, field in RunSettings.model_fields.items()}
 
 
+def _list_paths(votes: str | Sequence[str]) -> list[str]:
+    return [votes] if isinstance(votes, str) else list(votes)
+
+
+def _title(votes: str | Sequence[str]) -> str:
+    """Return the names of the inputs without their folders."""
+    names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in _list_paths(votes)]
+    return names[0] if len(names) == 1 else f"{names[0]} and {pluralize(len(names) - 1, 'other')}"
+
+
 def format_command(settings: Mapping[str, Any]) -> str:
     """Return the command ``mhpc consolidate VOTES …`` of a run, for a shell, without defaults."""
-    words = ["mhpc", "consolidate", settings["votes"]]
+    words = ["mhpc", "consolidate", *_list_paths(settings["votes"])]
     for name, value in settings.items():
         if name == "votes" or value in (None, {}, _DEFAULTS.get(name)):
             continue

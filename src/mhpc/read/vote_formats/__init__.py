@@ -8,9 +8,12 @@ from mhpc.read.vote_formats.base import VoteFormat
 from mhpc.read.vote_formats.cafa import Cafa
 from mhpc.read.vote_formats.doccano import Doccano
 from mhpc.read.vote_formats.label_studio import LabelStudio, LabelStudioMin
+from mhpc.read.vote_formats.long import LongFormat
+from mhpc.read.vote_formats.matrices import Matrices, WideFormat
 from mhpc.read.vote_formats.peerannot import Peerannot
 from mhpc.read.vote_formats.prodigy import Prodigy
-from mhpc.read.vote_formats.tables import LongFormat, Matrices, WideFormat
+from mhpc.read.vote_formats.records import Records
+from mhpc.read.vote_formats.source_columns import SourceColumns
 from mhpc.read.vote_formats.zooniverse import Zooniverse
 
 # Formats that the first bytes reveal come first; the long table, which matches everything, last.
@@ -23,8 +26,10 @@ VOTE_FORMATS: Mapping[str, VoteFormat] = by_name(
     Argilla(),
     Prodigy(),
     Zooniverse(),
+    Records(),
     Matrices(),
     WideFormat(),
+    SourceColumns(),
     LongFormat(),
 )
 """Every format of votes by its name."""

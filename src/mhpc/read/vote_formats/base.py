@@ -1,30 +1,49 @@
 """What a vote format is, what it reads from and what it produces, and SQL that formats share."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import duckdb
 
 from mhpc.data.taxonomy import PATH_SEPARATOR
 from mhpc.data.votes import Scope
-from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list, suggest
+from mhpc.errors import (
+    DataError,
+    MissingColumnError,
+    UnreadableError,
+    pluralize,
+    quote_list,
+    suggest,
+)
 from mhpc.read.archives import are_paths, local_files
-from mhpc.read.columns import Cells
+from mhpc.read.columns import Cells, find_columns
 from mhpc.read.files import LocalFile
+from mhpc.read.headers import name_columns
 from mhpc.read.json_xml import first_record, load_array, load_lines, load_mappings, pointer
-from mhpc.read.tables import csv_columns, load_table, tabulate_records
-from mhpc.system.database import database, literal, reason
+from mhpc.read.tables import (
+    Table,
+    csv_columns,
+    csv_sample,
+    load_table,
+    tabulate_records,
+    text_sql,
+)
+from mhpc.system.database import database, identifier, literal, reason
 
 ROWS_PER_FILE = 1 << 40
 """Where there are several files, file n numbers its records from n times this number."""
 
 SCORED_COLUMNS = {role: role for role in ("instance", "source", "label", "score")}
 """The columns of a long table that a format builds itself, by role."""
+
+SAMPLED_ROWS = 20_000
+"""How many rows decide what the columns of a table hold."""
 
 UNSCORED_COLUMNS = {role: role for role in ("instance", "source", "label")}
 """The same for formats without scores."""
@@ -43,7 +62,9 @@ class VoteFormat(Protocol):
     def read(self, votes: "VotesInput", columns: Mapping[str, str], /) -> "LongTable":
         """Create the table ``cells`` with one row per vote, and ``gold`` if there are known labels.
 
-        `columns` maps roles to the columns or controls that the user chose for them.
+        `columns` maps roles to the columns or controls that the user chose for them. A format that
+        reads several files together, in which a file is named after a source, has an attribute
+        ``reads_several``; all others read one file at a time.
         """
 
 
@@ -61,12 +82,18 @@ class VotesInput:
         The files in order of their names; empty for an object in memory.
     value : object
         The object in memory; None if there are files.
+    default_source : str, optional
+        The source of a table that names none: one of several files, or a truth.
+    usual_columns : mapping of role to column
+        Column names to look for before the usual ones.
     """
 
     connection: duckdb.DuckDBPyConnection
     origin: str
     files: tuple[LocalFile, ...] = ()
     value: Any = None
+    default_source: str | None = None
+    usual_columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def only_file(self) -> LocalFile | None:
@@ -112,6 +139,40 @@ class VotesInput:
         if self.only_file is not None and self.only_file.format == "csv":
             return tuple(csv_columns(self.only_file))
         return self.columns
+
+    def sample(self, *, rows: int = SAMPLED_ROWS) -> dict[str, list[str]]:
+        """Return the filled cells of the first rows as texts, by column."""
+        header = self.header
+        if self.only_file is not None and self.only_file.format == "csv":
+            sampled = csv_sample(self.only_file)
+            cells = [tuple(row) for row in sampled if len(row) == len(header)]
+        else:
+            table = Table(self.connection, header, self.origin)
+            texts = ", ".join(text_sql(table, name) for name in header)
+            cells = self.connection.execute(f"SELECT {texts} FROM cells LIMIT {rows}").fetchall()
+        return {
+            name: [row[place] for row in cells if row[place] and row[place].strip()]
+            for place, name in enumerate(header)
+        }
+
+    def find_columns(
+        self,
+        aliases: Mapping[str, tuple[str, ...]],
+        *,
+        required: Sequence[str],
+        chosen: Mapping[str, str],
+        cure: str = "choose it with --column ROLE=NAME",
+    ) -> dict[str, str]:
+        """Return the column of each role that the table has, as `mhpc.read.columns` finds it."""
+        usual = {
+            role: name
+            for role, name in self.usual_columns.items()
+            if role in aliases and name in self.header
+        }
+        return find_columns(
+            self.header, aliases, required=required, chosen={**usual, **chosen},
+            origin=self.origin, cure=cure,
+        )  # fmt: skip
 
     def require_records(self, format_name: str) -> None:
         """Load ``records``, or raise an error that names the format that needs them."""
@@ -165,24 +226,32 @@ class LongTable:
 
 
 @contextmanager
-def open_votes_input(source: Any, *, name: str) -> Iterator[VotesInput]:
+def open_votes_input(
+    source: Any,
+    *,
+    name: str,
+    default_source: str | None = None,
+    usual_columns: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[VotesInput]:
     """Open paths or an object in memory, which messages refer to as `name`."""
-    with database() as connection:
+    with ExitStack() as stack:
+        connection = stack.enter_context(database())
+        files: tuple[LocalFile, ...] = ()
+        value, origin = source, name
         if isinstance(source, LocalFile):
-            with _translate_errors(source.name):
-                yield VotesInput(connection, source.name, (source,))
+            files, value, origin = (source,), None, source.name
         elif isinstance(source, str | Path) or are_paths(source):
-            with local_files(source) as files:
-                origin = files[0].name if len(files) == 1 else _joint_name(source)
-                with _translate_errors(origin):
-                    yield VotesInput(connection, origin, files)
-        else:
-            with _translate_errors(name):
-                yield VotesInput(connection, name, value=source)
+            files, value = stack.enter_context(local_files(source)), None
+            origin = files[0].name if len(files) == 1 else _joint_name(source)
+        one_source = default_source is not None or len(files) > 1
+        files = tuple(name_columns(file, one_source=one_source) for file in files)
+        with translate_errors(origin):
+            yield VotesInput(connection, origin, files, value, default_source, usual_columns)
 
 
 @contextmanager
-def _translate_errors(origin: str) -> Iterator[None]:
+def translate_errors(origin: str) -> Iterator[None]:
+    """Raise errors of DuckDB as errors about a file."""
     try:
         yield
     except duckdb.Error as error:
@@ -191,7 +260,9 @@ def _translate_errors(origin: str) -> Iterator[None]:
 
 
 def _joint_name(source: Any) -> str:
-    return str(source) if isinstance(source, str | Path) else f"{source[0]} and others"
+    if isinstance(source, str | Path) or len(source) == 1:
+        return str(source if isinstance(source, str | Path) else source[0])
+    return f"{source[0]} and {pluralize(len(source) - 1, 'other')}"
 
 
 def _are_mappings(value: Any) -> bool:
@@ -266,6 +337,17 @@ def replace_cells(votes: VotesInput, query: str) -> None:
     votes.connection.execute(f"CREATE TEMP TABLE new_cells AS {query}")
     drop_cells(votes)
     votes.connection.execute("ALTER TABLE new_cells RENAME TO cells")
+
+
+def drop_temporary(votes: VotesInput, *, keep: Sequence[str]) -> None:
+    """Drop all tables and views but some, so that another file can be read."""
+    rows = votes.connection.execute(
+        "SELECT table_name, table_type FROM information_schema.tables"
+    ).fetchall()
+    for name, kind in rows:
+        if name not in keep:
+            kind = "VIEW" if kind == "VIEW" else "TABLE"
+            votes.connection.execute(f"DROP {kind} IF EXISTS {identifier(name)} CASCADE")
 
 
 def row_number_sql(votes: VotesInput) -> str:

@@ -30,15 +30,11 @@ class Cafa:
     """
 
     name = "cafa"
+    reads_several = True
 
     def matches(self, votes: VotesInput) -> bool:
-        """Look for a target, a term and a score, or AUTHOR, on the first line."""
-        lines = [line for line in votes.head.splitlines()[:20] if line.strip()]
-        if not lines or any(file.format != "csv" for file in votes.files):
-            return False
-        if lines[0].startswith(("AUTHOR\t", "AUTHOR ")):
-            return True
-        return bool(_LINE.fullmatch(lines[0]))
+        """Look for a target, a term and a score, or AUTHOR, on the first line of every file."""
+        return bool(votes.files) and all(map(_is_cafa, votes.files))
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per line."""
@@ -68,6 +64,13 @@ class Cafa:
             "''' is not target, term and score'",
         )
         return LongTable(SCORED_COLUMNS)
+
+
+def _is_cafa(file: LocalFile) -> bool:
+    first = next((line for line in file.head.splitlines()[:20] if line.strip()), "")
+    if file.format != "csv":
+        return False
+    return first.startswith(("AUTHOR\t", "AUTHOR ")) or bool(_LINE.fullmatch(first))
 
 
 def _lines_sql(file: LocalFile) -> str:

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES
 from mhpc.read.files import LocalFile
-from mhpc.read.json_xml import load_array, load_lines
+from mhpc.read.json_xml import load_array, load_lines, peek_record
 from mhpc.read.vote_formats.base import (
     ROWS_PER_FILE,
     UNSCORED_COLUMNS,
@@ -30,18 +31,13 @@ class Doccano:
 
     name = "doccano"
     kinds = ("json", "jsonl")
+    reads_several = True
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for JSON objects with data and a list of labels, but without a source."""
         if len(votes.files) > 1:
-            return all(file.format in ("jsonl", "json") for file in votes.files)
-        keys = {key.lower() for key in votes.first_record}
-        return (
-            "id" in keys
-            and bool(keys.intersection(_DATA))
-            and any(isinstance(votes.first_record.get(key), list) for key in _LABELS)
-            and not keys.intersection(ALIASES["source"])
-        )
+            return all(_is_example(peek_record(file)) for file in votes.files)
+        return _is_example(votes.first_record)
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per label of every file."""
@@ -72,6 +68,18 @@ class Doccano:
             "FROM examples"
         )
         return LongTable(UNSCORED_COLUMNS)
+
+
+def _is_example(record: Mapping[str, Any]) -> bool:
+    keys = {key.lower() for key in record}
+    labels = [record[key] for key in _LABELS if isinstance(record.get(key), list)]
+    return (
+        "id" in keys
+        and bool(keys.intersection(_DATA))
+        and bool(labels)
+        and not any(isinstance(label, dict) for items in labels for label in items)
+        and not keys.intersection(ALIASES["source"])
+    )
 
 
 def _load_records(votes: VotesInput, file: LocalFile) -> None:

@@ -14,7 +14,7 @@ from mhpc.read.files import read_document
 from mhpc.read.json_xml import load_json
 from mhpc.read.tables import MAX_CELL
 from mhpc.read.vote_formats.base import UNSCORED_COLUMNS, LongTable, VotesInput
-from mhpc.read.vote_formats.tables import LongFormat
+from mhpc.read.vote_formats.long import LongFormat
 
 _SCALAR = r'("[^"]*"|-?\d+(\.\d+)?|\[[^\[\]{}]*\])'
 _FIRST_TASK = re.compile(rf'\s*\{{\s*"[^"]*"\s*:\s*\{{\s*"[^"]*"\s*:\s*{_SCALAR}\s*[,}}]')

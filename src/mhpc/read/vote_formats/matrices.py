@@ -1,11 +1,9 @@
-"""Tables of votes: long, wide, or one matrix of labels per source.
+"""Tables with one column per label: one row per answer, or one matrix per source.
 
-A long table has one row per vote; a wide table one row per answer and one column per label; a
-matrix is a wide table of one source, which the file is named after. In wide tables and matrices the
-cell of a label is 0, 1, a probability in between, -1 for "unsure", or blank for "not asked".
+A matrix is a table of one source, which the file is named after. The cell of a label is 0, 1, a
+probability in between, -1 for "unsure", or blank for "not asked".
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -13,107 +11,34 @@ import duckdb
 
 from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list
 from mhpc.read.archives import source_name
-from mhpc.read.columns import ALIASES, find_columns
+from mhpc.read.columns import ALIASES, TAXONOMY_ALIASES, find_columns, normalize_name
 from mhpc.read.files import LocalFile
-from mhpc.read.tables import Table, csv_columns, csv_relation, csv_sample, load_table, text_sql
+from mhpc.read.tables import csv_columns, csv_relation, csv_sample, load_table
 from mhpc.read.vote_formats.base import (
     ROWS_PER_FILE,
+    SAMPLED_ROWS,
     SCORED_COLUMNS,
     LongTable,
     VotesInput,
     drop_cells,
     replace_cells,
-    row_number_sql,
-    unnest_labels_sql,
 )
 from mhpc.system.database import identifier, literal, reason
 
-WIDE_ALIASES = {
-    "instance": (*ALIASES["instance"], "example_no", "example_id", "example", "id"),
-    "source": (*ALIASES["source"], "user_id", "user"),
-}
-"""Column names of wide tables; here "id" and "user" are less often used for something else."""
+WIDE_ALIASES = {role: ALIASES[role] for role in ("instance", "source")}
+"""The roles that a table with one column per label has columns for."""
 
-MATRIX_INSTANCE = (*WIDE_ALIASES["instance"], "study", "path", "image", "filename", "file")
-"""Names of the column of instances in a matrix."""
+N_CERTAIN_NAMES = 12
+"""So many of the names of the role "label" are never names of labels themselves."""
+
+MIN_OTHER_LABELS = 3
+"""Columns of 0 and 1 beside one called like the role "label", for it to be a label itself."""
 
 UNSURE_SCORE = 0.5
 """The score of a cell with -1: the source says neither yes nor no."""
 
-SAMPLED_ROWS = 20_000
-"""How many rows decide which columns are labels."""
-
 _NOT_A_NUMBER = 2.0
 """Stands for a cell that is not a number; as a score it is out of range."""
-
-
-class LongFormat:
-    """One row per vote: instance, source, label and, if sources give them, score.
-
-    A cell may hold several labels: as a list, as crowd-kit stores them, or as the text of a JSON
-    list.
-    """
-
-    name = "long"
-
-    def matches(self, votes: VotesInput) -> bool:
-        """Accept whatever no other format matches; reading it says what is missing."""
-        return True
-
-    def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
-        """Use the table as it is, except that lists of labels become several rows."""
-        if len(votes.files) > 1:
-            raise UnreadableError(
-                f"{votes.origin} is a directory; give a file in it, a folder of Parquet files, or "
-                "a folder with one file per source in a format that names sources by their files"
-            )
-        roles = find_columns(
-            votes.columns, ALIASES, required=("instance", "source", "label"), chosen=columns,
-            origin=votes.origin, cure="rename one, or choose it with --column ROLE=NAME",
-        )  # fmt: skip
-        table = Table(votes.connection, votes.columns, votes.origin)
-        if not _has_lists(table, roles["label"]):
-            return LongTable(roles, is_numbered=False)
-        _unnest_lists(votes, table, roles)
-        return LongTable({role: role for role in SCORED_COLUMNS if role in roles})
-
-
-def _has_lists(table: Table, column: str) -> bool:
-    name = identifier(column)
-    if _is_list_column(table, name):
-        return True
-    text = f"CAST({name} AS VARCHAR)"
-    first = table.connection.execute(
-        f"SELECT {text} FROM cells WHERE {text} <> '' LIMIT 1"
-    ).fetchall()
-    if not first or not first[0][0].startswith("["):
-        return False
-    # A label may begin with a bracket, but it is unlikely that all of them are JSON lists.
-    no_list = f"{text} <> '' AND coalesce(json_type(TRY_CAST({text} AS JSON)), '') <> 'ARRAY'"
-    return not table.connection.execute(f"SELECT 1 FROM cells WHERE {no_list} LIMIT 1").fetchall()
-
-
-def _is_list_column(table: Table, name: str) -> bool:
-    return str(table.connection.table("cells").select(name).types[0]).endswith("[]")
-
-
-def _unnest_lists(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> None:
-    kept = ", ".join(
-        f"{text_sql(table, roles[role])} AS {role}"
-        for role in ("instance", "source", "score")
-        if role in roles
-    )
-    name = identifier(roles["label"])
-    if _is_list_column(table, name):
-        labels = f"CAST({name} AS VARCHAR[])"
-    else:
-        labels = f"""from_json({name}, '["VARCHAR"]')"""
-    score = ", score" if "score" in roles else ""
-    replace_cells(
-        votes,
-        f"SELECT number, instance, source, {unnest_labels_sql('labels')} AS label{score} FROM "
-        f"(SELECT {row_number_sql(votes)} AS number, {kept}, {labels} AS labels FROM cells)",
-    )
 
 
 class WideFormat:
@@ -125,12 +50,11 @@ class WideFormat:
         """Look for an instance, a source, no label, but columns of 0 and 1."""
         if len(votes.files) > 1 or _has_nested_fields(votes):
             return False
-        present = {column.strip().lower() for column in votes.header}
-        if present.intersection(ALIASES["label"]) or not all(
-            present.intersection(names) for names in WIDE_ALIASES.values()
-        ):
+        roles = votes.find_columns(ALIASES, required=(), chosen={})
+        if not {"instance", "source"} <= roles.keys():
             return False
-        return bool(_find_label_columns(votes, votes.only_file, _columns_without_role(votes, {})))
+        labels = _find_label_columns(votes, votes.only_file, _columns_without_role(votes, {}))
+        return _are_labels(labels, roles)
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per label that an answer marks."""
@@ -162,10 +86,7 @@ def _has_nested_fields(votes: VotesInput) -> bool:
 
 
 def _find_wide_roles(votes: VotesInput, chosen: Mapping[str, str]) -> dict[str, str]:
-    return find_columns(
-        votes.header, WIDE_ALIASES, required=("instance", "source"), chosen=chosen,
-        origin=votes.origin, cure="choose it with --column ROLE=NAME",
-    )  # fmt: skip
+    return votes.find_columns(WIDE_ALIASES, required=("instance", "source"), chosen=chosen)
 
 
 def _columns_without_role(votes: VotesInput, chosen: Mapping[str, str]) -> list[str]:
@@ -182,21 +103,13 @@ class Matrices:
     """
 
     name = "matrices"
+    reads_several = True
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for tables without a source and a label, but with columns of 0 and 1."""
         if not votes.files or any(file.format not in ("csv", "parquet") for file in votes.files):
             return False
-        if len(votes.files) > 1:
-            return not any(_has_label_or_parent(file) for file in votes.files)
-        if votes.files[0].format != "csv":
-            return False
-        present = {column.strip().lower() for column in votes.header}
-        if present.intersection((*ALIASES["label"], *WIDE_ALIASES["source"])):
-            return False
-        instance = _find_matrix_instance(votes.header, {})
-        candidates = [column for column in votes.header if column != instance]
-        return bool(_find_label_columns(votes, votes.files[0], candidates))
+        return all(_is_matrix(votes, file) for file in votes.files)
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per label that a matrix marks."""
@@ -216,20 +129,44 @@ class Matrices:
         return LongTable(SCORED_COLUMNS, scope="all" if same_scope else scope)
 
 
-def _has_label_or_parent(file: LocalFile) -> bool:
-    """Return whether the header has a label or a parent, and so is of another kind of table."""
-    header = next((line for line in file.head.splitlines() if line.strip()), "")
-    names = {name.strip().strip('"').lower() for name in re.split(r"[,;\t|]", header)}
-    return bool(names.intersection((*ALIASES["label"], "parent", "parentid")))
+def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
+    """Return whether a file has columns of labels, and no column that names labels or sources."""
+    if file.format != "csv":
+        # One Parquet file may be anything; among several, it is what the others are.
+        return len(votes.files) > 1
+    present = csv_columns(file)
+    instance = _find_matrix_instance(present, {})
+    candidates = [column for column in present if column != instance]
+    labels = _find_label_columns(votes, file, candidates)
+    roles = find_columns(
+        candidates, {**ALIASES, "parent": TAXONOMY_ALIASES["parent"]}, required=(), origin=""
+    )
+    is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
+    return not is_other_table and _are_labels(labels, roles)
+
+
+def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:
+    """Return whether columns of 0 and 1 are labels, although one of them may be called like a role.
+
+    A column ``label`` of zeros and ones holds labels. A column ``species`` among many others of
+    zeros and ones is itself a label.
+    """
+    others = [
+        column for column in columns if column not in (roles.get("label"), roles.get("score"))
+    ]
+    if "label" not in roles:
+        return bool(others)
+    is_certain = normalize_name(roles["label"]) in ALIASES["label"][:N_CERTAIN_NAMES]
+    return not is_certain and roles["label"] in columns and len(others) >= MIN_OTHER_LABELS
 
 
 def _load_matrix(votes: VotesInput, file: LocalFile, columns: Mapping[str, str]) -> list[str]:
     """Load one file into the table ``matrix``, and return its columns of labels."""
     if file.format == "csv":
-        present = tuple(csv_columns(file))
+        present: Sequence[str] = csv_columns(file)
     else:
         drop_cells(votes)
-        present = tuple(load_table(votes.connection, file, file.name))
+        present = load_table(votes.connection, file, file.name)
     chosen = {role: name for role, name in columns.items() if role == "instance"}
     instance = _find_matrix_instance(present, chosen)
     candidates = [column for column in present if column != instance]
@@ -246,10 +183,10 @@ def _load_matrix(votes: VotesInput, file: LocalFile, columns: Mapping[str, str])
     return labels
 
 
-def _find_matrix_instance(present: tuple[str, ...], chosen: Mapping[str, str]) -> str:
+def _find_matrix_instance(present: Sequence[str], chosen: Mapping[str, str]) -> str:
     """Return the column of instances: one with a usual name, or else the first."""
     roles = find_columns(
-        present, {"instance": MATRIX_INSTANCE}, required=(), chosen=chosen, origin="the matrix"
+        present, {"instance": ALIASES["instance"]}, required=(), chosen=chosen, origin="the matrix"
     )
     return roles.get("instance", present[0])
 

@@ -1,0 +1,51 @@
+"""How the user wants votes and known labels to be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+Negative: TypeAlias = Literal["mark", "score"]
+"""How votes say "not this": by a label that begins with ``!``, or by a score below 0."""
+
+NEGATIVE_MARK = "!"
+"""What a label begins with that does not apply, if votes are read with ``negative="mark"``."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What cells mean, where that is not clear from the table itself.
+
+    Attributes
+    ----------
+    columns : mapping of role to column
+        The columns whose names are unusual.
+    format : str, optional
+        The name of a format; detected from the content by default.
+    separator : str, optional
+        What separates the labels of a cell that holds several.
+    score_max : float, optional
+        The highest possible score; scores are divided by it.
+    negative : "mark" or "score", optional
+        How votes say that a label does not apply.
+    label_map : mapping of label to label
+        Labels to replace while the table is read; those that become empty are left out.
+    usual_columns : mapping of role to column
+        Column names to look for before the usual ones, such as those of a related table.
+    ignore_scores : bool
+        Whether a column of scores is not to be read, as in a truth.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    format: str | None = None
+    separator: str | None = None
+    score_max: float | None = None
+    negative: Negative | None = None
+    label_map: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    usual_columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ignore_scores: bool = False
+
+    @property
+    def changes_labels(self) -> bool:
+        """Whether labels are other texts than those in the cells."""
+        return bool(self.separator or self.label_map or self.negative == "mark")

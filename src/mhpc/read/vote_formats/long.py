@@ -1,0 +1,132 @@
+"""The long table: one row per vote."""
+
+from collections.abc import Mapping
+
+from mhpc.errors import MissingColumnError, quote_list
+from mhpc.read.columns import ALIASES
+from mhpc.read.tables import Table, text_sql
+from mhpc.read.vote_formats.base import (
+    LongTable,
+    VotesInput,
+    check_rows,
+    replace_cells,
+    row_number_sql,
+    unnest_labels_sql,
+)
+from mhpc.system.database import identifier, literal
+
+LONG_ALIASES = {**ALIASES, "rank": ("rank",), "negative": ("negative",)}
+"""The roles that columns of a long table can have."""
+
+
+class LongFormat:
+    """One row per vote: instance, source, label and, if sources give them, score.
+
+    A cell may hold several labels: as a list, as crowd-kit stores them, or as the text of a JSON
+    list. A rank, which must be chosen as a column, counts as its reciprocal. A column ``negative``
+    marks votes that a label does not apply.
+    """
+
+    name = "long"
+
+    def matches(self, votes: VotesInput) -> bool:
+        """Accept whatever no other format matches; reading it says what is missing."""
+        return True
+
+    def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
+        """Use the table as it is, except that lists of labels become several rows."""
+        roles = _find_roles(votes, columns)
+        table = Table(votes.connection, votes.columns, votes.origin)
+        if _has_lists(table, roles["label"]):
+            _unnest_lists(votes, table, roles)
+        elif "rank" in roles or "source" not in roles:
+            _number_rows(votes, table, roles)
+        else:
+            return LongTable(roles, is_numbered=False)
+        if "rank" in roles:
+            check_rows(
+                votes, "cells", wrong="score < 0", message="'its rank is not a number from 1 on'"
+            )
+        return LongTable(_built_columns(roles))
+
+
+def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]:
+    roles = votes.find_columns(
+        LONG_ALIASES, required=("instance", "label"), chosen=columns,
+        cure="rename one, or choose it with --column ROLE=NAME",
+    )  # fmt: skip
+    if "rank" not in columns:
+        # A rank may be that of anything, so it counts only if the user says so.
+        roles.pop("rank", None)
+    if "source" not in roles and votes.default_source is None:
+        raise MissingColumnError(
+            f"{votes.origin}: no column 'source' (nor {quote_list(ALIASES['source'][1:])}); it has "
+            f"{quote_list(votes.header)}; choose it with --column source=NAME, or with "
+            "--column source=NAME,NAME,… if every source has a column of its own"
+        )
+    return roles
+
+
+def _built_columns(roles: Mapping[str, str]) -> dict[str, str]:
+    has_score = "score" in roles or "rank" in roles
+    built = ("instance", "source", "label", *(["score"] if has_score else []))
+    return {role: role for role in (*built, *(["negative"] if "negative" in roles else []))}
+
+
+def _select_others_sql(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> str:
+    """Return SQL for the columns of all roles but the label."""
+    selected = [f"{text_sql(table, roles['instance'])} AS instance"]
+    if "source" in roles:
+        selected.append(f"{text_sql(table, roles['source'])} AS source")
+    else:
+        selected.append(f"{literal(votes.default_source or '')} AS source")
+    if "rank" in roles:
+        rank = f"TRY_CAST({text_sql(table, roles['rank'])} AS DOUBLE)"
+        # A rank below 1 is an error, which a score below 0 marks.
+        selected.append(f"CASE WHEN {rank} >= 1 THEN 1 / {rank} ELSE -1 END AS score")
+    elif "score" in roles:
+        selected.append(f"{text_sql(table, roles['score'])} AS score")
+    if "negative" in roles:
+        selected.append(f"{identifier(roles['negative'])} AS negative")
+    return ", ".join(selected)
+
+
+def _number_rows(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> None:
+    replace_cells(
+        votes,
+        f"SELECT {row_number_sql(votes)} AS number, {_select_others_sql(votes, table, roles)}, "
+        f"{text_sql(table, roles['label'])} AS label FROM cells",
+    )
+
+
+def _has_lists(table: Table, column: str) -> bool:
+    name = identifier(column)
+    if _is_list_column(table, name):
+        return True
+    text = f"CAST({name} AS VARCHAR)"
+    first = table.connection.execute(
+        f"SELECT {text} FROM cells WHERE {text} <> '' LIMIT 1"
+    ).fetchall()
+    if not first or not first[0][0].startswith("["):
+        return False
+    # A label may begin with a bracket, but it is unlikely that all of them are JSON lists.
+    no_list = f"{text} <> '' AND coalesce(json_type(TRY_CAST({text} AS JSON)), '') <> 'ARRAY'"
+    return not table.connection.execute(f"SELECT 1 FROM cells WHERE {no_list} LIMIT 1").fetchall()
+
+
+def _is_list_column(table: Table, name: str) -> bool:
+    return str(table.connection.table("cells").select(name).types[0]).endswith("[]")
+
+
+def _unnest_lists(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> None:
+    name = identifier(roles["label"])
+    if _is_list_column(table, name):
+        labels = f"CAST({name} AS VARCHAR[])"
+    else:
+        labels = f"""from_json({name}, '["VARCHAR"]')"""
+    replace_cells(
+        votes,
+        f"SELECT * EXCLUDE (labels), {unnest_labels_sql('labels')} AS label FROM "
+        f"(SELECT {row_number_sql(votes)} AS number, {_select_others_sql(votes, table, roles)}, "
+        f"{labels} AS labels FROM cells)",
+    )

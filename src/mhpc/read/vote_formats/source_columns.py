@@ -1,0 +1,173 @@
+"""One column per source: each row is an instance, each cell what one source says of it."""
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from mhpc.errors import MhpcWarning, MissingColumnError, quote_list, suggest
+from mhpc.read.columns import ALIASES, normalize_name
+from mhpc.read.tables import Table, text_sql
+from mhpc.read.vote_formats.base import (
+    LongTable,
+    VotesInput,
+    replace_cells,
+    row_number_sql,
+)
+from mhpc.system.database import identifier, literal
+
+MIN_SHARED = 0.5
+"""The share of a column's cells that must occur in other columns for it to hold labels."""
+
+_LABEL_SUFFIX = re.compile(
+    rf"[\s_.-]+({'|'.join(sorted(ALIASES['label'], key=len, reverse=True))})$", re.IGNORECASE
+)
+_KNOWN_LABELS = {"truth", "gold", "gold_label", "ground_truth", "true_label", "consensus", "final"}
+"""Names of columns that hold known labels, not those of a source."""
+
+
+class SourceColumns:
+    """A table with one column per source, as spreadsheets of annotators have it.
+
+    The columns are those that share their labels with each other. A cell may hold several labels,
+    separated as ``--separator`` says; a blank one means "not asked". A column such as
+    ``gpt_confidence`` holds the scores of the column ``gpt`` or ``gpt_label``.
+    """
+
+    name = "source-columns"
+
+    def matches(self, votes: VotesInput) -> bool:
+        """Look for an instance, no source, no label, but columns that share their labels."""
+        if len(votes.files) > 1 or _is_nested(votes):
+            return False
+        roles = votes.find_columns(ALIASES, required=(), chosen={})
+        if "source" in roles:
+            return False
+        sources = _find_sources(votes, roles.get("instance"))
+        return len(sources) > 1 and roles.get("label", sources[0]) in sources
+
+    def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
+        """Make one row per filled cell."""
+        instance = _find_instance(votes, columns)
+        if chosen := columns.get("source"):
+            sources = _match_columns(votes, chosen)
+        else:
+            others = [name for name in votes.header if name != instance]
+            # Who names this format need not have sources that ever agree.
+            sources = _find_sources(votes, instance) or _drop_scores(votes, others)
+            _warn_others(votes, instance, sources)
+        if len(sources) < 2:
+            raise MissingColumnError(
+                f"{votes.origin}: no two columns share their labels; name the columns of the "
+                f"sources with --column source=NAME,NAME,…; it has {quote_list(votes.header)}"
+            )
+        table = Table(votes.connection, votes.columns, votes.origin)
+        scores = {name: _score_column(name, votes.header) for name in sources}
+        rows = " UNION ALL ".join(
+            _rows_sql(table, name, scores[name], row_number_sql(votes), instance, place)
+            for place, name in enumerate(sources)
+        )
+        replace_cells(votes, f"SELECT * EXCLUDE (place) FROM ({rows}) ORDER BY number, place")
+        built = ("instance", "source", "label", *(["score"] if any(scores.values()) else []))
+        return LongTable({role: role for role in built})
+
+
+def _is_nested(votes: VotesInput) -> bool:
+    return any(isinstance(cell, dict | list) for cell in votes.first_record.values())
+
+
+def _drop_scores(votes: VotesInput, columns: Sequence[str]) -> list[str]:
+    sample = votes.sample()
+    return [name for name in columns if not _are_numbers(sample[name])]
+
+
+def _find_instance(votes: VotesInput, columns: Mapping[str, str]) -> str:
+    """Return the column of instances: the one chosen, one with a usual name, or the first."""
+    chosen = {role: name for role, name in columns.items() if role == "instance"}
+    roles = votes.find_columns({"instance": ALIASES["instance"]}, required=(), chosen=chosen)
+    return roles.get("instance", votes.header[0])
+
+
+def _match_columns(votes: VotesInput, chosen: str) -> list[str]:
+    """Return the columns that names or patterns such as ``rater_*``, with commas, stand for."""
+    if chosen in votes.header:
+        return [chosen]
+    matched: dict[str, None] = {}
+    for pattern in (part.strip() for part in chosen.split(",")):
+        names = [name for name in votes.header if fnmatchcase(name, pattern)]
+        if not names:
+            raise MissingColumnError(
+                f"{votes.origin}: no column {pattern!r}{suggest(pattern, votes.header)}; "
+                f"it has {quote_list(votes.header)}"
+            )
+        matched.update(dict.fromkeys(names))
+    return list(matched)
+
+
+def _find_sources(votes: VotesInput, instance: str | None) -> list[str]:
+    """Return the columns of which at least half of the cells occur in other columns."""
+    instance = instance or votes.header[0]
+    cells = {
+        name: _split(texts)
+        for name, texts in votes.sample().items()
+        if name != instance
+        and normalize_name(name) not in _KNOWN_LABELS
+        and not _are_numbers(texts)
+    }
+    occurrences: dict[str, int] = {}
+    for texts in cells.values():
+        for text in set(texts):
+            occurrences[text] = occurrences.get(text, 0) + 1
+    return [
+        name
+        for name, texts in cells.items()
+        if texts and sum(occurrences[text] > 1 for text in texts) >= MIN_SHARED * len(texts)
+    ]
+
+
+def _split(texts: Iterable[str]) -> list[str]:
+    """Return the single labels of cells that may hold several."""
+    return [part.strip() for text in texts for part in re.split(r"[;|]", text) if part.strip()]
+
+
+def _are_numbers(texts: Sequence[str]) -> bool:
+    """Return whether cells are scores rather than labels: numbers with a fraction or a per cent."""
+    return all(re.fullmatch(r"\s*-?\d*([.,]\d+)?\s*%?\s*", text) for text in texts) and any(
+        re.search(r"[.,%]", text) or text.strip() in ("0", "1") for text in texts
+    )
+
+
+def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> None:
+    scores = {_score_column(name, votes.header) for name in sources}
+    others = [name for name in votes.header if name not in (instance, *sources, *scores)]
+    if others:
+        warnings.warn(
+            f"{votes.origin}: read with one column per source, {quote_list(sources)}; "
+            f"{quote_list(others)} left out",
+            MhpcWarning,
+            stacklevel=5,
+        )
+
+
+def _source_of(column: str) -> str:
+    """Return the name of a source: that of its column, without a suffix such as ``_label``."""
+    return _LABEL_SUFFIX.sub("", column.strip()) or column
+
+
+def _score_column(column: str, present: Sequence[str]) -> str | None:
+    """Return the column with the scores of a source, if there is one."""
+    bases = {normalize_name(column), normalize_name(_source_of(column))}
+    names = {f"{base}_{score}" for base in bases for score in ALIASES["score"]}
+    return next((name for name in present if normalize_name(name) in names), None)
+
+
+def _rows_sql(
+    table: Table, column: str, score: str | None, number: str, instance: str, place: int
+) -> str:
+    label = text_sql(table, column)
+    score_sql = text_sql(table, score) if score else "NULL"
+    return (
+        f"SELECT {number} AS number, {place} AS place, {text_sql(table, instance)} AS instance, "
+        f"{literal(_source_of(column))} AS source, {label} AS label, {score_sql} AS score "
+        f"FROM cells WHERE trim({label}) <> '' AND {identifier(column)} IS NOT NULL"
+    )
