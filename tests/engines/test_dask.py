@@ -214,7 +214,7 @@ def test_a_sample_is_the_same_as_that_of_a_panel_in_memory(
     with connect(cluster.address) as workers:
         engine = DaskEngine(workers, None)
         votes = engine.read(
-            str(votes_folder / "votes.csv"), columns={}, scope="all", folder=tmp_path
+            str(votes_folder / "votes.csv"), ReadOptions(), scope="all", folder=tmp_path
         )
         encoded = engine.encode(
             votes, taxonomy, unknown="error", gold=None, earlier=None, progress=silent
