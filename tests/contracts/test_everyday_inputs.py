@@ -14,13 +14,13 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import duckdb
 import openpyxl
 import pandas
 import pytest
 
 from mhpc.cli import main
 from tests.fixtures.build import GARDEN
-from tests.fixtures.labelled_scores import read_parquet_rows
 
 SOURCES = ("ann", "bob", "gpt-x")
 
@@ -50,9 +50,7 @@ SCORES = {
 }
 """Scores for the same votes."""
 
-PATHS = {
-    label: tuple(GARDEN.path(GARDEN.labels.positions[label]).split(" > ")) for label in GARDEN
-}
+PATHS = {label: tuple(GARDEN.path(GARDEN.labels.positions[label]).split(" > ")) for label in GARDEN}
 
 
 @dataclass(frozen=True)
@@ -97,9 +95,7 @@ def long(folder: Path, name: str = "votes.csv", header: Sequence[str] = ()) -> s
 
 
 def taxonomy(folder: Path) -> str:
-    parents = [
-        (label, path[-2] if len(path) > 1 else "") for label, path in PATHS.items()
-    ]
+    parents = [(label, path[-2] if len(path) > 1 else "") for label, path in PATHS.items()]
     return put(folder, "taxonomy.csv", table(("label", "parent"), parents))
 
 
@@ -266,7 +262,9 @@ def level_columns(folder: Path) -> str:
 
 
 def outline(folder: Path) -> str:
-    cells = [("",) * (len(path) - 1) + (path[-1],) + ("",) * (3 - len(path)) for path in PATHS.values()]
+    cells = [
+        ("",) * (len(path) - 1) + (path[-1],) + ("",) * (3 - len(path)) for path in PATHS.values()
+    ]
     return put(folder, "outline.csv", table(("Level 1", "Level 2", "Level 3"), cells))
 
 
@@ -312,12 +310,8 @@ INPUTS: Mapping[str, Input] = {
     "one file per source": Input(with_taxonomy(one_file_per_source)),
     "a folder": Input(with_taxonomy(source_folder)),
     "a zip": Input(with_taxonomy(source_zip)),
-    "a pattern": Input(
-        with_taxonomy(lambda folder: (source_folder(folder), "votes/*.csv")[1])
-    ),
-    "labels joined by semicolons": Input(
-        with_taxonomy(answers_table(";")), ("--separator", ";")
-    ),
+    "a pattern": Input(with_taxonomy(lambda folder: (source_folder(folder), "votes/*.csv")[1])),
+    "labels joined by semicolons": Input(with_taxonomy(answers_table(";")), ("--separator", ";")),
     "labels joined by bars": Input(with_taxonomy(answers_table("|")), ("--separator", "|")),
     "labels joined by commas": Input(with_taxonomy(answers_table(", ")), ("--separator", ",")),
     "one column per annotator": Input(with_taxonomy(annotator_columns), ("--separator", ";")),
@@ -388,7 +382,9 @@ def result(folder: Path) -> dict[tuple[str, str], float]:
     """Return the scores above 0 of all labels, by instance and name of the label."""
     return {
         (instance, last_step(label)): score
-        for instance, label, score, _ in read_parquet_rows(folder / "scores.parquet")
+        for instance, label, score, _ in duckdb.read_parquet(
+            str(folder / "scores.parquet")
+        ).fetchall()
         if score
     }
 
@@ -423,9 +419,7 @@ def test_every_input_gives_the_same_result(name: str, tmp_path: Path, run: Runne
 
 def scored(form: Callable[[float], Any]) -> Callable[[Path], str]:
     def write(folder: Path) -> str:
-        cells = [
-            (i, s, k, form(SCORES[i, s, k]) if k else "") for i, s, k in rows()
-        ]
+        cells = [(i, s, k, form(SCORES[i, s, k]) if k else "") for i, s, k in rows()]
         return put(folder, "votes.csv", table(("item", "model", "label", "confidence"), cells))
 
     return write

@@ -24,6 +24,7 @@ from mhpc.engines.base import open_engine
 from mhpc.engines.dask import DaskEngine
 from mhpc.engines.dask_cluster import connect
 from mhpc.errors import ParameterError, WorkerError
+from mhpc.read.options import ReadOptions
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system.display import Progress, silent
