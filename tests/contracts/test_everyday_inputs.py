@@ -233,7 +233,7 @@ def as_path(separator: str) -> Callable[[str], str]:
 
 
 def no_header(folder: Path) -> str:
-    return put(folder, "votes.csv", table(*[rows()[0], rows()[1:]]))
+    return put(folder, "votes.csv", table(rows()[0], rows()[1:]))
 
 
 def with_abstentions(folder: Path) -> str:
@@ -353,10 +353,11 @@ def run(
 ) -> Callable[..., CompletedProcess[str]]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MHPC_PROGRESS", "none")
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
     def run(*words: str) -> CompletedProcess[str]:
-        with pytest.raises(SystemExit) as exit_info, warnings.catch_warnings():
-            warnings.simplefilter("default")
+        warnings.simplefilter("default")
+        with pytest.raises(SystemExit) as exit_info:
             main(list(words))
         out, err = capsys.readouterr()
         return CompletedProcess(words, int(exit_info.value.code or 0), out, err)
@@ -460,8 +461,8 @@ def test_every_way_of_writing_scores_gives_the_same_result(
 ) -> None:
     (tmp_path / "plain").mkdir()
     plain = scored(lambda score: score)(tmp_path / "plain")
-    words = [str(tmp_path / "plain" / plain), "--taxonomy", taxonomy(tmp_path)]
-    assert consolidate(run, words, "PLAIN").returncode == 0
+    plain_words = [str(tmp_path / "plain" / plain), "--taxonomy", taxonomy(tmp_path)]
+    assert consolidate(run, plain_words, "PLAIN").returncode == 0
     words = SCORED_INPUTS[name].write(tmp_path)
     option = SCORED_INPUTS[name].option
     if option:
