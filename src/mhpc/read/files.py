@@ -40,7 +40,9 @@ MAX_UNPACKED = 1 << 30
 MAX_DOCUMENT = 1 << 28
 """The largest document to read at once: 256 MiB. Ontologies of a million terms are smaller."""
 
-_HEAD_BYTES = 1 << 16
+HEAD_BYTES = 1 << 16
+"""How much of a file decides what it is."""
+
 _READ_BYTES = 1 << 20
 _MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"PAR1", "parquet"),
@@ -226,7 +228,7 @@ def _check_file_name(path: Path) -> None:
 def _read_head(path: Path, name: str) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_HEAD_BYTES)
+            return file.read(HEAD_BYTES)
     except FileNotFoundError:
         raise UnreadableError(f"{name}: no such file{_suggest_path(path)}") from None
     except IsADirectoryError:
@@ -250,7 +252,7 @@ def _binary_format(head: bytes) -> FileFormat | None:
 def _read_gzip_head(path: Path, name: str) -> bytes:
     try:
         with gzip.open(path) as file:
-            return file.read(_HEAD_BYTES)
+            return file.read(HEAD_BYTES)
     except GZIP_ERRORS as error:
         raise UnreadableError(f"{name} starts like gzip but does not decompress: {error}") from None
 
@@ -279,7 +281,7 @@ def _decode_head(head: bytes, name: str) -> str:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The end of the head may cut a character in two, which is not an error of the file.
-        if len(head) == _HEAD_BYTES and error.start >= len(head) - 4:
+        if len(head) == HEAD_BYTES and error.start >= len(head) - 4:
             return head[: error.start].decode("utf-8-sig")
         line = head.count(b"\n", 0, error.start) + 1
         raise UnreadableError(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import duckdb
 
 from mhpc.errors import DataError, UnreadableError
-from mhpc.read.files import LocalFile, local_file
+from mhpc.read.files import HEAD_BYTES, LocalFile, local_file
 from mhpc.read.frames import MAX_EXACT_FLOAT, to_arrow, to_columns, to_native_frame
 from mhpc.read.json_xml import keys_of_records, load_array, load_lines
 from mhpc.system.database import database, identifier, literal, one_file, reason, some_files
@@ -142,7 +142,9 @@ def csv_sample(file: LocalFile) -> list[list[str]]:
     """Return the rows that the head of a CSV file contains completely."""
     lines, delimiter, n_blank = _find_dialect(file)
     first = n_blank if file.names else n_blank + 1
-    return list(csv.reader(lines[first:-1] or lines[first:], delimiter=delimiter))
+    is_cut = len(file.head.encode()) >= HEAD_BYTES and not lines[-1].endswith(("\n", "\r"))
+    complete = lines[first:-1] if is_cut else lines[first:]
+    return list(csv.reader(complete or lines[first:], delimiter=delimiter))
 
 
 def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:

@@ -16,8 +16,11 @@ from mhpc.read.vote_formats.base import (
 )
 from mhpc.system.database import identifier, literal
 
-MIN_SHARED = 0.5
-"""The share of a column's cells that must occur in other columns for it to hold labels."""
+MIN_SHARED = 0.2
+"""The share of a column's cells that must occur in other columns for it to hold labels.
+
+Texts, dates and names of a data set's parts share next to nothing with each other.
+"""
 
 _LABEL_SUFFIX = re.compile(
     rf"[\s_.-]+({'|'.join(sorted(ALIASES['label'], key=len, reverse=True))})$", re.IGNORECASE
@@ -105,7 +108,7 @@ def _match_columns(votes: VotesInput, chosen: str) -> list[str]:
 
 
 def _find_sources(votes: VotesInput, instance: str | None) -> list[str]:
-    """Return the columns of which at least half of the cells occur in other columns."""
+    """Return the columns that have enough of their cells in common with others."""
     instance = instance or votes.header[0]
     cells = {
         name: _split(texts)
