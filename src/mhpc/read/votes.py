@@ -11,13 +11,27 @@ from mhpc.data.index import Index
 from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
 from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
-from mhpc.read.columns import ALIASES, Cells, check_not_empty, find_columns, read_cells
+from mhpc.read.columns import (
+    ALIASES,
+    Cells,
+    check_not_empty,
+    find_columns,
+    normalize_name,
+    read_cells,
+)
 from mhpc.read.label_map import LabelMapSource, read_label_map
 from mhpc.read.options import Negative, ReadOptions
 from mhpc.read.tables import Table, TableSource, open_table, text_sql
 from mhpc.read.truth import make_truth
 from mhpc.read.vote_table import VoteTable, open_votes
 from mhpc.system.database import identifier
+
+
+MIN_UNIQUE_ROWS = 10
+"""Rows from which on it is suspicious that no instance has two answers."""
+
+_ROW_NUMBERS = ("id", "uid", "uuid", "key", "record_id", "column_1")
+"""Names of columns that may be those of row numbers."""
 
 
 def read_votes(
@@ -87,6 +101,8 @@ def read_votes_as(
         score = read_scores(table, vote_table.columns.get("score"), cells)
         negative = read_negative(table, vote_table.columns.get("negative"))
         gold = read_gold(vote_table, cells.index["instance"])
+    if "instance" not in options.columns:
+        _warn_row_numbers(cells, vote_table.columns["instance"], table.origin)
     keep, dropped = drop_duplicates(cells, score)
     warn_dropped(dropped, table.origin)
     return Votes(
@@ -102,6 +118,18 @@ def read_votes_as(
         gold=gold,
         negative=None if negative is None else negative[keep],
     )
+
+
+def _warn_row_numbers(cells: Cells, column: str, origin: str) -> None:
+    """Warn if a column that is called like an id may number the rows instead of the instances."""
+    is_unique = len(cells.index["instance"]) == cells.rows >= MIN_UNIQUE_ROWS
+    if is_unique and len(cells.index["source"]) > 1 and normalize_name(column) in _ROW_NUMBERS:
+        warnings.warn(
+            f"{origin}: every row has its own {column!r}, so that no instance has two answers; if "
+            "it numbers the rows, choose the column of the instances with --column instance=NAME",
+            MhpcWarning,
+            stacklevel=4,
+        )
 
 
 def read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
