@@ -26,7 +26,6 @@ from mhpc.read.truth import make_truth
 from mhpc.read.vote_table import VoteTable, open_votes
 from mhpc.system.database import identifier
 
-
 MIN_UNIQUE_ROWS = 10
 """Rows from which on it is suspicious that no instance has two answers."""
 
