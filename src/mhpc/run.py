@@ -19,7 +19,7 @@ from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Unknown
+from mhpc.data.votes import LabelPolicy
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
 from mhpc.explanation.queries import find_disagreements
@@ -64,7 +64,7 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope")
 
 _FIT_SETTINGS = {
     "format", "taxonomy", "taxonomy_format", "method", "parameters", "seed", "columns", "scope",
-    "unknown", "memory", "engine",
+    "unknown", "abstain", "memory", "engine",
 }  # fmt: skip
 """The settings that fitting depends on."""
 
@@ -139,6 +139,11 @@ class _Run:
     checkpoints: RunCheckpoints
     seconds: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def policy(self) -> LabelPolicy:
+        """What to do with labels that are not in the taxonomy."""
+        return LabelPolicy(self.settings.unknown, self.settings.abstain)
+
     def run(self) -> RunSummary:
         """Take all steps, and return what was found."""
         settings, engine = self.settings, self.engine
@@ -152,7 +157,7 @@ class _Run:
             gold = read_truth(settings.gold) if settings.gold else votes.gold
         with self._stage("encoding"):
             encoded = engine.encode(
-                votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=self.earlier,
+                votes, taxonomy, unknown=self.policy, gold=gold, earlier=self.earlier,
                 progress=self.progress,
             )  # fmt: skip
             del votes
@@ -161,7 +166,7 @@ class _Run:
             encoded, scores, model = self._score(encoded)
         log_scores(scores)
         with self._stage("evaluating"):
-            cards = evaluate_views(scores, model.rule, truth, settings.unknown) if truth else ()
+            cards = evaluate_views(scores, model.rule, truth, self.policy) if truth else ()
         summary = self._write(encoded, scores, model, cards)
         if settings.report:
             self.progress("reporting", 0, 0)
@@ -320,7 +325,7 @@ def _find_votes(document: RunDocument, folder: Path, votes: str | None) -> str:
 
 def _encode_again(settings: RecordedSettings, votes: str, taxonomy: Taxonomy) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
-    unknown: Unknown = "error" if settings.unknown == "error" else "drop"
+    unknown = "drop" if settings.unknown == "graft" else settings.unknown
     with warnings.catch_warnings():
         # The run itself has warned.
         warnings.simplefilter("ignore", MhpcWarning)
@@ -330,7 +335,7 @@ def _encode_again(settings: RecordedSettings, votes: str, taxonomy: Taxonomy) ->
                 votes, columns=settings.columns, scope=settings.scope, format=settings.format
             ),
             taxonomy,
-            unknown=unknown,
+            unknown=LabelPolicy(unknown, settings.abstain),
             gold=read_truth(settings.gold) if settings.gold else None,
             known_sources=(earlier.sources, earlier.scope) if earlier else None,
         )

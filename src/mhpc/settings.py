@@ -58,9 +58,14 @@ class RunSettings(Parameters):
     """Labels that each source can use: all; used, those that it ever gives; or a file with the
     columns source and label. Outside its scope, the silence of a source is not a "no"."""
 
-    unknown: Literal["error", "drop", "graft"] = "error"
-    """What to do with labels that are not in the taxonomy: stop with an error, drop them, or add
-    them to the taxonomy."""
+    unknown: Literal["error", "drop", "graft", "nearest", "ancestor"] = "error"
+    """What to do with labels that are not in the taxonomy, in any spelling: stop with an error,
+    drop them, add them to the taxonomy (graft), take the most similar label (nearest), or the
+    deepest known label of a path (ancestor)."""
+
+    abstain: tuple[str, ...] = Field(default_factory=tuple)
+    """Word in place of a label that means "asked, but did not know", besides abstain, unknown, n/a,
+    don't know and the like."""
 
     gold: str | None = None
     """Table with the columns instance and label: instances whose labels are known, best drawn at

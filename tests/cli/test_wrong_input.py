@@ -185,7 +185,7 @@ CASES = {
         scope="source,label\nann,bee\n", args=("--scope", "scope.csv"),
     ),
     "unknown label in the scope": Case(
-        ("the scope of source 'ann': label 'bea' is not in the taxonomy (nearest: 'bee')",),
+        ("the scope: label 'bea' is not in the taxonomy (nearest: 'bee')", "source 'ann'",),
         scope="source,label\nann,bea\n", args=("--scope", "scope.csv"),
     ),
     # Usage.

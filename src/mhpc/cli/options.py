@@ -59,6 +59,7 @@ _SPELLING: dict[str, dict[str, Any]] = {
     "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parse_parameter},
     "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": parse_pair},
     "scope": {"metavar": "all|used|FILE"},
+    "abstain": {"metavar": "WORD"},
     "rule": {"metavar": "NAME", "shell_complete": _complete(lambda: RULES)},
     "threshold": {"metavar": "NUMBER"},
     "paths": {"metavar": "COUNT", "type": int},
@@ -79,7 +80,7 @@ def setting(name: str) -> Callable[[Function], Function]:
     extra = dict(_SPELLING.get(name, {}))
     flag = extra.pop("flag", f"--{name.replace('_', '-')}")
     help_text = " ".join((field.description or "").split())
-    if field.annotation is not None and get_origin(field.annotation) is dict:
+    if get_origin(field.annotation) in (dict, tuple):
         extra["multiple"] = True
         help_text += " May be given several times."
     elif field.annotation is bool:
@@ -97,10 +98,14 @@ def setting(name: str) -> Callable[[Function], Function]:
 def given_settings(values: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that were given on the command line, as RunSettings takes them."""
     return {
-        name: dict(value) if isinstance(value, tuple) else value
+        name: dict(value) if _is_mapping(name) else value
         for name, value in values.items()
         if value not in (None, ())
     }
+
+
+def _is_mapping(name: str) -> bool:
+    return get_origin(RunSettings.model_fields[name].annotation) is dict
 
 
 def progress_option(function: Function) -> Function:
