@@ -175,18 +175,33 @@ def conflicts(result: Result, *, top: int = 50) -> Disagreements:
     return find_conflicts(result.panel, result.consolidation, result.decision, limit=top)
 
 
-def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable) -> Inspection:
+def inspect(
+    votes: Votes | Readable,
+    taxonomy: Taxonomy | Readable,
+    *,
+    unknown: Unknown = "error",
+    abstain: Iterable[str] = (),
+) -> Inspection:
     """Summarize votes before they are consolidated.
 
-    The summary has coverage, depth, disagreement, labels that the taxonomy lacks and sources that
-    never answer.
+    The summary has coverage, depth, disagreement, labels that the taxonomy lacks or that are
+    understood although they are written differently, and sources that never answer.
+
+    Parameters
+    ----------
+    votes, taxonomy, unknown, abstain
+        As `consolidate` takes them. No label is refused or added to the taxonomy: ``"error"`` and
+        ``"graft"`` list such labels as unknown, as ``"drop"`` does.
     """
     votes, taxonomy = _as_votes(votes), _as_taxonomy(taxonomy)
+    policy = LabelPolicy.of(unknown, abstain)
+    if policy.unknown in ("error", "graft"):
+        policy = replace(policy, unknown="drop")
     with warnings.catch_warnings():
-        # Dropped labels are part of the summary.
+        # What happens to labels is part of the summary.
         warnings.simplefilter("ignore", MhpcWarning)
-        panel = encode_votes(votes, taxonomy, unknown="drop")
-    return inspect_panel(votes, taxonomy, panel)
+        panel = encode_votes(votes, taxonomy, unknown=policy)
+    return inspect_panel(votes, taxonomy, panel, policy)
 
 
 def compare(

@@ -186,8 +186,8 @@ def _match_spelling(taxonomy: Taxonomy, label: str) -> tuple[int, MatchKind] | N
 def find_nearest(taxonomy: Taxonomy, labels: Sequence[str]) -> IntArray:
     """Return the label whose id or name is most similar to each of some labels.
 
-    Of a path, the last step is compared as well. `UNKNOWN` if nothing is similar enough, or if
-    several labels are equally similar.
+    Of a path only the last step is compared, since paths of different labels begin alike.
+    `UNKNOWN` if nothing is similar enough, or if several labels are equally similar.
     """
     if not labels:
         return np.zeros(0, dtype=np.int64)
@@ -195,13 +195,16 @@ def find_nearest(taxonomy: Taxonomy, labels: Sequence[str]) -> IntArray:
     known += [
         (k, name) for (k, id_), name in zip(known, taxonomy.names, strict=True) if name != id_
     ]
-    texts, owner = [normalize_label(text) for _, text in known], np.array([k for k, _ in known])
-    normal = [normalize_label(label) for label in labels]
-    # A text that is no path is its own last step.
-    queries = [*normal, *(text.rpartition(STEP)[2] for text in normal)]
-    group, similarity = find_most_similar(queries, texts, owner)
-    (whole, last), (of_whole, of_last) = np.split(group, 2), np.split(similarity, 2)
-    return np.where(of_whole >= of_last, whole, last)
+    texts = [_last_step(text) for _, text in known]
+    owner = np.array([label for label, _ in known])
+    return find_most_similar([_last_step(label) for label in labels], texts, owner)[0]
+
+
+def _last_step(label: str) -> str:
+    """Return the normal form of the last step of a path; the whole of one that ends in a number."""
+    normal = normalize_label(label)
+    last = normal.rpartition(STEP)[2]
+    return last if any(map(str.isalpha, last)) else normal
 
 
 def find_ancestors(taxonomy: Taxonomy, labels: Sequence[str]) -> IntArray:

@@ -27,6 +27,7 @@ _TOLERANCE = 1e-9
 
 _NOT_WORDS = re.compile(r"[\W_]+")
 _NOT_DIGITS = re.compile(r"\D+")
+_NEGATIONS = re.compile(r"^!|\b(?:no|non|not|never|without)\b")
 
 
 def find_most_similar(
@@ -40,8 +41,8 @@ def find_most_similar(
     """Return the group of the text that is most similar to each query.
 
     The similarity of two texts is the cosine of their counts of trigrams, with two blanks before
-    and after the text. Texts with different digits are not similar at all: ``type 1`` is not a
-    misspelled ``type 2``.
+    and after the text. Texts with different digits are not similar at all, nor is a negated one to
+    one that is not: ``type 1`` is not a misspelled ``type 2``, and ``not bee`` is not a bee.
 
     Parameters
     ----------
@@ -70,7 +71,11 @@ def find_most_similar(
     """
     words = [_NOT_WORDS.sub(" ", text).strip() for text in (*queries, *texts)]
     profiles = _profile_trigrams(words)
-    digits = np.unique([_NOT_DIGITS.sub("", word) for word in words], return_inverse=True)[1]
+    facts = [
+        f"{_NOT_DIGITS.sub('', text)}{'!' if _NEGATIONS.search(text) else ''}"
+        for text in (*queries, *texts)
+    ]
+    fact = np.unique(facts, return_inverse=True)[1]
     n = len(queries)
     found, similarity = np.full(n, UNKNOWN), np.zeros(n)
     transposed = profiles[n:].T.tocsr()
@@ -78,7 +83,7 @@ def find_most_similar(
         product = (profiles[rows] @ transposed).tocsr()
         row, text = row_indices(product), product.indices
         near = product.data >= min_similarity - _TOLERANCE
-        near &= digits[rows][row] == digits[n:][text]
+        near &= fact[rows][row] == fact[n:][text]
         found[rows], similarity[rows] = _choose_best(
             row[near], group[text[near]], product.data[near], product.shape[0]
         )
