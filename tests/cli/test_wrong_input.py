@@ -339,6 +339,26 @@ def test_unknown_labels_can_be_added(garden: Path, mhpc: Mhpc) -> None:
     assert "1,hornet," in (garden / "OUT" / "labels.csv").read_text()
 
 
+def test_labels_that_are_almost_right_give_the_result_of_the_right_ones(
+    garden: Path, mhpc: Mhpc
+) -> None:
+    (garden / "votes.csv").write_text(
+        f"{HEADER}1,ann,monarda\n1,bob,bee\n2,ann,animal\n2,bob,bee\n"
+    )
+    assert mhpc(*CONSOLIDATE).returncode == 0
+    expected = (garden / "OUT" / "labels.csv").read_text()
+    (garden / "votes.csv").write_text(
+        f"{HEADER}1,ann,Monarda \n1,bob,ANIMAL/bee\n2,ann,animal/wasp\n2,bob,bee\n2,cat,dunno\n"
+    )
+    options = ("--unknown", "ancestor", "--abstain", "dunno", "--force", "--report")
+    done = mhpc(*CONSOLIDATE, *options)
+    assert done.returncode == 0
+    assert (garden / "OUT" / "labels.csv").read_text() == expected
+    assert done.stderr.count("warning: ") >= 3
+    # The votes are read again, in the same way.
+    assert mhpc("explain", "OUT", "2").returncode == 0
+
+
 def test_repeated_rows_count_once(garden: Path, mhpc: Mhpc) -> None:
     (garden / "votes.csv").write_text(f"{HEADER}1,ann,bee\n1,ann,bee\n")
     done = mhpc(*CONSOLIDATE)

@@ -91,6 +91,24 @@ def test_an_unknown_label_in_a_scope_is_refused() -> None:
         panel_of([("x", "s", "e")], DAG, scope={"s": ("e", "z")})
 
 
+def test_a_scope_is_understood_in_any_spelling_and_reported_once() -> None:
+    scope = {"s": ("D ", "E"), "t": ("D ",)}
+    with pytest.warns(MhpcWarning, match="the scope: 2 labels") as reported:
+        panel = panel_of([("x", "s", "e"), ("x", "t", "d"), ("x", "u", "e")], DAG, scope=scope)
+    assert len(reported) == 1
+    assert panel.scope is not None
+    assert dense(panel.scope).tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
+
+
+def test_an_answer_of_special_words_says_nothing_or_none_of_these() -> None:
+    rows = [("x", "s", "idk"), ("x", "t", "none"), ("x", "u", "e"), ("y", "u", "n/a")]
+    with pytest.warns(MhpcWarning, match="'none' as \"none of these\""):
+        panel = panel_of(rows, DAG)
+    assert [panel.sources[source] for source in panel.source] == ["t", "u"]
+    assert panel.instances.ids == ("x", "y")
+    assert dense(panel.raw).sum(axis=1).tolist() == [0, 1]
+
+
 def test_instances_without_answers_can_be_added() -> None:
     panel = panel_of([("x", "s", "e")], DAG, instances=["x", "lonely"])
     assert panel.instances.ids == ("x", "lonely")

@@ -64,6 +64,4 @@ def inspect(
     show(inspection, render_inspection, as_json=as_json)
     if map_file is not None:
         labels = pluralize(len(inspection.label_map), "label")
-        click.echo(
-            f"Written to {map_file}: {labels}. Next: edit it, and give it as --map", err=True
-        )
+        click.echo(f"Written to {map_file}: {labels}. Next: edit it, give it as --map", err=True)

@@ -13,7 +13,7 @@ Whatever is not found literally is counted and reported in a warning.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,6 +55,9 @@ _NEGATION = "!"
 
 _MAX_EXAMINED = 200
 """Unknown labels that are examined for what may be wrong with them."""
+
+_MAX_FITTING = 3
+"""Labels that a message names if one spelling fits several."""
 
 _MAX_PAIRS = 3
 """Labels that a warning shows together with what they were taken for."""
@@ -129,18 +132,17 @@ def locate_labels(
         message = _explain_missing(taxonomy, labels, missing, describe)
         added = ", or add them to the taxonomy with --unknown graft" if can_graft else ""
         raise UnknownLabelError(f"{origin}: {message}{added}")
-    _warn_of_matches(taxonomy, labels, matches, origin)
-    if not len(missing):
-        return LocatedLabels(taxonomy, matches.position)
-    names, position = [labels[label] for label in missing], matches.position.copy()
-    treatment = "left out"
-    if policy.unknown == "graft" and can_graft:
-        taxonomy, position[missing] = _graft_spellings(taxonomy, names)
-        treatment = "added to the taxonomy"
-    _warn(
-        f"{origin}: {pluralize(len(names), 'label')} not in the taxonomy, {treatment}: "
-        f"{quote_list(names)}"
-    )
+    messages = list(_describe_matches(taxonomy, labels, matches))
+    position = matches.position.copy()
+    if len(missing):
+        names, treatment = [labels[label] for label in missing], "left out"
+        if policy.unknown == "graft" and can_graft:
+            taxonomy, position[missing] = _graft_spellings(taxonomy, names)
+            treatment = "added to the taxonomy"
+        count = pluralize(len(names), "label")
+        messages.append(f"{count} not in the taxonomy, {treatment}: {quote_list(names)}")
+    for message in messages:
+        warnings.warn(f"{origin}: {message}", MhpcWarning, stacklevel=4)
     return LocatedLabels(taxonomy, position)
 
 
@@ -239,8 +241,8 @@ def _graft_spellings(taxonomy: Taxonomy, labels: Sequence[str]) -> tuple[Taxonom
     return grown, grown.labels.locate(first[key] for key in keys)
 
 
-def _warn_of_matches(taxonomy: Taxonomy, labels: Index, matches: LabelMatches, origin: str) -> None:
-    """Say which labels were understood as something else, in one warning for each way."""
+def _describe_matches(taxonomy: Taxonomy, labels: Index, matches: LabelMatches) -> Iterator[str]:
+    """Say which labels were understood as something else, in one message for each way."""
     by_kind: dict[str, list[int]] = {}
     for label, kind in matches.kinds.items():
         by_kind.setdefault(kind, []).append(label)
@@ -250,15 +252,15 @@ def _warn_of_matches(taxonomy: Taxonomy, labels: Index, matches: LabelMatches, o
         ("ancestor", "not in the taxonomy, replaced by the deepest known label of the path"),
     ):
         if found := by_kind.get(kind):
-            pairs = ((labels[x], taxonomy.labels[matches.position[x]]) for x in found)
-            _warn(f"{origin}: {pluralize(len(found), 'label')} {words}: {_list_pairs([*pairs])}")
+            pairs = ((labels[x], _shown_name(taxonomy, int(matches.position[x]))) for x in found)
+            yield f"{pluralize(len(found), 'label')} {words}: {_list_pairs([*pairs])}"
     special = [
         f'{quote_list([labels[x] for x in found])} as "{meaning}"'
         for kind, meaning in (("abstain", "did not know"), ("none", "none of these"))
         if (found := by_kind.get(kind))
     ]
     if special:
-        _warn(f"{origin}: words that are no labels were understood: {'; '.join(special)}")
+        yield f"words that are no labels were understood: {'; '.join(special)}"
 
 
 def _list_pairs(pairs: Sequence[tuple[str, str]]) -> str:
@@ -267,44 +269,52 @@ def _list_pairs(pairs: Sequence[tuple[str, str]]) -> str:
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, MhpcWarning, stacklevel=5)
-
-
 def _explain_missing(
     taxonomy: Taxonomy, labels: Index, missing: IntArray, describe: Callable[[int], str]
 ) -> str:
     """Return an example of the unknown labels, and first of all the advice that fits most."""
-    advice = _advise(taxonomy, [labels[label] for label in missing[:_MAX_EXAMINED]])
+    texts = [labels[label] for label in missing[:_MAX_EXAMINED]]
+    nearest = find_nearest(taxonomy, texts)
+    advice = _advise(taxonomy, texts, nearest)
     counts = {each: advice.count(each) for each in dict.fromkeys(advice)}
     common = max(counts, key=lambda each: (each != "", counts[each]))
-    label = int(missing[advice.index(common)])
+    example = advice.index(common)
     more = f" ({pluralize(len(missing), 'such label')} in all)" if len(missing) > 1 else ""
     return (
-        f"{_describe_missing(taxonomy, labels[label])}{describe(label)}{more}; "
+        f"{_describe_missing(taxonomy, texts[example], nearest[example])}"
+        f"{describe(int(missing[example]))}{more}; "
         f"{common or 'correct it'}, or leave such labels out with --unknown drop"
     )
 
 
-def _describe_missing(taxonomy: Taxonomy, label: str) -> str:
+def _describe_missing(taxonomy: Taxonomy, label: str, nearest: int) -> str:
+    if nearest != UNKNOWN:
+        similar = quote_list([_shown_name(taxonomy, nearest)])
+        return f"label {quote_list([label])} is not in the taxonomy (nearest: {similar})"
     fitting = taxonomy.spellings.shared.get(normalize_label(label), [])
     if fitting and label not in taxonomy.names:
-        ids = [taxonomy.labels[position] for position in fitting]
-        several = quote_list(ids) if len(ids) > 2 else " and ".join(map(repr, ids))
-        return f"label {quote_list([label])} fits {several}; give an id"
+        ids = [quote_list([taxonomy.labels[position]]) for position in fitting[:_MAX_FITTING]]
+        more = " and others" if len(fitting) > _MAX_FITTING else ""
+        return f"label {quote_list([label])} fits {' and '.join(ids)}{more}; give an id"
     return unknown_label_message(taxonomy, label)
 
 
-def _advise(taxonomy: Taxonomy, labels: Sequence[str]) -> list[str]:
+def _shown_name(taxonomy: Taxonomy, label: int) -> str:
+    """Return the name of a label, which says more to people, or the id if others share the name."""
+    name = taxonomy.names[label]
+    is_unique = taxonomy.spellings.unique.get(normalize_label(name)) == label
+    return name if is_unique else taxonomy.labels[label]
+
+
+def _advise(taxonomy: Taxonomy, labels: Sequence[str], nearest: IntArray) -> list[str]:
     """Return what would make each label known, or an empty text."""
-    has_ancestor = find_ancestors(taxonomy, labels) != UNKNOWN
-    has_nearest = find_nearest(taxonomy, labels) != UNKNOWN
+    ancestors = find_ancestors(taxonomy, labels)
     advice = []
-    for label, ancestor, nearest in zip(labels, has_ancestor, has_nearest, strict=True):
+    for label, above, similar in zip(labels, ancestors, nearest, strict=True):
         words = _advise_on_marks(taxonomy, label)
-        if not words and ancestor:
+        if not words and above != UNKNOWN:
             words = "take the deepest known label of a path with --unknown ancestor"
-        elif not words and nearest:
+        elif not words and similar != UNKNOWN:
             words = "correct it, or take the nearest label with --unknown nearest"
         advice.append(words)
     return advice

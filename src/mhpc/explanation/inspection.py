@@ -98,7 +98,9 @@ def _list_unknown(
     for rank, text in enumerate(texts):
         how: MatchKind = "nearest" if nearest[rank] != UNKNOWN else "ancestor"
         to = int(nearest[rank] if how == "nearest" else ancestors[rank])
-        similar = get_close_matches(text, known) if rank < _MAX_SUGGESTIONS else ()
+        similar = get_close_matches(text, known) if rank < _MAX_SUGGESTIONS else []
+        if how == "nearest":
+            similar = list(dict.fromkeys((taxonomy.labels[to], *similar)))
         entry = UnknownLabel(text, int(count[missing[rank]]), tuple(similar))
         if to != UNKNOWN:
             entry = replace(entry, to=taxonomy.labels[to], how=how)
