@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+import mhpc
 from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, LabelPolicy, Policy, Unknown
@@ -235,3 +236,14 @@ def test_a_policy_can_be_given_by_its_first_part() -> None:
 
 def test_the_settings_of_a_run_offer_all_policies() -> None:
     assert get_args(RunSettings.model_fields["unknown"].annotation) == get_args(Unknown)
+
+
+@pytest.mark.filterwarnings("ignore::mhpc.errors.MhpcWarning")
+def test_policies_are_arguments_of_consolidate_and_compare() -> None:
+    votes = {"instance": [1, 1, 2], "source": ["s", "t", "s"], "label": ["monrada", "hm", "plant"]}
+    result = mhpc.consolidate(votes, PLANTS, method="sa", unknown="nearest", abstain=["hm"])
+    assert result.panel.raw.indices.tolist() == [2, 0]
+    with pytest.raises(UnknownLabelError, match="'hm'"):
+        mhpc.consolidate(votes, PLANTS, method="sa", abstain="monrada")
+    compared = mhpc.compare(votes, PLANTS, ["sa"], unknown="nearest", abstain=["hm"])
+    assert [comparison.name for comparison in compared] == ["sa"]
