@@ -63,6 +63,12 @@ def test_other_spellings_are_found_and_reported_once() -> None:
     assert "and 2 more" in message
 
 
+def test_a_label_whose_name_others_share_is_reported_by_its_id() -> None:
+    towns = build_taxonomy(["paris-fr", "paris-us", "oslo"], [], names=["Paris", "Paris", "Oslo"])
+    _, (message,) = locate("PARIS FR", "OSLO ", taxonomy=towns)
+    assert "'PARIS FR' as 'paris-fr', 'OSLO ' as 'Oslo'" in message
+
+
 def test_a_spelling_that_fits_several_labels_stays_unknown_and_the_error_names_them() -> None:
     assert "fits '1' and '2'; give an id" in refusal("PARIS", taxonomy=PLACES)
     located, _ = locate("PARIS", unknown="nearest", taxonomy=PLACES)

@@ -76,10 +76,9 @@ def encode(
 
 def _leave_out_abstentions(votes: Votes, position: IntArray) -> Votes:
     """Return the votes that say something; an answer of nothing else is left out."""
-    label = np.append(position, [ABSTAINED, NONE_OF_THESE])[votes.label]
-    keep = label != ABSTAINED
-    if keep.all():
+    if ABSTAINED not in position and ABSTAINED not in votes.label:
         return votes
+    keep = np.append(position, [ABSTAINED, NONE_OF_THESE])[votes.label] != ABSTAINED
     return replace(
         votes, instance=votes.instance[keep], source=votes.source[keep], label=votes.label[keep],
         score=votes.score[keep],
