@@ -16,7 +16,7 @@ from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Inspection
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown, Votes
+from mhpc.data.votes import LabelPolicy, Policy, Truth, Unknown, Votes
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspect_panel
@@ -48,6 +48,7 @@ def consolidate(
     method: str | Method | None = None,
     rule: Rule | None = None,
     unknown: Unknown = "error",
+    abstain: Iterable[str] = (),
     instances: Iterable[str] = (),
     gold: Truth | Readable | None = None,
     memory: str | int | None = None,
@@ -66,8 +67,12 @@ def consolidate(
         How scores become label sets, such as ``mhpc.ExpectedF(depth_bias=1)``. By default one path
         where the method assumes one true label per instance, expected F where scores are
         probabilities, else a threshold.
-    unknown : "error", "drop" or "graft"
-        What to do with labels that the taxonomy lacks.
+    unknown : "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with labels that the taxonomy lacks in any spelling: refuse them, drop them, add
+        them to the taxonomy, or take the most similar label, or the deepest known one of a path.
+    abstain : iterable of str
+        Words that mean "asked, but did not know", besides ``abstain``, ``unknown``, ``n/a`` and the
+        like (`mhpc.encoding.labels.ABSTAIN_WORDS`).
     instances : iterable of str, optional
         Further instances, which no source answered.
     gold : Truth, or anything that `mhpc.read_truth` reads, optional
@@ -85,7 +90,8 @@ def consolidate(
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
         panel = encode_votes(
-            votes, _as_taxonomy(taxonomy), unknown=unknown, instances=instances,
+            votes, _as_taxonomy(taxonomy), unknown=LabelPolicy.of(unknown, abstain),
+            instances=instances,
             gold=votes.gold if gold is None else gold,
         )  # fmt: skip
         scores = fit_and_score(chosen, panel, progress=progress)
@@ -113,8 +119,9 @@ def evaluate(
         The true labels.
     view : "closed" or "specific"
         Measure scores against all true labels with their ancestors, or against the deepest ones.
-    unknown : "error", "drop" or "graft"
-        What to do with labels and instances of the truth that the result does not know.
+    unknown : "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with labels and instances of the truth that the result does not know, as in
+        `consolidate`. Only ``"error"`` refuses instances; ``"graft"`` drops labels.
     decided : csr_array, (N, K), optional
         An entry where an instance has a label; by default, the label sets of the Result.
     """
@@ -128,7 +135,7 @@ def evaluate(
 
 
 def evaluate_views(
-    scores: Consolidation, rule: FittedRule, truth: Truth, unknown: Unknown
+    scores: Consolidation, rule: FittedRule, truth: Truth, unknown: Policy
 ) -> tuple[Scorecard, ...]:
     """Measure both views, and the label sets, of the instances that the truth knows."""
     views: tuple[View, ...] = ("closed", "specific")
@@ -168,18 +175,33 @@ def conflicts(result: Result, *, top: int = 50) -> Disagreements:
     return find_conflicts(result.panel, result.consolidation, result.decision, limit=top)
 
 
-def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable) -> Inspection:
+def inspect(
+    votes: Votes | Readable,
+    taxonomy: Taxonomy | Readable,
+    *,
+    unknown: Unknown = "error",
+    abstain: Iterable[str] = (),
+) -> Inspection:
     """Summarize votes before they are consolidated.
 
-    The summary has coverage, depth, disagreement, labels that the taxonomy lacks and sources that
-    never answer.
+    The summary has coverage, depth, disagreement, labels that the taxonomy lacks or that are
+    understood although they are written differently, and sources that never answer.
+
+    Parameters
+    ----------
+    votes, taxonomy, unknown, abstain
+        As `consolidate` takes them. No label is refused or added to the taxonomy: ``"error"`` and
+        ``"graft"`` list such labels as unknown, as ``"drop"`` does.
     """
     votes, taxonomy = _as_votes(votes), _as_taxonomy(taxonomy)
+    policy = LabelPolicy.of(unknown, abstain)
+    if policy.unknown in ("error", "graft"):
+        policy = replace(policy, unknown="drop")
     with warnings.catch_warnings():
-        # Dropped labels are part of the summary.
+        # What happens to labels is part of the summary.
         warnings.simplefilter("ignore", MhpcWarning)
-        panel = encode_votes(votes, taxonomy, unknown="drop")
-    return inspect_panel(votes, taxonomy, panel)
+        panel = encode_votes(votes, taxonomy, unknown=policy)
+    return inspect_panel(votes, taxonomy, panel, policy)
 
 
 def compare(
@@ -189,6 +211,7 @@ def compare(
     *,
     truth: Truth | Readable | None = None,
     unknown: Unknown = "error",
+    abstain: Iterable[str] = (),
     folds: int = 4,
     seed: int = 0,
     jobs: int | None = None,
@@ -203,7 +226,7 @@ def compare(
 
     Parameters
     ----------
-    votes, taxonomy, unknown
+    votes, taxonomy, unknown, abstain
         As `consolidate` takes them.
     methods : iterable of str, or mapping of str to method
         Registered names, for methods with their default parameters; or methods by the names they
@@ -227,7 +250,8 @@ def compare(
         more instances.
     """
     candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
-    panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=unknown)
+    policy = LabelPolicy.of(unknown, abstain)
+    panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=policy)
     with single_threaded_blas():
         losses = race(
             panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,
@@ -236,7 +260,7 @@ def compare(
         by_name = {candidate.name: candidate for candidate in losses}
         if truth is None:
             return tuple(_comparison(name, by_name.get(name)) for name in candidates)
-        return _consolidate_each(panel, candidates, by_name, _as_truth(truth), unknown, progress)
+        return _consolidate_each(panel, candidates, by_name, _as_truth(truth), policy, progress)
 
 
 def _consolidate_each(
@@ -244,7 +268,7 @@ def _consolidate_each(
     candidates: Mapping[str, Method],
     losses: Mapping[str, CandidateScore],
     truth: Truth,
-    unknown: Unknown,
+    unknown: Policy,
     progress: Progress,
 ) -> tuple[Comparison, ...]:
     for method in candidates.values():

@@ -56,7 +56,9 @@ def _range(field: Mapping[str, Any]) -> str:
         for key, sign in _BOUNDS.items()
         if key in field and isinstance(field[key], int | float)
     ]
-    kind = {"null": "none", "object": "key=value"}.get(field["type"], field["type"])
+    kind = {"null": "none", "object": "key=value", "array": "list"}.get(
+        field["type"], field["type"]
+    )
     return f"{kind} {', '.join(bounds)}".strip()
 
 

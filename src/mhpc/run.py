@@ -19,7 +19,7 @@ from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown
+from mhpc.data.votes import LabelPolicy, Truth
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
 from mhpc.explanation.queries import find_disagreements
@@ -65,7 +65,7 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "map")
 
 _FIT_SETTINGS = {
     "format", "taxonomy", "taxonomy_format", "method", "parameters", "seed", "columns", "scope",
-    "unknown", "memory", "engine", "separator", "score_max", "negative", "map",
+    "unknown", "abstain", "memory", "engine", "separator", "score_max", "negative", "map",
 }  # fmt: skip
 """The settings that fitting depends on."""
 
@@ -140,6 +140,11 @@ class _Run:
     checkpoints: RunCheckpoints
     seconds: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def policy(self) -> LabelPolicy:
+        """What to do with labels that are not in the taxonomy."""
+        return LabelPolicy(self.settings.unknown, self.settings.abstain)
+
     def run(self) -> RunSummary:
         """Take all steps, and return what was found."""
         settings, engine = self.settings, self.engine
@@ -154,7 +159,7 @@ class _Run:
             gold = _read_known(settings, "gold", label_map) or votes.gold
         with self._stage("encoding"):
             encoded = engine.encode(
-                votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=self.earlier,
+                votes, taxonomy, unknown=self.policy, gold=gold, earlier=self.earlier,
                 progress=self.progress,
             )  # fmt: skip
             del votes
@@ -163,7 +168,7 @@ class _Run:
             encoded, scores, model = self._score(encoded)
         log_scores(scores)
         with self._stage("evaluating"):
-            cards = evaluate_views(scores, model.rule, truth, settings.unknown) if truth else ()
+            cards = evaluate_views(scores, model.rule, truth, self.policy) if truth else ()
         summary = self._write(encoded, scores, model, cards)
         if settings.report:
             self.progress("reporting", 0, 0)
@@ -337,7 +342,7 @@ def _as_tuple(paths: str | Sequence[str]) -> tuple[str, ...]:
 
 def _encode_again(recorded: RecordedSettings, votes: tuple[str, ...], taxonomy: Taxonomy) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
-    unknown: Unknown = "error" if recorded.unknown == "error" else "drop"
+    unknown = "drop" if recorded.unknown == "graft" else recorded.unknown
     settings = RunSettings(
         votes=votes, taxonomy="-", format=recorded.format, columns=recorded.columns,
         separator=recorded.separator, score_max=recorded.score_max, negative=recorded.negative,
@@ -355,7 +360,7 @@ def _encode_again(recorded: RecordedSettings, votes: tuple[str, ...], taxonomy: 
                 scope=recorded.scope,
             ),
             taxonomy,
-            unknown=unknown,
+            unknown=LabelPolicy(unknown, recorded.abstain),
             gold=_read_known(settings, "gold", label_map),
             known_sources=(earlier.sources, earlier.scope) if earlier else None,
         )

@@ -72,16 +72,22 @@ class RunSettings(Parameters):
     """How votes say "not this": mark, by a label that begins with !; score, by a score below 0."""
 
     map: str | None = None
-    """Table with the columns from and to: labels to replace in votes, truth and gold. An empty to
-    leaves the label out. `mhpc inspect --write-map FILE` makes one."""
+    """Table with the columns from and to: labels to replace in votes, truth and gold. A label whose
+    to is empty stays as it is; to leave it out, write abstain. `mhpc inspect --write-map FILE`
+    makes such a table."""
 
     scope: str = "all"
     """Labels that each source can use: all; used, those that it ever gives; or a file with the
     columns source and label. Outside its scope, the silence of a source is not a "no"."""
 
-    unknown: Literal["error", "drop", "graft"] = "error"
-    """What to do with labels that are not in the taxonomy: stop with an error, drop them, or add
-    them to the taxonomy."""
+    unknown: Literal["error", "drop", "graft", "nearest", "ancestor"] = "error"
+    """What to do with labels that are not in the taxonomy, in any spelling: stop with an error,
+    drop them, add them to the taxonomy (graft), take the most similar label (nearest), or the
+    deepest known label of a path (ancestor)."""
+
+    abstain: tuple[str, ...] = Field(default_factory=tuple)
+    """Word in place of a label that means "asked, but did not know", besides abstain, unknown, n/a,
+    don't know and the like."""
 
     gold: str | None = None
     """Table with the columns instance and label: instances whose labels are known, best drawn at

@@ -17,7 +17,7 @@ from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import EncodedTruth, Truth, Unknown, Votes
+from mhpc.data.votes import EncodedTruth, Policy, Truth, Votes
 from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
@@ -37,7 +37,7 @@ def encode_votes(
     votes: Votes,
     taxonomy: Taxonomy,
     *,
-    unknown: Unknown = "error",
+    unknown: Policy = "error",
     gold: Truth | None = None,
     known_sources: tuple[Index, Sparse | None] | None = None,
     instances: Iterable[str] = (),

@@ -301,3 +301,22 @@ def test_options_that_the_rule_does_not_have_are_refused_before_reading(
     assert done.returncode == 2
     assert message in done.stderr
     assert not (garden / "OUT").exists()
+
+
+def test_words_for_abstaining_come_from_options_or_the_settings_file(
+    garden: Path, mhpc: Mhpc
+) -> None:
+    (garden / "votes.csv").write_text("instance,source,label\n1,ann,bee\n1,bob,dunno\n1,cat,hm\n")
+    (garden / "settings.toml").write_text('abstain = ["dunno", "hm"]\n')
+    command = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
+    assert mhpc(*command).returncode == 1
+    done = mhpc(*command, "--config", "settings.toml")
+    assert done.returncode == 0
+    run = json.loads((garden / "OUT" / "run.json").read_text())
+    assert (run["settings"]["abstain"], run["counts"]["answers"]) == (["dunno", "hm"], 1)
+    options = ("--abstain", "dunno", "--abstain", "hm", "--force")
+    assert mhpc(*command, *options).returncode == 0
+    (garden / "settings.toml").write_text('abstain = "dunno"\n')
+    done = mhpc(*command, "--config", "settings.toml", "--force")
+    assert done.returncode == 2
+    assert "abstain = 'dunno' is not allowed; give list" in done.stderr

@@ -82,3 +82,12 @@ def test_instances_that_the_run_does_not_have_can_be_dropped(garden: Path, run: 
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "drop", "--json")
     assert json.loads(done.stdout)["instances"] == 1
     assert "truth.csv: 1 instance without votes left out (first: '9')" in done.stderr
+
+
+def test_labels_of_the_truth_can_be_replaced_by_the_nearest(garden: Path, run: Mhpc) -> None:
+    right = run("evaluate", "OUT", "--truth", "truth.csv", "--json").stdout
+    (garden / "truth.csv").write_text("instance,label\n1,monrada\n2, BEE\n3,none\n")
+    assert run("evaluate", "OUT", "--truth", "truth.csv").returncode == 1
+    done = run("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "nearest", "--json")
+    assert (done.returncode, done.stdout) == (0, right)
+    assert "'monrada' as 'monarda'" in done.stderr

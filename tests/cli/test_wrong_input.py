@@ -188,7 +188,7 @@ CASES = {
         scope="source,label\nann,bee\n", args=("--scope", "scope.csv"),
     ),
     "unknown label in the scope": Case(
-        ("the scope of source 'ann': label 'bea' is not in the taxonomy (nearest: 'bee')",),
+        ("the scope: label 'bea' is not in the taxonomy (nearest: 'bee')", "source 'ann'",),
         scope="source,label\nann,bea\n", args=("--scope", "scope.csv"),
     ),
     # Usage.
@@ -340,6 +340,26 @@ def test_unknown_labels_can_be_added(garden: Path, mhpc: Mhpc) -> None:
     assert "1 label not in the taxonomy, added to the taxonomy: 'hornet'" in done.stderr
     assert "hornet,,hornet\n" in (garden / "OUT" / "taxonomy.csv").read_text()
     assert "1,hornet," in (garden / "OUT" / "labels.csv").read_text()
+
+
+def test_labels_that_are_almost_right_give_the_result_of_the_right_ones(
+    garden: Path, mhpc: Mhpc
+) -> None:
+    (garden / "votes.csv").write_text(
+        f"{HEADER}1,ann,monarda\n1,bob,bee\n2,ann,animal\n2,bob,bee\n"
+    )
+    assert mhpc(*CONSOLIDATE).returncode == 0
+    expected = (garden / "OUT" / "labels.csv").read_text()
+    (garden / "votes.csv").write_text(
+        f"{HEADER}1,ann,Monarda \n1,bob,ANIMAL/bee\n2,ann,animal/wasp\n2,bob,bee\n2,cat,dunno\n"
+    )
+    options = ("--unknown", "ancestor", "--abstain", "dunno", "--force", "--report")
+    done = mhpc(*CONSOLIDATE, *options)
+    assert done.returncode == 0
+    assert (garden / "OUT" / "labels.csv").read_text() == expected
+    assert done.stderr.count("warning: ") >= 3
+    # The votes are read again, in the same way.
+    assert mhpc("explain", "OUT", "2").returncode == 0
 
 
 def test_repeated_rows_count_once(garden: Path, mhpc: Mhpc) -> None:

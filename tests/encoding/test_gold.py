@@ -62,6 +62,21 @@ def test_an_instance_whose_labels_are_all_dropped_is_dropped() -> None:
         )
 
 
+@pytest.mark.filterwarnings("ignore::mhpc.errors.MhpcWarning")
+def test_labels_of_a_truth_are_understood_as_those_of_votes_are() -> None:
+    truth = read_truth({"instance": ["x", "y", "z"], "label": ["Monarda ", "none", "unknown"]})
+    encoded = encode_truth(truth, GARDEN, INSTANCES)
+    monarda, flower = (GARDEN.labels.positions[label] for label in ("monarda", "flower"))
+    # "none" is an answer, "unknown" is not.
+    assert encoded.rows.tolist() == [0, 1]
+    assert encoded.specific.nonzero()[1].tolist() == [monarda]
+    truth = read_truth({"instance": ["x", "y"], "label": ["monrada", "flower > rose"]})
+    nearest = encode_truth(truth, GARDEN, INSTANCES, unknown="nearest")
+    assert (nearest.rows.tolist(), nearest.specific.indices.tolist()) == ([0], [monarda])
+    ancestor = encode_truth(truth, GARDEN, INSTANCES, unknown="ancestor")
+    assert (ancestor.rows.tolist(), ancestor.specific.indices.tolist()) == ([1], [flower])
+
+
 ROWS = [("x", "ann", "oak"), ("x", "bob", "finch"), ("y", "ann", "flower"), ("z", "bob", "oak")]
 
 

@@ -28,10 +28,10 @@ def test_an_unknown_label_is_refused_with_its_source_and_the_nearest_label() -> 
         encode(read_votes(ONE_UNKNOWN), GARDEN)
 
 
-def test_dropping_an_unknown_label_keeps_the_answer() -> None:
+def test_an_answer_of_dropped_labels_says_nothing() -> None:
     with pytest.warns(MhpcWarning, match="'monrada'"):
         panel = encode(read_votes(ONE_UNKNOWN), GARDEN, unknown="drop")
-    assert panel.answers_per_instance.tolist() == [2, 1]
+    assert panel.answers_per_instance.tolist() == [1, 1]
     assert panel.raw.nnz == 2
 
 
@@ -87,8 +87,26 @@ def test_a_vote_outside_its_scope_is_refused() -> None:
 
 
 def test_an_unknown_label_in_a_scope_is_refused() -> None:
-    with pytest.raises(UnknownLabelError, match="scope of source 's'.*'z'"):
+    with pytest.raises(UnknownLabelError, match="the scope: .*'z'.*source 's'"):
         panel_of([("x", "s", "e")], DAG, scope={"s": ("e", "z")})
+
+
+def test_a_scope_is_understood_in_any_spelling_and_reported_once() -> None:
+    scope = {"s": ("D ", "E"), "t": ("D ",)}
+    with pytest.warns(MhpcWarning, match="the scope: 2 labels") as reported:
+        panel = panel_of([("x", "s", "e"), ("x", "t", "d"), ("x", "u", "e")], DAG, scope=scope)
+    assert len(reported) == 1
+    assert panel.scope is not None
+    assert dense(panel.scope).tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
+
+
+def test_an_answer_of_special_words_says_nothing_or_none_of_these() -> None:
+    rows = [("x", "s", "idk"), ("x", "t", "none"), ("x", "u", "e"), ("y", "u", "n/a")]
+    with pytest.warns(MhpcWarning, match="'none' as \"none of these\""):
+        panel = panel_of(rows, DAG)
+    assert [panel.sources[source] for source in panel.source] == ["t", "u"]
+    assert panel.instances.ids == ("x", "y")
+    assert dense(panel.raw).sum(axis=1).tolist() == [0, 1]
 
 
 def test_instances_without_answers_can_be_added() -> None:

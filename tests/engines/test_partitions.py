@@ -7,7 +7,7 @@ import pytest
 
 import mhpc
 from mhpc.data.panel import Panel, SinglePartition
-from mhpc.data.votes import Truth, Unknown
+from mhpc.data.votes import LabelPolicy, Policy, Truth, Unknown
 from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.engines.partitions import (
     PartitionPlan,
@@ -35,7 +35,7 @@ def plan(
     *,
     count: int = 5,
     scope: str = "all",
-    unknown: Unknown = "error",
+    unknown: Policy = "error",
     gold: Truth | None = None,
 ) -> PartitionPlan:
     survey = survey_votes(
@@ -45,7 +45,7 @@ def plan(
     return plan_partitions(survey, taxonomy, count=count, unknown=unknown, gold=gold, earlier=None)
 
 
-def single_panel(votes: Path, *, scope: str = "all", unknown: Unknown = "error") -> Panel:
+def single_panel(votes: Path, *, scope: str = "all", unknown: Policy = "error") -> Panel:
     taxonomy = mhpc.read_taxonomy(votes.parent / "taxonomy.csv")
     return mhpc.encode(mhpc.read_votes(votes, scope=scope), taxonomy, unknown=unknown)
 
@@ -117,6 +117,23 @@ def test_unknown_labels_are_reported_once(unknown: Unknown, votes: Path) -> None
     joined = join_partitions([load_partition(planned, index) for index in range(5)])
     with pytest.warns(MhpcWarning):
         expected = single_panel(votes, unknown=unknown)
+    assert_same(joined, expected)
+
+
+@pytest.mark.parametrize("unknown", ["nearest", "ancestor"])
+def test_labels_that_are_almost_right_are_understood_as_in_one_panel(
+    unknown: Unknown, votes: Path
+) -> None:
+    votes.write_text(
+        f"{votes.read_text()}i3,s99,A > X > 1\ni4,s99,idk\ni5,s99,None\ni6,s99,a/x/new\n"
+        "i7,s99,dunno\n"
+    )
+    policy = LabelPolicy(unknown, ("dunno",))
+    with pytest.warns(MhpcWarning):
+        planned = plan(votes, unknown=policy)
+    joined = join_partitions([load_partition(planned, index) for index in range(5)])
+    with pytest.warns(MhpcWarning):
+        expected = single_panel(votes, unknown=policy)
     assert_same(joined, expected)
 
 

@@ -49,6 +49,13 @@ def test_a_run_is_read_back_as_it_was(folder: Path) -> None:
     assert run.parameters == {"votes": "raw", "average": "answers"}
 
 
+def test_a_run_from_before_words_for_abstaining_were_recorded_is_read(folder: Path) -> None:
+    document = json.loads((folder / "run.json").read_text())
+    del document["settings"]["abstain"]
+    (folder / "run.json").write_text(json.dumps(document))
+    assert read_run_document(folder).settings.abstain == ()
+
+
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="is not the output of a run: it has no run.json"):
         read_run(tmp_path)

@@ -181,7 +181,7 @@ def test_without_the_option_a_mark_is_part_of_the_label() -> None:
 
 
 def test_labels_are_replaced_as_the_map_says(tmp_path: Path) -> None:
-    (tmp_path / "map.csv").write_text("from,to\nhoney bee,bee\nrubbish,\n")
+    (tmp_path / "map.csv").write_text("from,to\nhoney bee,bee\nrubbish,abstain\nant,\n")
     table = {
         "instance": ["1", "1", "2"],
         "source": ["ann"] * 3,
@@ -189,7 +189,9 @@ def test_labels_are_replaced_as_the_map_says(tmp_path: Path) -> None:
     }
     expected = {("1", "ann", "bee"), ("1", "ann", "ant"), ("2", "ann", ABSTAIN_WORD)}
     assert rows(read_votes(table, map=tmp_path / "map.csv")).keys() == expected
-    assert rows(read_votes(table, map={"honey bee": "bee", "rubbish": ""})).keys() == expected
+    assert (
+        rows(read_votes(table, map={"honey bee": "bee", "rubbish": "abstain"})).keys() == expected
+    )
 
 
 def test_a_map_with_two_targets_for_one_label_is_refused() -> None:

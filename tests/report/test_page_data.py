@@ -131,9 +131,9 @@ def test_a_run_on_dask_workers_has_the_same_facts(folder: Path) -> None:
 def test_the_command_repeats_the_run_without_defaults() -> None:
     settings = RunSettings(
         votes="my votes.csv", taxonomy="t.csv", method="mhpc", parameters={"sigma": None},
-        columns={"instance": "photo"}, top="all", seed=3,
+        columns={"instance": "photo"}, top="all", seed=3, abstain=("dunno", "no idea"),
     )  # fmt: skip
     assert format_command(settings.model_dump()) == (
         "mhpc consolidate 'my votes.csv' --taxonomy t.csv --method mhpc --set sigma=none --seed 3 "
-        "--column instance=photo --top all -o OUT/"
+        "--column instance=photo --abstain dunno --abstain 'no idea' --top all -o OUT/"
     )

@@ -65,8 +65,8 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
         The hierarchy; by default, labels have none.
     method, rule
         As `mhpc.consolidate` takes them.
-    unknown : "error" or "drop"
-        What to do with labels that the taxonomy lacks.
+    unknown : "error", "drop", "nearest" or "ancestor"
+        What to do with labels that the taxonomy lacks, as `mhpc.consolidate` takes it.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
         *,
         method: str | Method | None = None,
         rule: Rule | None = None,
-        unknown: Literal["error", "drop"] = "error",
+        unknown: Literal["error", "drop", "nearest", "ancestor"] = "error",
     ) -> None:
         self.taxonomy = taxonomy
         self.method = method

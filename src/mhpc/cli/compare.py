@@ -29,6 +29,7 @@ from mhpc.cli.progress import Display, StderrProgress
 @setting("map")
 @setting("scope")
 @setting("unknown")
+@setting("abstain")
 @setting("truth")
 @click.option(
     "--method", "methods", multiple=True, metavar="NAME",
@@ -109,6 +110,7 @@ def compare(
             candidates,
             truth=truth,
             unknown=settings.unknown,
+            abstain=settings.abstain,
             folds=folds,
             seed=seed,
             instances=instances or MIN_INSTANCES,

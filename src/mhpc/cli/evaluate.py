@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     "most specific true labels only.",
 )  # fmt: skip
 @click.option(
-    "--unknown", type=click.Choice(["error", "drop"]), default="error", show_default=True,
+    "--unknown", type=click.Choice(["error", "drop", "nearest", "ancestor"]), default="error",
+    show_default=True,
     help="What to do with labels and instances of the truth that the run does not have: stop with "
-    "an error, or drop them.",
+    "an error, or drop them; or take the most similar label (nearest), or the deepest known label "
+    "of a path (ancestor), and drop the instances.",
 )  # fmt: skip
 @json_option
 def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:

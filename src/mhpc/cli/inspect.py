@@ -1,6 +1,7 @@
 """``mhpc inspect``: look at votes before a run."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,19 +28,42 @@ from mhpc.settings import RunSettings
 @setting("score_max")
 @setting("negative")
 @setting("map")
+@setting("unknown")
+@setting("abstain")
+@click.option(
+    "--write-map", "map_file", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write a CSV file with the columns from, to, votes and how, one row for every label that "
+    "is not in the taxonomy as it is written, with what it is or could be taken for. Edit it, and "
+    "give it to mhpc consolidate as --map FILE.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the file of --write-map if it exists.")
 @progress_option
 @json_option
-def inspect(votes: tuple[str, ...], display: Display, as_json: bool, **values: Any) -> None:
+def inspect(
+    votes: tuple[str, ...],
+    map_file: Path | None,
+    force: bool,
+    display: Display,
+    as_json: bool,
+    **values: Any,
+) -> None:
     """Show how complete, specific and contradictory VOTES are, and labels that are unknown."""
     from mhpc.api import inspect as inspect_votes
+    from mhpc.errors import pluralize
     from mhpc.read.label_map import read_label_map
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.votes import read_votes_as
     from mhpc.report.terminal import render_inspection
+    from mhpc.system.files import STDOUT, check_target
+    from mhpc.write.tables import write_label_map
 
     settings = given_settings(values)
     if "taxonomy" not in settings:
         raise click.UsageError("--taxonomy FILE is missing")
+    if map_file is not None:
+        if str(map_file) == STDOUT:
+            raise click.UsageError("--write-map needs a file: the facts are on standard output")
+        check_target(map_file, force=force)
     with StderrProgress(display) as progress:
         progress("reading", 0, 0)
         taxonomy = read_taxonomy(settings["taxonomy"], format=settings.get("taxonomy_format"))
@@ -47,5 +71,13 @@ def inspect(votes: tuple[str, ...], display: Display, as_json: bool, **values: A
         options = replace(options, label_map=read_label_map(settings.get("map")))
         table = read_votes_as(votes, options)
         progress("inspecting", 0, 0)
-        inspection = inspect_votes(table, taxonomy)
+        inspection = inspect_votes(
+            table, taxonomy, unknown=settings.get("unknown", "error"),
+            abstain=settings.get("abstain", ()),
+        )  # fmt: skip
+    if map_file is not None:
+        write_label_map(map_file, inspection.label_map, force=force)
     show(inspection, render_inspection, as_json=as_json)
+    if map_file is not None:
+        labels = pluralize(len(inspection.label_map), "label")
+        click.echo(f"Written to {map_file}: {labels}. Next: edit it, give it as --map", err=True)

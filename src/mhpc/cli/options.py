@@ -63,6 +63,7 @@ _SPELLING: dict[str, dict[str, Any]] = {
     "negative": {"type": click.Choice(["mark", "score"])},
     "map": {"metavar": "FILE"},
     "scope": {"metavar": "all|used|FILE"},
+    "abstain": {"metavar": "WORD"},
     "rule": {"metavar": "NAME", "shell_complete": _complete(lambda: RULES)},
     "threshold": {"metavar": "NUMBER"},
     "paths": {"metavar": "COUNT", "type": int},
@@ -83,7 +84,7 @@ def setting(name: str) -> Callable[[Function], Function]:
     extra = dict(_SPELLING.get(name, {}))
     flag = extra.pop("flag", f"--{name.replace('_', '-')}")
     help_text = " ".join((field.description or "").split())
-    if field.annotation is not None and get_origin(field.annotation) is dict:
+    if get_origin(field.annotation) in (dict, tuple):
         extra["multiple"] = True
         help_text += " May be given several times."
     elif field.annotation is bool:

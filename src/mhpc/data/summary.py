@@ -11,8 +11,11 @@ from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
+from mhpc.data.votes import MatchKind
+from mhpc.errors import pluralize
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
+from mhpc.system.display import short_table
 
 
 @dataclass(frozen=True)
@@ -103,12 +106,51 @@ class RunCounts:
 
 
 @dataclass(frozen=True)
+class MatchedLabel:
+    """A label that is not in the taxonomy as it is written, but is understood.
+
+    Attributes
+    ----------
+    label : str
+        The label as it is written.
+    votes : int
+        Its number of votes.
+    to : str
+        The id of the label that it is taken for; ``abstain`` or ``none of these`` for words that
+        mean this.
+    how : MatchKind
+        How it was understood.
+    """
+
+    label: str
+    votes: int
+    to: str
+    how: MatchKind
+
+
+@dataclass(frozen=True)
 class UnknownLabel:
-    """A label that is not in the taxonomy, its number of votes, and the labels nearest to it."""
+    """A label that is not in the taxonomy, in any spelling.
+
+    Attributes
+    ----------
+    label : str
+        The label as it is written.
+    votes : int
+        Its number of votes.
+    nearest : tuple of str
+        Ids and names that look like it, for the most frequent labels.
+    to : str or None
+        The label to take it for, if there is a suggestion.
+    how : "nearest", "ancestor" or None
+        Which policy for unknown labels would do so.
+    """
 
     label: str
     votes: int
     nearest: tuple[str, ...]
+    to: str | None = None
+    how: MatchKind | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +179,9 @@ class Inspection:
         Sources that never gave a label of the taxonomy.
     unknown_labels : tuple of UnknownLabel
         Labels that are not in the taxonomy, the most frequent first.
+    matched_labels : tuple of MatchedLabel
+        Labels that are understood although they are not in the taxonomy as they are written, the
+        most frequent first.
     """
 
     instances: int
@@ -153,6 +198,26 @@ class Inspection:
     disagreement: float
     silent_sources: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
+    matched_labels: tuple[MatchedLabel, ...] = ()
+
+    @property
+    def label_map(self) -> tuple[tuple[str, str, int, str], ...]:
+        """All labels that are not in the taxonomy as they are written, the most frequent first.
+
+        Each with what it is or could be taken for (or nothing), its votes, and how.
+        """
+        entries: list[MatchedLabel | UnknownLabel] = [*self.matched_labels, *self.unknown_labels]
+        rows = [(entry.label, entry.to or "", entry.votes, entry.how or "") for entry in entries]
+        return tuple(sorted(rows, key=lambda row: -row[2]))
+
+    def _repr_html_(self) -> str:
+        caption = (
+            f"{pluralize(self.answers, 'answer')} of {pluralize(self.sources, 'source')} about "
+            f"{pluralize(self.instances, 'instance')}; labels that are not in the taxonomy as they "
+            f"are written: {len(self.label_map) or 'none'}"
+        )
+        header = ("from", "to", "votes", "how")
+        return short_table(caption, header, self.label_map, total=len(self.label_map))
 
 
 @registered("model")

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import UNKNOWN, Index
+from mhpc.data.spelling import STEP, Spellings, collect_spellings, normalize_label
 from mhpc.errors import TaxonomyError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.numerics.sparse import concatenate_ranges, csr_from_sorted, run_starts, use_int32
@@ -182,13 +183,29 @@ class Taxonomy:
         unique = {alias: label for alias, label in aliases.items() if alias not in shared}
         return unique | alternative
 
+    @cached_property
+    def spellings(self) -> Spellings:
+        """The labels by the normal forms of their ids, names and paths."""
+        names = list(map(normalize_label, self.names))
+        ids = names if self.names is self.labels.ids else list(map(normalize_label, self.labels))
+        paths = self._join_paths(names, STEP)
+        others: list[list[str]] = [[] for _ in names]
+        for other, id_ in self.alternative_ids.items():
+            others[self.labels.positions[id_]].append(normalize_label(other))
+        return collect_spellings(
+            (*forms, *more) for *forms, more in zip(ids, names, paths, others, strict=True)
+        )
+
     def _paths(self) -> list[str]:
+        return self._join_paths(list(self.names), PATH_SEPARATOR)
+
+    def _join_paths(self, names: list[str], separator: str) -> list[str]:
         """Return the path of every label, each from the path of its first parent."""
-        paths = list(self.names)
+        paths = list(names)
         for level in self.levels[1:]:
             first_parent = self.parents.indices[self.parents.indptr[level]]
             for label, parent in zip(level.tolist(), first_parent.tolist(), strict=True):
-                paths[label] = f"{paths[parent]}{PATH_SEPARATOR}{self.names[label]}"
+                paths[label] = f"{paths[parent]}{separator}{names[label]}"
         return paths
 
 

@@ -1,13 +1,14 @@
 """Votes and Truth: the two long tables, with ids as positions."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.scorecard import View
+from mhpc.errors import ParameterError
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.system.display import short_table
 
@@ -144,5 +145,54 @@ class Votes:
         return short_table(repr(self), header, rows, total=len(self))
 
 
-Unknown: TypeAlias = Literal["error", "drop", "graft"]
-"""What to do with labels that the taxonomy lacks: refuse them, drop their votes, or add them."""
+Unknown: TypeAlias = Literal["error", "drop", "graft", "nearest", "ancestor"]
+"""What to do with labels that the taxonomy lacks, even in another spelling.
+
+``"error"`` refuses them. ``"drop"`` leaves their votes out: the source gave no answer that can be
+understood. ``"graft"`` adds them to the taxonomy. ``"nearest"`` takes the most similar label, and
+``"ancestor"`` the deepest label of a path that is known; where there is none, the vote is left out.
+"""
+
+MatchKind: TypeAlias = Literal["spelling", "abstain", "none", "nearest", "ancestor"]
+"""How a label that is not in the taxonomy as it is written was understood.
+
+As another spelling of a label, as a word for "did not know" or for "none of these", as the most
+similar label, or as the deepest known label of a path.
+"""
+
+
+@dataclass(frozen=True)
+class LabelPolicy:
+    """What to do with labels that are not in the taxonomy.
+
+    Functions that take a policy as `unknown` also take its first attribute alone.
+
+    Attributes
+    ----------
+    unknown : "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with those that cannot be understood.
+    abstain : tuple of str
+        Words that mean "asked, but did not know", besides `mhpc.encoding.labels.ABSTAIN_WORDS`,
+        even if the taxonomy has such a label.
+    """
+
+    unknown: Unknown = "error"
+    abstain: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.unknown not in get_args(Unknown):
+            raise ParameterError(
+                f"unknown = {self.unknown!r} is not allowed; give {' | '.join(get_args(Unknown))}"
+            )
+
+    @classmethod
+    def of(cls, unknown: "Unknown | LabelPolicy", abstain: Iterable[str] = ()) -> "LabelPolicy":
+        """Return a policy, which may be given already, with further words for "did not know"."""
+        words = (abstain,) if isinstance(abstain, str) else tuple(abstain)
+        if isinstance(unknown, LabelPolicy):
+            return replace(unknown, abstain=(*unknown.abstain, *words))
+        return cls(unknown, words)
+
+
+Policy: TypeAlias = Unknown | LabelPolicy
+"""A policy for labels that are not in the taxonomy, or only what it says about unknown ones."""

@@ -12,8 +12,9 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import EncodedTruth, Truth, Unknown
-from mhpc.encoding.panel import augment, locate_labels
+from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, EncodedTruth, LabelPolicy, Policy, Truth
+from mhpc.encoding.labels import locate_labels
+from mhpc.encoding.panel import augment
 from mhpc.errors import (
     DataError,
     MhpcWarning,
@@ -91,7 +92,11 @@ def _replace_block_rows(
 
 
 def encode_truth(
-    truth: Truth, taxonomy: Taxonomy, instances: Index, *, unknown: Unknown = "error"
+    truth: Truth,
+    taxonomy: Taxonomy,
+    instances: Index,
+    *,
+    unknown: Policy = "error",
 ) -> EncodedTruth:
     """Encode a truth as sparse rows, with ancestors and without.
 
@@ -101,19 +106,23 @@ def encode_truth(
         The true labels of some instances.
     taxonomy, instances
         The columns and rows.
-    unknown : "error", "drop" or "graft"
-        What to do with labels that the taxonomy lacks and instances without votes. A truth adds to
-        neither, so ``"graft"`` drops them too.
+    unknown : LabelPolicy, or "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with labels that the taxonomy lacks. A truth adds none to it, so ``"graft"``
+        drops them. Instances without votes are refused by ``"error"``, and dropped otherwise.
     """
-    policy: Unknown = "error" if unknown == "error" else "drop"
+    policy = LabelPolicy.of(unknown)
     row = instances.locate(truth.instances)
-    _check_instances(truth, instances, unknown=np.flatnonzero(row == UNKNOWN), policy=policy)
-    located = locate_labels(taxonomy, truth.labels, unknown=policy, origin=truth.origin)
+    _check_instances(
+        truth, instances, unknown=np.flatnonzero(row == UNKNOWN), refuse=policy.unknown == "error"
+    )
+    located = locate_labels(
+        taxonomy, truth.labels, unknown=policy, origin=truth.origin, can_graft=False
+    )
     instance = row[truth.instance]
-    label = np.append(located.position, UNKNOWN)[truth.label]
-    known = (instance != UNKNOWN) & (label != UNKNOWN)
+    label = np.append(located.position, [ABSTAINED, NONE_OF_THESE])[truth.label]
+    known = (instance != UNKNOWN) & (label >= 0)
     # An instance with none of the labels counts; one whose labels were all dropped does not.
-    counts = (instance != UNKNOWN) & ((label != UNKNOWN) | (truth.label == UNKNOWN))
+    counts = (instance != UNKNOWN) & (label != ABSTAINED)
     rows = np.unique(instance[counts])
     if not len(rows):
         raise UnknownLabelError(
@@ -126,7 +135,7 @@ def encode_truth(
     return EncodedTruth(rows, deepest(closed, taxonomy), closed)
 
 
-def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, policy: str) -> None:
+def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, refuse: bool) -> None:
     if len(unknown) == len(truth.instances):
         raise UnknownInstanceError(
             f"{truth.origin}: none of its {pluralize(len(unknown), 'instance')} has votes (it has "
@@ -135,7 +144,7 @@ def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, polic
     if not len(unknown):
         return
     first = truth.instances[unknown[0]]
-    if policy == "error":
+    if refuse:
         raise UnknownInstanceError(
             f"{truth.origin}: instance {first!r} has no votes{suggest(first, instances)} "
             f"({pluralize(len(unknown), 'such instance')} in all); remove it, or leave "

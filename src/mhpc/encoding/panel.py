@@ -1,18 +1,18 @@
 """Encoding votes as a panel: labels are located, ancestors added (Algorithm 1), scopes applied."""
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.data.hierarchy import max_along
-from mhpc.data.index import UNKNOWN, Index
+from mhpc.data.index import Index
 from mhpc.data.panel import Panel
-from mhpc.data.taxonomy import Taxonomy, unknown_label_message
-from mhpc.data.votes import Scope, Unknown, Votes
-from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, Policy, Scope, Votes
+from mhpc.encoding.labels import locate_labels
+from mhpc.errors import DataError
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.numerics.sparse import (
     csr_from_ends,
@@ -29,7 +29,7 @@ def encode(
     votes: Votes,
     taxonomy: Taxonomy,
     *,
-    unknown: Unknown = "error",
+    unknown: Policy = "error",
     instances: Iterable[str] = (),
 ) -> Panel:
     """Encode votes for consolidation.
@@ -39,10 +39,11 @@ def encode(
     votes : Votes
         The votes of all sources.
     taxonomy : Taxonomy
-        Labels are located in it by id, or by a name or path that only one label has.
-    unknown : "error", "drop" or "graft"
-        What to do with labels that it lacks. An answer whose labels are all dropped stays, as "none
-        of these".
+        Labels are located in it by id, or by a name or path that only one label has, in any
+        spelling.
+    unknown : LabelPolicy, or "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with labels that it lacks, see `mhpc.data.votes.Unknown`. An answer whose labels
+        are all dropped says nothing, as if the source did not know.
     instances : iterable of str, optional
         Further instances, without answers: they get no label and change no other result.
 
@@ -56,6 +57,7 @@ def encode(
         describe=lambda label: _first_vote_for(votes, label),
     )  # fmt: skip
     taxonomy = located.taxonomy
+    votes = _leave_out_abstentions(votes, located.position)
     instance, source, raw = _group_answers(votes, located.position, len(taxonomy))
     all_instances = votes.instances
     if unanswered := tuple(instances):
@@ -72,91 +74,15 @@ def encode(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LocatedLabels:
-    """A taxonomy, extended if labels were grafted, and the position of every label in it."""
-
-    taxonomy: Taxonomy
-    position: IntArray
-
-
-def locate_labels(
-    taxonomy: Taxonomy,
-    labels: Index,
-    *,
-    unknown: Unknown,
-    origin: str,
-    describe: Callable[[int], str] = lambda label: "",
-) -> "LocatedLabels":
-    """Locate labels in a taxonomy, and refuse, drop or add those that it lacks.
-
-    Parameters
-    ----------
-    taxonomy : Taxonomy
-        Where to look.
-    labels : Index
-        The labels, by id, name or path.
-    unknown : "error", "drop" or "graft"
-        What to do with labels that the taxonomy lacks.
-    origin : str
-        Where the labels come from, for messages.
-    describe : callable
-        Returns what an error says of the label at a position, such as who gave it.
-    """
-    position = taxonomy.locate(labels)
-    missing = np.flatnonzero(position == UNKNOWN)
-    if not len(missing):
-        return LocatedLabels(taxonomy, position)
-    unknown_labels = [labels[position] for position in missing]
-    if unknown == "error":
-        more = (
-            f" ({pluralize(len(unknown_labels), 'such label')} in all)" if len(missing) > 1 else ""
-        )
-        message = unknown_label_message(taxonomy, unknown_labels[0])
-        raise UnknownLabelError(
-            f"{origin}: {message}{describe(missing[0])}{more}; "
-            "correct it, or leave such labels out with --unknown drop, or add them to the "
-            "taxonomy with --unknown graft"
-        )
-    if unknown == "graft":
-        taxonomy = graft(taxonomy, unknown_labels)
-        position = taxonomy.locate(labels)
-    treatment = "left out" if unknown == "drop" else "added to the taxonomy"
-    warnings.warn(
-        f"{origin}: {pluralize(len(unknown_labels), 'label')} not in the taxonomy, {treatment}: "
-        f"{quote_list(unknown_labels)}",
-        MhpcWarning,
-        stacklevel=4,
-    )
-    return LocatedLabels(taxonomy, position)
-
-
-def graft(taxonomy: Taxonomy, labels: Sequence[str]) -> Taxonomy:
-    """Add labels as roots, or below the known label that is the longest prefix of their path."""
-    old = len(taxonomy)
-    ids = Index((*taxonomy.labels, *labels))
-    known = taxonomy.labels.positions
-    edges = [
-        (old + number, known[prefix])
-        for number, label in enumerate(labels)
-        if (prefix := _longest_prefix(label, known)) is not None
-    ]
-    parents = taxonomy.parents.tocoo()
-    child = np.concatenate([parents.row, [c for c, _ in edges]]).astype(np.int64)
-    parent = np.concatenate([parents.col, [p for _, p in edges]]).astype(np.int64)
-    grown = sparse.coo_array((np.ones(len(child)), (child, parent)), shape=(len(ids), len(ids)))
-    return Taxonomy(ids, (*taxonomy.names, *labels), grown.tocsr(), taxonomy.alternative_ids)
-
-
-def _longest_prefix(label: str, known: dict[str, int]) -> str | None:
-    """Return the longest known label that this one continues after a separator."""
-    for separator in (" > ", "/"):
-        steps = label.split(separator)
-        for length in range(len(steps) - 1, 0, -1):
-            prefix = separator.join(steps[:length])
-            if prefix in known:
-                return prefix
-    return None
+def _leave_out_abstentions(votes: Votes, position: IntArray) -> Votes:
+    """Return the votes that say something; an answer of nothing else is left out."""
+    if ABSTAINED not in position and ABSTAINED not in votes.label:
+        return votes
+    keep = np.append(position, [ABSTAINED, NONE_OF_THESE])[votes.label] != ABSTAINED
+    return replace(
+        votes, instance=votes.instance[keep], source=votes.source[keep], label=votes.label[keep],
+        score=votes.score[keep],
+    )  # fmt: skip
 
 
 def _group_answers(
@@ -173,7 +99,7 @@ def _group_answers(
     if len(votes.instances) * len(votes.sources) * width > np.iinfo(np.int64).max:
         pairs, pair = np.unique(pair, return_inverse=True)
     pair *= width
-    pair += (np.append(position, UNKNOWN) - UNKNOWN)[votes.label]
+    pair += (np.append(position, NONE_OF_THESE) - NONE_OF_THESE)[votes.label]
     vote, score = max_of_equal(pair, votes.score)
     pair = vote // width
     vote -= pair * width
@@ -240,7 +166,7 @@ def encode_scope(
     source: IntArray,
     raw: Sparse,
     *,
-    unknown: Unknown = "error",
+    unknown: Policy = "error",
 ) -> Sparse | None:
     """Return ones where a label is in the scope of a source, (M, K), or None for everywhere.
 
@@ -256,7 +182,7 @@ def encode_scope(
         The source of every answer.
     raw : csr_array, (A, K)
         The labels of every answer, which must all be in scope.
-    unknown : "error", "drop" or "graft"
+    unknown : LabelPolicy, or "error", "drop", "graft", "nearest" or "ancestor"
         What to do with listed labels that the taxonomy lacks. ``"graft"`` drops them too, since no
         answer contains them.
     """
@@ -266,8 +192,7 @@ def encode_scope(
     if scope == "used":
         return augment(used, taxonomy.closure)
     assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
-    rows = [_encode_list(scope.get(name), taxonomy, name, unknown) for name in sources]
-    listed = augment(sparse.vstack(rows, format="csr"), taxonomy.closure)
+    listed = augment(_encode_lists(scope, taxonomy, sources, unknown), taxonomy.closure)
     _check_votes_in_scope(used, listed, taxonomy, sources)
     return listed
 
@@ -279,20 +204,26 @@ def _used_labels(n_sources: int, source: IntArray, raw: Sparse) -> Sparse:
     return used
 
 
-def _encode_list(
-    labels: tuple[str, ...] | None, taxonomy: Taxonomy, source: str, unknown: Unknown
+def _encode_lists(
+    scope: Mapping[str, tuple[str, ...]], taxonomy: Taxonomy, sources: Index, unknown: Policy
 ) -> Sparse:
-    if labels is None:
-        return sparse.csr_array(np.ones((1, len(taxonomy))))
-    position = taxonomy.locate(labels)
-    for label, located in zip(labels, position, strict=True):
-        if located == UNKNOWN and unknown == "error":
-            raise UnknownLabelError(
-                f"the scope of source {source!r}: {unknown_label_message(taxonomy, label)}; "
-                "correct it, or leave it out"
-            )
-    known = np.unique(position[position != UNKNOWN])
-    return incidence(np.zeros(len(known), dtype=np.int64), known, shape=(1, len(taxonomy)))
+    """Return ones where a label is listed for a source, and everywhere for one without a list."""
+    first: dict[str, str] = {}
+    for name in sources:
+        first |= {label: name for label in scope.get(name, ()) if label not in first}
+    labels = Index(tuple(first))
+    located = locate_labels(
+        taxonomy, labels, unknown=unknown, origin="the scope", can_graft=False,
+        describe=lambda label: f", listed for source {first[labels[label]]!r}",
+    )  # fmt: skip
+    rows = []
+    for name in sources:
+        listed = np.arange(len(taxonomy))
+        if name in scope:
+            listed = np.unique(located.position[labels.locate(scope[name])])
+        listed = listed[listed >= 0]
+        rows.append(incidence(np.zeros_like(listed), listed, shape=(1, len(taxonomy))))
+    return sparse.vstack(rows, format="csr")
 
 
 def _check_votes_in_scope(used: Sparse, listed: Sparse, taxonomy: Taxonomy, sources: Index) -> None:

@@ -10,7 +10,7 @@ from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown
+from mhpc.data.votes import Policy, Truth
 from mhpc.methods.base import BaseMethod
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.options import ReadOptions
@@ -70,7 +70,7 @@ class Engine(Protocol):
         votes: Any,
         taxonomy: Taxonomy,
         *,
-        unknown: Unknown,
+        unknown: Policy,
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,

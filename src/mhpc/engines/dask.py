@@ -18,7 +18,7 @@ from mhpc.data.panel import Panel, SinglePartition, Sums, add_sums, labels_per_a
 from mhpc.data.scores import Consolidation, Top, select_instances
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown
+from mhpc.data.votes import Policy, Truth
 from mhpc.engines.dask_cluster import DaskCluster
 from mhpc.engines.local import LocalVotes, write_results
 from mhpc.engines.partitions import (
@@ -91,7 +91,7 @@ class DaskEngine:
         votes: VotesSurvey,
         taxonomy: Taxonomy,
         *,
-        unknown: Unknown,
+        unknown: Policy,
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,

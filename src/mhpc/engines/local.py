@@ -18,7 +18,7 @@ from mhpc.data.scores import (
 )
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown, Votes
+from mhpc.data.votes import Policy, Truth, Votes
 from mhpc.explanation.sources import count_block
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_readable
@@ -57,7 +57,7 @@ class LocalEngine:
         votes: Votes,
         taxonomy: Taxonomy,
         *,
-        unknown: Unknown,
+        unknown: Policy,
         gold: Truth | None,
         earlier: Model | None,
         progress: Progress,

@@ -1,6 +1,5 @@
 """Partitions: panels of some instances each, planned once and loaded anywhere, and joined again."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,10 +10,10 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel, sampling_order
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import EncodedTruth, Truth, Unknown
+from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, EncodedTruth, LabelPolicy, Policy, Truth
 from mhpc.encoding.gold import encode_truth
-from mhpc.encoding.panel import LocatedLabels, encode_scope, locate_labels
-from mhpc.errors import MhpcWarning
+from mhpc.encoding.labels import LocatedLabels, locate_labels
+from mhpc.encoding.panel import encode_scope
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, all_instances, instances_among, read_part
 from mhpc.read.votes import DroppedVotes
@@ -33,6 +32,8 @@ class PartitionPlan:
         How many partitions.
     taxonomy : Taxonomy
         The labels, including those that were grafted.
+    position : int array
+        The positions of the labels of the survey in it, as in `LocatedLabels`.
     scope : csr_array, (M, K), or None
         As in `Panel`, without the source of gold labels.
     gold : pair of Index and EncodedTruth, or None
@@ -44,6 +45,7 @@ class PartitionPlan:
     survey: VotesSurvey
     count: int
     taxonomy: Taxonomy
+    position: IntArray
     scope: Sparse | None = None
     gold: tuple[Index, EncodedTruth] | None = None
     earlier: tuple[Index, Sparse | None] | None = None
@@ -86,7 +88,7 @@ def plan_partitions(
     taxonomy: Taxonomy,
     *,
     count: int,
-    unknown: Unknown,
+    unknown: Policy,
     gold: Truth | None,
     earlier: Model | None,
 ) -> PartitionPlan:
@@ -107,7 +109,8 @@ def plan_partitions(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
         describe=lambda label: _describe_first_vote(survey, label),
     )  # fmt: skip
-    plan = PartitionPlan(survey, count, located.taxonomy, _encode_scope(survey, located, unknown))
+    scope = _encode_scope(survey, located, unknown)
+    plan = PartitionPlan(survey, count, located.taxonomy, located.position, scope)
     if gold is not None:
         plan = replace(plan, gold=_encode_gold(plan, gold, unknown))
     if earlier is not None:
@@ -120,10 +123,10 @@ def plan_partitions(
 def load_partition(plan: PartitionPlan, number: int) -> Partition:
     """Read and encode one partition."""
     part = read_part(plan.survey, number, parts=plan.count)
-    with warnings.catch_warnings():
-        # The plan has warned about labels that the taxonomy lacks.
-        warnings.simplefilter("ignore", MhpcWarning)
-        panel = encode_votes(part.votes, plan.taxonomy, unknown="drop")
+    # The plan has located the labels, and warned about those that the taxonomy lacks.
+    label = np.append(plan.position, [ABSTAINED, NONE_OF_THESE])[part.votes.label]
+    votes = replace(part.votes, labels=plan.taxonomy.labels, label=label)
+    panel = encode_votes(votes, plan.taxonomy)
     panel = _add_known(plan, replace(panel, scope=plan.scope))
     return Partition(panel, part.first_rows, part.rows, part.dropped)
 
@@ -211,11 +214,11 @@ def _describe_first_vote(survey: VotesSurvey, label: int) -> str:
     return f", given by source {source!r} to instance {instance!r}"
 
 
-def _encode_scope(survey: VotesSurvey, located: LocatedLabels, unknown: Unknown) -> Sparse | None:
+def _encode_scope(survey: VotesSurvey, located: LocatedLabels, unknown: Policy) -> Sparse | None:
     if survey.used_labels is None:
         return None
     source, label = survey.used_labels[0], located.position[survey.used_labels[1]]
-    is_known = label != UNKNOWN
+    is_known = label >= 0
     raw = sparse.csr_array(
         (np.ones(is_known.sum()), (source[is_known], label[is_known])),
         shape=(len(survey.sources), len(located.taxonomy)),
@@ -226,9 +229,9 @@ def _encode_scope(survey: VotesSurvey, located: LocatedLabels, unknown: Unknown)
     )
 
 
-def _encode_gold(plan: PartitionPlan, gold: Truth, unknown: Unknown) -> tuple[Index, EncodedTruth]:
+def _encode_gold(plan: PartitionPlan, gold: Truth, unknown: Policy) -> tuple[Index, EncodedTruth]:
     instances = instances_among(plan.survey, gold.instances)
-    if len(instances) < len(gold.instances) and unknown == "error":
+    if len(instances) < len(gold.instances) and LabelPolicy.of(unknown).unknown == "error":
         # The message suggests the most similar of all.
         instances = all_instances(plan.survey)
     elif not len(instances):

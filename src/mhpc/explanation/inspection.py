@@ -1,22 +1,34 @@
 """What to know about votes before a run: coverage, depth, disagreement, unknown labels."""
 
+from dataclasses import replace
 from difflib import get_close_matches
 
 import numpy as np
 
-from mhpc.data.index import UNKNOWN
+from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
-from mhpc.data.summary import Inspection, UnknownLabel
+from mhpc.data.summary import Inspection, MatchedLabel, UnknownLabel
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Votes
+from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, MatchKind, Policy, Votes
+from mhpc.encoding.labels import LabelMatches, find_ancestors, find_nearest, match_labels
+from mhpc.numerics.arrays import IntArray
 from mhpc.numerics.sparse import incidence
 
 _MAX_SUGGESTIONS = 20
 """Unknown labels for which similar ones are searched, which is slow in large taxonomies."""
 
 
-def inspect_panel(votes: Votes, taxonomy: Taxonomy, panel: Panel) -> Inspection:
-    """Collect the facts; `panel` holds the votes whose labels are known."""
+_WORDS = {ABSTAINED: "abstain", NONE_OF_THESE: "none of these"}
+"""Words that are understood wherever labels are read."""
+
+
+def inspect_panel(
+    votes: Votes, taxonomy: Taxonomy, panel: Panel, unknown: Policy = "drop"
+) -> Inspection:
+    """Collect the facts; `panel` holds the votes whose labels are known under a policy."""
+    matches = match_labels(taxonomy, votes.labels, unknown)
+    label = np.append(matches.position, [ABSTAINED, NONE_OF_THESE])[votes.label]
+    count = np.bincount(votes.label[votes.label >= 0], minlength=len(votes.labels))
     answers_per_instance = panel.answers_per_instance
     labelled = np.diff(panel.raw.indptr) > 0
     has_label = np.bincount(panel.source, weights=labelled, minlength=len(panel.sources)) > 0
@@ -36,15 +48,16 @@ def inspect_panel(votes: Votes, taxonomy: Taxonomy, panel: Panel) -> Inspection:
             "max": float(answers_per_instance.max()),
             "single": float((answers_per_instance == 1).mean()),
         },
-        none_answers=int((votes.label < 0).sum()),
+        none_answers=int((label == NONE_OF_THESE).sum()),
         votes_per_level={
-            level: int(count) for level, count in enumerate(levels) if level and count
+            level: int(votes) for level, votes in enumerate(levels) if level and votes
         },
         disagreement=_measure_disagreement(panel),
         silent_sources=tuple(
             source for source, labels in zip(panel.sources, has_label, strict=True) if not labels
         ),
-        unknown_labels=_find_unknown_labels(votes, taxonomy),
+        unknown_labels=_list_unknown(votes.labels, count, matches, taxonomy),
+        matched_labels=_list_matched(votes.labels, count, matches, taxonomy),
     )
 
 
@@ -61,18 +74,35 @@ def _measure_disagreement(panel: Panel) -> float:
     return float((largest < union_size)[several].mean())
 
 
-def _find_unknown_labels(votes: Votes, taxonomy: Taxonomy) -> tuple[UnknownLabel, ...]:
-    unknown = np.flatnonzero(taxonomy.locate(votes.labels) == UNKNOWN)
-    count = np.bincount(votes.label[votes.label >= 0], minlength=len(votes.labels))
-    order = unknown[np.argsort(-count[unknown], kind="stable")]
+def _list_matched(
+    labels: Index, count: IntArray, matches: LabelMatches, taxonomy: Taxonomy
+) -> tuple[MatchedLabel, ...]:
+    """Return the labels that are understood although they are written differently."""
+    entries = []
+    for label in sorted(matches.kinds, key=lambda label: -count[label]):
+        how, position = matches.kinds[label], int(matches.position[label])
+        to = _WORDS[position] if position < 0 else taxonomy.labels[position]
+        entries.append(MatchedLabel(labels[label], int(count[label]), to, how))
+    return tuple(entries)
+
+
+def _list_unknown(
+    labels: Index, count: IntArray, matches: LabelMatches, taxonomy: Taxonomy
+) -> tuple[UnknownLabel, ...]:
+    """Return the unknown labels, with those that could be meant."""
+    missing = matches.missing[np.argsort(-count[matches.missing], kind="stable")]
+    texts = [labels[label] for label in missing]
+    nearest, ancestors = find_nearest(taxonomy, texts), find_ancestors(taxonomy, texts)
     known = list(dict.fromkeys((*taxonomy.labels, *taxonomy.names)))
-    return tuple(
-        UnknownLabel(
-            label=votes.labels[label],
-            votes=int(count[label]),
-            nearest=tuple(get_close_matches(votes.labels[label], known))
-            if rank < _MAX_SUGGESTIONS
-            else (),
-        )
-        for rank, label in enumerate(order)
-    )
+    entries = []
+    for rank, text in enumerate(texts):
+        how: MatchKind = "nearest" if nearest[rank] != UNKNOWN else "ancestor"
+        to = int(nearest[rank] if how == "nearest" else ancestors[rank])
+        similar = get_close_matches(text, known) if rank < _MAX_SUGGESTIONS else []
+        if how == "nearest":
+            similar = list(dict.fromkeys((taxonomy.labels[to], *similar)))
+        entry = UnknownLabel(text, int(count[missing[rank]]), tuple(similar))
+        if to != UNKNOWN:
+            entry = replace(entry, to=taxonomy.labels[to], how=how)
+        entries.append(entry)
+    return tuple(entries)

@@ -16,7 +16,7 @@ def read_label_map(source: LabelMapSource) -> Mapping[str, str]:
     if source is None:
         return {}
     if isinstance(source, Mapping) and not {"from", "to"} <= source.keys():
-        return {str(label): str(new or "") for label, new in source.items()}
+        return {str(label): str(new) for label, new in source.items() if new}
     with open_table(source, name="the map") as table:
         roles = find_columns(
             table.columns, {"from": ("from", "old"), "to": ("to", "new")}, required=("from", "to"),
@@ -33,4 +33,4 @@ def read_label_map(source: LabelMapSource) -> Mapping[str, str]:
                 f"{table.origin}: {label!r} is replaced by {labels[label]!r} and by {new!r}; "
                 "leave one out"
             )
-    return labels
+    return {label: new for label, new in labels.items() if new}

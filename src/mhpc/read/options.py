@@ -29,7 +29,7 @@ class ReadOptions:
     negative : "mark" or "score", optional
         How votes say that a label does not apply.
     label_map : mapping of label to label
-        Labels to replace while the table is read; those that become empty are left out.
+        Labels to replace while the table is read.
     usual_columns : mapping of role to column
         Column names to look for before the usual ones, such as those of a related table.
     ignore_scores : bool

@@ -16,6 +16,7 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunSummary
 from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import Unknown
 from mhpc.errors import UnreadableError, quote_list
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.read.columns import Cells, check_not_empty, find_columns, read_cells
@@ -34,7 +35,7 @@ class RecordedSettings:
     votes: str | tuple[str, ...]
     columns: dict[str, str]
     scope: str
-    unknown: str
+    unknown: Unknown
     gold: str | None
     apply: str | None
     top: int | Literal["all"]
@@ -43,6 +44,7 @@ class RecordedSettings:
     score_max: float | None = None
     negative: Literal["mark", "score"] | None = None
     map: str | None = None
+    abstain: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,7 @@ def _mark_negative(votes: VotesInput, options: ReadOptions) -> None:
 
 
 def _replace_labels(votes: VotesInput, options: ReadOptions) -> None:
-    """Replace labels; one that becomes empty is left out, as if its source did not know."""
-    pairs = {label: new or ABSTAIN_WORD for label, new in options.label_map.items()}
+    pairs = options.label_map
     votes.connection.register(
         "label_map",
         {

@@ -72,7 +72,7 @@ def read_votes(
     negative : "mark" or "score", optional
         How votes say "not this": a label that begins with ``!``, or a score below 0.
     map : mapping of label to label, or a table with the columns from and to, optional
-        Labels to replace. One that becomes empty is left out.
+        Labels to replace. One whose replacement is empty stays as it is; ``abstain`` leaves it out.
 
     Examples
     --------

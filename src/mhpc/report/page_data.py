@@ -353,7 +353,7 @@ def format_command(settings: Mapping[str, Any]) -> str:
     """Return the command ``mhpc consolidate VOTES …`` of a run, for a shell, without defaults."""
     words = ["mhpc", "consolidate", *_list_paths(settings["votes"])]
     for name, value in settings.items():
-        if name == "votes" or value in (None, {}, _DEFAULTS.get(name)):
+        if name == "votes" or value in (None, {}, (), [], _DEFAULTS.get(name)):
             continue
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         if value is True:
@@ -361,6 +361,9 @@ def format_command(settings: Mapping[str, Any]) -> str:
         elif isinstance(value, Mapping):
             for key, entry in value.items():
                 words += [flag, f"{key}={'none' if entry is None else entry}"]
+        elif isinstance(value, tuple | list):
+            for entry in value:
+                words += [flag, str(entry)]
         elif not (settings.get("apply") and name == "taxonomy"):
             words += [flag, str(value)]
     return shlex.join([*words, "-o", "OUT/"])

@@ -27,8 +27,11 @@ from mhpc.system.display import escape_control
 _MAX_LABELS = 4
 """Disputed labels that are shown of an instance."""
 
-_MAX_UNKNOWN = 10
-"""Unknown labels that are listed."""
+_MAX_LISTED = 10
+"""Labels that are listed because they are not in the taxonomy as they are written."""
+
+_MAX_MATCHED = 5
+"""How many of them may be labels that are understood."""
 
 _STANCES: tuple[tuple[Stance, str, str], ...] = (
     ("direct", "gives it", "give it"),
@@ -61,6 +64,7 @@ def render_inspection(inspection: Inspection) -> RenderableType:
         _depth(inspection),
         _disagreement(inspection.disagreement),
         f"Sources that gave no known label: {_list_names(inspection.silent_sources)}",
+        *_matched_labels(inspection),
         *_unknown_labels(inspection),
     ]
     return Group(*(escape_text(line) for line in lines))
@@ -99,15 +103,26 @@ def _list_names(names: Sequence[str], limit: int = 8) -> str:
     return text if len(names) <= limit else f"{text} and {len(names) - limit:,} more"
 
 
+def _matched_labels(inspection: Inspection) -> Iterable[str]:
+    matched = inspection.matched_labels
+    if matched:
+        yield f"Labels that are written differently, but understood: {len(matched):,}"
+        for label in matched[:_MAX_MATCHED]:
+            votes = pluralize(label.votes, "vote")
+            yield f"  {label.label!r}, {votes}: taken as {label.to!r} ({label.how})"
+
+
 def _unknown_labels(inspection: Inspection) -> Iterable[str]:
     unknown = inspection.unknown_labels
     if not unknown:
         yield "Labels that are not in the taxonomy: none"
         return
     yield f"Labels that are not in the taxonomy: {len(unknown):,} (see --unknown)"
-    for label in unknown[:_MAX_UNKNOWN]:
+    shown = min(len(inspection.matched_labels), _MAX_MATCHED)
+    for label in unknown[: _MAX_LISTED - shown]:
         nearest = f"; nearest: {', '.join(map(repr, label.nearest))}" if label.nearest else ""
-        yield f"  {label.label!r}, {pluralize(label.votes, 'vote')}{nearest}"
+        ancestor = f"; known ancestor: {label.to!r}" if label.how == "ancestor" else ""
+        yield f"  {label.label!r}, {pluralize(label.votes, 'vote')}{nearest}{ancestor}"
 
 
 def render_methods(methods: Iterable[Mapping[str, Any]]) -> RenderableType:

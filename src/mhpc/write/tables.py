@@ -4,6 +4,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias, get_args
 
@@ -139,6 +140,26 @@ def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
         for s in sources
     )  # fmt: skip
     write_csv(path, header, rows)
+
+
+def write_label_map(
+    target: str | Path, rows: Iterable[tuple[str, str, int, str]], *, force: bool = False
+) -> None:
+    """Write what labels are taken for, as a CSV file to be edited and given as ``--map``.
+
+    Parameters
+    ----------
+    target : path
+        The file, which appears only when it is complete.
+    rows : iterable of (from, to, votes, how)
+        As `Inspection.label_map` has them.
+    force : bool
+        Whether to replace a file that is there.
+    """
+    with atomic_file(target, force=force) as binary:
+        text = TextIOWrapper(binary, encoding="utf-8", newline="")
+        write_rows(text, ("from", "to", "votes", "how"), rows)
+        text.detach()
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -1,0 +1,93 @@
+"""Normal forms of labels: what stays of a label when only its spelling is taken away."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+STEP = ">"
+"""What separates the steps of a path in its normal form."""
+
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        # Characters that nobody sees: soft hyphen, zero-width spaces, joiners, byte order mark.
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff"),
+    }
+)
+"""Typographic characters that stand for plain ones."""
+
+_BLANKS = re.compile(r"[\s_]+")
+_HYPHENS = re.compile(r"(?<=\w)(?:-+| -+ )(?=\w)")
+_SEPARATORS = re.compile(r" ?(?:::|->|[>/|\\\u203a\u00bb\u2192]) ?")
+
+
+def normalize_label(text: str) -> str:
+    """Return the normal form of a label: equal for labels that differ only in spelling.
+
+    Spelling is case, white space, ``_``, ``-`` or a blank between words, the separator of a path
+    and the blanks around it, typographic quotes and dashes, and the form of Unicode (NFKC). A
+    hyphen that is not between words may have a meaning, as in ``-1`` or ``A-``, and stays.
+
+    Examples
+    --------
+    >>> normalize_label("  Bee_Balm / Monarda-didyma ")
+    'bee balm>monarda didyma'
+    >>> normalize_label("-1"), normalize_label("-")
+    ('-1', '-')
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS))
+        text = unicodedata.normalize("NFKC", text.casefold()).translate(_CHARACTERS)
+    else:
+        text = text.lower()
+    blank = _BLANKS.sub(" ", text).strip()
+    normal = _SEPARATORS.sub(STEP, _HYPHENS.sub(" ", blank))
+    if normal.startswith(STEP) or normal.endswith(STEP):
+        steps = [step for step in normal.split(STEP) if step]
+        # /plant/flower/ is the path plant/flower; >5 is not 5.
+        return STEP.join(steps) if len(steps) > 1 else normal
+    return normal
+
+
+def parent_paths(normal: str) -> list[str]:
+    """Return the paths above a path in normal form, the longest first.
+
+    Examples
+    --------
+    >>> parent_paths("plant>flower>monarda")
+    ['plant>flower', 'plant']
+    """
+    steps = normal.split(STEP)
+    return [STEP.join(steps[:length]) for length in range(len(steps) - 1, 0, -1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Spellings:
+    """The labels that fit a normal form.
+
+    Attributes
+    ----------
+    unique : mapping of str to int
+        The label of every normal form that one label has.
+    shared : mapping of str to list of int
+        The labels of every normal form that several labels have, increasing.
+    """
+
+    unique: dict[str, int]
+    shared: dict[str, list[int]]
+
+
+def collect_spellings(spellings: Iterable[Sequence[str]]) -> Spellings:
+    """Sort normal forms into those of one label and those of several, one sequence per label."""
+    unique: dict[str, int] = {}
+    shared: dict[str, set[int]] = {}
+    for label, normal_forms in enumerate(spellings):
+        for normal in normal_forms:
+            if (other := unique.setdefault(normal, label)) != label:
+                shared.setdefault(normal, {other}).add(label)
+    for normal in shared:
+        del unique[normal]
+    return Spellings(unique, {normal: sorted(labels) for normal, labels in shared.items()})
