@@ -42,7 +42,7 @@ def rank(panel: Panel, *, threshold: float = 0.5, limit: int = 200) -> tuple[Dis
     average = mhpc.SA(votes="augmented").consolidate(panel)
     decision = mhpc.Threshold(threshold=threshold).decide(average, labels_per_answer=1)
     counts = count_block(panel, average.score, decision.reason, threshold=threshold, limit=limit)
-    return counts.disagreements.to_records(panel.taxonomy.labels)
+    return counts.disagreements.to_records(panel.taxonomy)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -180,8 +180,8 @@ def test_counts_of_blocks_add_up(seed: int, threshold: float) -> None:
         for block in (slice(0, n_instances), slice(0, 9), slice(9, 10), slice(10, n_instances))
     )
     added = parts[0] + parts[1] + parts[2]
-    labels = panel.taxonomy.labels
-    assert added.disagreements.to_records(labels) == total.disagreements.to_records(labels)
+    taxonomy = panel.taxonomy
+    assert added.disagreements.to_records(taxonomy) == total.disagreements.to_records(taxonomy)
     assert added.disagreements.count == total.disagreements.count
     assert len(added.disagreements.ids) == 5
     for name in ("by_source", "by_label"):

@@ -116,11 +116,12 @@ def find_disagreements(
 ) -> Disagreements:
     """Return the ranked instances of a run, and at most `limit` pairs of confused labels."""
     agreement = compare_sample(partitions, scope)
-    return Disagreements(
-        instances=counts.disagreements.to_records(partitions.taxonomy.labels),
+    disagreements = Disagreements(
+        instances=counts.disagreements.to_records(partitions.taxonomy),
         disputed=counts.disagreements.count,
         confusions=find_confused_pairs(agreement, partitions.taxonomy, limit=limit),
     )
+    return replace(disagreements, names=partitions.taxonomy.names_of(disagreements.labels()))
 
 
 def compare_sample(partitions: PanelPartitions, scope: Sparse | None) -> PairwiseAgreement:
