@@ -13,6 +13,7 @@ from mhpc.data.scores import (
     Consolidation,
     ScoredCells,
     Top,
+    add_label_sets,
     best_first,
     instance_blocks,
     read_dense_blocks,
@@ -100,6 +101,23 @@ def test_the_size_of_strips_does_not_change_the_cells(
     )
     for expected, found in zip(vars(whole).values(), vars(strips).values(), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@settings(deadline=None)
+@given(pairs_of_scores(), st.integers(1, 3), st.data())
+def test_label_sets_are_added_to_the_cells_that_are_kept(
+    pair: tuple[FloatArray, FloatArray], top: int, data: st.DataObject
+) -> None:
+    score, specific = pair
+    chosen = data.draw(arrays(bool, score.shape))
+    kept = {cell[:2] for cell in list_cells_by_sorting(score, specific, top)}
+    expected = sorted(kept | {tuple(cell) for cell in np.argwhere(chosen).tolist()})
+    start, sets = 5, sparse.csr_array(chosen.astype(float))
+    for views in ((score, specific), (sparse.csr_array(score), sparse.csr_array(specific))):
+        cells = add_label_sets(top_cells(start, *views, top=top), start, *views, sets)
+        assert list(zip(cells.row - start, cells.label, strict=True)) == expected
+        for view, values in zip((score, specific), (cells.score, cells.specific), strict=True):
+            assert values.tolist() == [view[cell] for cell in expected]
 
 
 def test_sparse_scores_may_be_unsorted_with_repeated_and_zero_entries() -> None:

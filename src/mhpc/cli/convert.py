@@ -21,8 +21,8 @@ CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide", "items", "sources",
 @click.argument("target", metavar="OUT")
 @click.option(
     "--to", "format_", type=click.Choice(list(WRITE_FORMATS)),
-    help="Format to write. Default: by the ending of OUT (.csv, .tsv, .jsonl, .parquet, .xlsx, .xml); "
-    "csv for standard output.",
+    help="Format to write. Default: by the ending of OUT (.csv, .tsv, .jsonl, .parquet, .xlsx, "
+    ".xml); csv for standard output.",
 )  # fmt: skip
 @click.option(
     "--what", type=click.Choice(CONTENTS),

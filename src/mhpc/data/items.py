@@ -86,13 +86,18 @@ def make_items(
     probability[has_labels] = deepest.data[order][ends[has_labels + 1] - 1]
     return Items(
         instance=np.array(instances.ids, dtype=object),
-        labels=join_texts(np.array(taxonomy.labels.ids, dtype=object)[label], ends),
+        labels=join_texts(_ids_of(taxonomy.labels, label), ends),
         path=join_texts(taxonomy.paths_of(label), ends),
         probability=probability,
         review_priority=review_priority,
         sources=sources,
         agreement=agreement,
     )
+
+
+def _ids_of(index: Index, positions: IntArray) -> np.ndarray:
+    """Return some ids, in time that does not depend on how many there are."""
+    return np.array([index[position] for position in positions.tolist()], dtype=object)
 
 
 def join_texts(texts: np.ndarray, ends: IntArray, separator: str = SEPARATOR) -> np.ndarray:

@@ -108,14 +108,14 @@ class Taxonomy:
     def paths_of(self, labels: IntArray) -> np.ndarray:
         """Return the paths of some labels, of which each is made once: all of them may be long."""
         known = self._known_paths
-        missing = np.unique(labels[np.equal(known[labels], None)])
+        missing = np.unique(labels[known[labels] == ""])
         for label in missing.tolist():
             known[label] = self.path(label)
         return np.asarray(known[labels])
 
     @cached_property
     def _known_paths(self) -> np.ndarray:
-        return np.full(len(self), None, dtype=object)
+        return np.full(len(self), "", dtype=object)
 
     def names_of(self, labels: Iterable[str]) -> dict[str, str]:
         """Return the names of labels, given by their ids, as far as the two differ."""

@@ -308,7 +308,7 @@ def _locate(
 
 
 def read_numbers(table: Table, column: str, *, may_be_empty: bool = False) -> FloatArray:
-    """Read a column of numbers, none of which may be infinite; empty cells become nan if allowed."""
+    """Read a column of numbers; none may be infinite, or missing unless that is allowed."""
     name = identifier(column)
     empty = f"{name} IS NULL OR CAST({name} AS VARCHAR) = ''" if may_be_empty else "false"
     result = table.connection.execute(

@@ -333,7 +333,7 @@ def _table_of_rows(
     columns: Mapping[str, ColumnKind], rows: Sequence[tuple[Any, ...]]
 ) -> OutputTable:
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    block = tuple(
+    block: ColumnBlock = tuple(
         np.array(column, dtype=_NUMPY_TYPES[kind])
         for column, kind in zip(cells, columns.values(), strict=True)
     )
