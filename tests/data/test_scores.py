@@ -110,14 +110,18 @@ def test_label_sets_are_added_to_the_cells_that_are_kept(
 ) -> None:
     score, specific = pair
     chosen = data.draw(arrays(bool, score.shape))
-    kept = {cell[:2] for cell in list_cells_by_sorting(score, specific, top)}
-    expected = sorted(kept | {tuple(cell) for cell in np.argwhere(chosen).tolist()})
-    start, sets = 5, sparse.csr_array(chosen.astype(float))
-    for views in ((score, specific), (sparse.csr_array(score), sparse.csr_array(specific))):
-        cells = add_label_sets(top_cells(start, *views, top=top), start, *views, sets)
-        assert list(zip(cells.row - start, cells.label, strict=True)) == expected
-        for view, values in zip((score, specific), (cells.score, cells.specific), strict=True):
-            assert values.tolist() == [view[cell] for cell in expected]
+    is_kept = chosen.copy()
+    for row, label, *_ in list_cells_by_sorting(score, specific, top):
+        is_kept[int(row), int(label)] = True
+    sets = sparse.csr_array(chosen.astype(float))
+    for some, other in ((score, specific), (sparse.csr_array(score), sparse.csr_array(specific))):
+        cells = top_cells(5, some, other, top=top)
+        cells = add_label_sets(cells, 5, some, other, sets)
+        assert np.stack([cells.row - 5, cells.label], axis=1).tolist() == (
+            np.argwhere(is_kept).tolist()
+        )
+        assert cells.score.tolist() == score[is_kept].tolist()
+        assert cells.specific.tolist() == specific[is_kept].tolist()
 
 
 def test_sparse_scores_may_be_unsorted_with_repeated_and_zero_entries() -> None:

@@ -109,9 +109,10 @@ def assert_same_items(local_run: Path, dask_run: Path) -> None:
     assert [(row[0], sorted(row[1].split("; ")), row[5:]) for row in local_rows] == [
         (row[0], sorted(row[1].split("; ")), row[5:]) for row in dask_rows
     ]
-    np.testing.assert_allclose(
-        *([to_floats(row[3:5]) for row in rows] for rows in (local_rows, dask_rows)), atol=1e-5
+    local_numbers, dask_numbers = (
+        [to_floats(row[3:5]) for row in rows] for rows in (local_rows, dask_rows)
     )
+    np.testing.assert_allclose(local_numbers, dask_numbers, atol=1e-5)
 
 
 def assert_same_sources(local_run: Path, dask_run: Path) -> None:

@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from mhpc.write.tables import write_csv
 IDS = Index(
     ('say "hi"', "a,b", "two\nlines", "carriage\rreturn", "007", "#", " spaced ", "é", "'", '"')
 )
-IDS_ARRAY, ONE = np.array(IDS.ids, dtype=object), np.array([1])
 LABELS = Index(("plain", "a, b", "NULL", "\\", "\x01", "-"))
 
 
@@ -127,12 +127,9 @@ def assert_same_items(folder: Path, items: Items) -> None:
 def test_items_are_quoted_as_the_other_tables_are(tmp_path: Path) -> None:
     texts = [*IDS, *LABELS, ""]
     assert_same_items(tmp_path, items_of(texts, [1 / (n + 3) for n in range(len(texts))]))
-    unknown = float("nan")
-    empty = np.array([""], dtype=object)
-    items = Items(
-        IDS_ARRAY[:1], empty, empty, *np.array([[unknown], [0]]), ONE, np.array([unknown])
-    )
-    assert_same_items(tmp_path, items)
+    without_labels = items_of([""], [0.0])
+    unknown = np.array([np.nan])
+    assert_same_items(tmp_path, replace(without_labels, probability=unknown, agreement=unknown))
 
 
 @settings(deadline=None, max_examples=50)
@@ -152,9 +149,14 @@ def test_items_are_written_in_blocks_or_not_at_all(tmp_path: Path) -> None:
     header, *lines = path.read_text().splitlines()
     assert header == ",".join(ITEM_COLUMNS)
     assert lines == ["a,b,a,0.5,0.5,0,0.5", "b,a,b,0.25,0.25,1,0.25"] * 3
-    with pytest.raises(KeyboardInterrupt), items_stream(tmp_path / "other.csv") as add:
-        add(items)
-        raise KeyboardInterrupt
+
+    def fail() -> None:
+        with items_stream(tmp_path / "other.csv") as add:
+            add(items)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
     assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
 
 

@@ -30,10 +30,15 @@ class Excel(WriteFormat):
         workbook = Workbook(write_only=True)
         sheet = workbook.create_sheet(content)
         sheet.freeze_panes = "B2"
-        sheet.append(_as_cells(sheet, tuple(table.columns)))
-        for number, row in enumerate(table.rows(), start=2):
-            _check_size(number, MAX_ROWS, "rows")
-            sheet.append(_as_cells(sheet, row))
+        try:
+            sheet.append(_as_cells(sheet, tuple(table.columns)))
+            for number, row in enumerate(table.rows(), start=2):
+                _check_size(number, MAX_ROWS, "rows")
+                sheet.append(_as_cells(sheet, row))
+        except BaseException:
+            # Rows are written to a temporary file, which is open until then.
+            sheet.close()
+            raise
         workbook.save(file)
 
 
