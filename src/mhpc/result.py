@@ -111,7 +111,7 @@ class Result:
         return self._conflicts(len(self.panel.instances)) if what == "conflicts" else self.outcome
 
     def _conflicts(self, limit: int) -> Disagreements:
-        return find_conflicts(self.panel, self.consolidation, self.decision, limit=limit)
+        return find_conflicts(self.panel, self.consolidation, self.decision, limit=limit, pairs=0)
 
     def write(
         self,

@@ -107,6 +107,13 @@ def test_what_a_run_records_needs_no_votes_and_more_says_where_they_should_be(
     assert f"{DISPUTED} instances" in done.stderr
 
 
+def test_a_run_that_recorded_no_names_is_read(mhpc: Mhpc, out: Path) -> None:
+    document = json.loads((out / "run.json").read_text())
+    del document["names"], document["conflicts"]["names"]
+    (out / "run.json").write_text(json.dumps(document))
+    assert "L4 (1:1)" in mhpc("conflicts", "OUT").stdout
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

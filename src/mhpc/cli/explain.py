@@ -129,14 +129,21 @@ def _find_more(
 
     Those that are recorded stay in front: their gains do not depend on what ``--top`` left out.
     """
-    from mhpc.api import conflicts as find_conflicts
+    from mhpc.explanation.queries import find_conflicts
     from mhpc.run import load_run
 
-    computed = find_conflicts(load_run(folder, votes=votes).result, top=limit)
+    result = load_run(folder, votes=votes).result
+    computed = find_conflicts(
+        result.panel, result.consolidation, result.decision, limit=limit, pairs=0
+    )
     known = {case.instance for case in recorded.instances}
     others = (case for case in computed.instances if case.instance not in known)
-    instances = (*recorded.instances, *others)[:limit]
-    return replace(computed, instances=instances, names={**recorded.names, **computed.names})
+    return replace(
+        recorded,
+        instances=(*recorded.instances, *others)[:limit],
+        confusions=recorded.confusions[:limit],
+        names={**recorded.names, **computed.names},
+    )
 
 
 def _choose_format(target: str) -> str:

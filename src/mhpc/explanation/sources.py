@@ -1,8 +1,8 @@
 """Profiles of sources: how accurate, vague and wrong each one is, and where it errs most."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -188,19 +188,27 @@ def count_run(
 ) -> RunCounts:
     """Count the answers of a result, and how far its label sets confirm them, in blocks."""
     threshold = decision.parameters.get("threshold")
-    return reduce(
-        add,
-        (
-            count_block(
-                panel_block(panel, span),
-                consolidation.score[span],
-                decision.reason[span],
-                threshold=threshold,
-                limit=limit,
-            )
-            for span in instance_blocks(consolidation)
-        ),
+    return add_counts(
+        count_block(
+            panel_block(panel, span),
+            consolidation.score[span],
+            decision.reason[span],
+            threshold=threshold,
+            limit=limit,
+        )
+        for span in instance_blocks(consolidation)
     )
+
+
+def add_counts(blocks: Iterable[RunCounts]) -> RunCounts:
+    """Add the counts of blocks in pairs, then in pairs of these: rankings may be long."""
+    sums: list[tuple[int, RunCounts]] = []
+    for counts in blocks:
+        size = 1
+        while sums and sums[-1][0] == size:
+            size, counts = 2 * size, sums.pop()[1] + counts
+        sums.append((size, counts))
+    return reduce(lambda later, earlier: earlier + later, (part for _, part in reversed(sums)))
 
 
 def count_block(
