@@ -26,6 +26,9 @@ AddItems: TypeAlias = Callable[[Items], None]
 BATCH_ROWS = 1 << 19
 """Rows that are passed to DuckDB at a time."""
 
+ITEM_ROWS = 1 << 17
+"""The same for items, whose texts are long."""
+
 _CELLS = "instance VARCHAR, label VARCHAR, score DOUBLE, specific DOUBLE"
 """The columns. Labels as an ENUM would be written faster, but with other bytes every time."""
 
@@ -87,7 +90,7 @@ def labels_stream(
 
 
 @contextmanager
-def items_stream(path: Path, *, batch_rows: int = BATCH_ROWS) -> Iterator[AddItems]:
+def items_stream(path: Path, *, batch_rows: int = ITEM_ROWS) -> Iterator[AddItems]:
     """Write ``items.csv`` block by block, one row per instance.
 
     DuckDB quotes the texts as well, since hardly any two are equal.
