@@ -35,22 +35,63 @@ def test_labels_scores_and_wide_tables_are_converted_to_dataframes(
     result: mhpc.Result, library: Any
 ) -> None:
     pytest.importorskip(library)
-    frame = result.to_frame(library)
+    frame = result.to_frame(library=library)
     assert type(frame).__module__.startswith(library)
     assert rows(frame) == LABELS
-    scores = rows(result.to_frame(library, what="scores"))
+    scores = rows(result.to_frame("scores", library=library))
     assert [row[:3] for row in scores if row[0] == "1"] == [
         ("1", "plant", 1.0), ("1", "tree", 1.0), ("1", "oak", 0.5),
     ]  # fmt: skip
-    wide = rows(result.to_frame(library, what="wide"))
-    assert wide[0] == ("1", 1, 0, 0, 0, 1, 0, 0, 0, 0)
-    assert [sum(row[1:]) for row in wide] == [2, 2, 0]
+    wide = rows(result.to_frame("wide", library=library))
+    assert wide[0] == ("1", 1.0, 0, 0, 0, 1.0, 0.5, 0, 0, 0)
+    assert [sum(row[1:]) for row in wide] == [2.5, 2, 0]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_items_sources_and_conflicts_are_converted_to_dataframes(
+    result: mhpc.Result, library: Any
+) -> None:
+    pytest.importorskip(library)
+    first, second, third = rows(result.to_frame("items", library=library))
+    assert first == ("1", "tree", "plant > tree", 1.0, 0.0, 2, 0.5)
+    assert second == ("2", "bird", "animal > bird", 1.0, 0.0, 1, 1.0)
+    assert third[:3] == ("3", "", "")
+    # Missing, as every library has it: nan in pandas, null elsewhere.
+    assert third[3] is None or (library == "pandas" and third[3] != third[3])
+    assert third[4:] == (0.0, 1, 1.0)
+    sources = rows(result.to_frame("sources", library=library))
+    assert [row[:2] for row in sources] == [("a", 3), ("b", 1)]
+    # Bob stopped at the tree, which contradicts no oak.
+    assert rows(result.to_frame("conflicts", library=library)) == []
+
+
+def test_conflicts_have_one_row_per_disputed_label(result: mhpc.Result) -> None:
+    votes = {"instance": [1, 1, 1], "source": ["a", "b", "c"], "label": ["oak", "oak", "monarda"]}
+    disputed = mhpc.consolidate(mhpc.read_votes(votes), GARDEN, method="majority")
+    frame = disputed.to_frame("conflicts")
+    assert list(frame.columns) == [
+        "instance", "gain", "answers", "agreed", "agreed_name", "label", "name", "score", "chosen",
+        "support", "against",
+    ]  # fmt: skip
+    assert rows(frame[["instance", "agreed", "label", "chosen", "support", "against"]]) == [
+        ("1", "plant", "oak", True, 2, 1),
+        ("1", "plant", "monarda", False, 1, 2),
+    ]
+
+
+def test_items_have_one_row_per_instance_as_columns(result: mhpc.Result) -> None:
+    items = result.items
+    assert list(items) == [
+        "instance", "labels", "path", "probability", "review_priority", "sources", "agreement",
+    ]  # fmt: skip
+    assert items["labels"] == ["tree", "bird", ""]
+    assert list(items["sources"]) == [2, 1, 1]
 
 
 def test_a_result_without_labels_gives_an_empty_dataframe() -> None:
     votes = mhpc.read_votes({"instance": [1], "source": ["a"], "label": [None]})
     result = mhpc.consolidate(votes, GARDEN, method="majority")
-    assert rows(result.to_frame("pandas")) == []
+    assert rows(result.to_frame()) == []
 
 
 def test_a_library_that_is_missing_or_unknown_is_named(
@@ -58,9 +99,11 @@ def test_a_library_that_is_missing_or_unknown_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingExtraError, match="polars is not installed; pip install polars"):
-        result.to_frame("polars")
+        result.to_frame(library="polars")
     with pytest.raises(ParameterError, match="give pandas | polars | pyarrow"):
-        result.to_frame("panda")  # type: ignore[arg-type]
+        result.to_frame(library="panda")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'item' is not allowed; give labels | scores"):
+        result.to_frame("item")  # type: ignore[arg-type]
 
 
 def test_a_result_is_written_for_other_tools(result: mhpc.Result, tmp_path: Path) -> None:

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from mhpc.data.decision import Decision, LabelledScores, labelled_scores
-from mhpc.data.disagreement import MAX_RANKED
+from mhpc.data.disagreement import MAX_RANKED, Disagreements
+from mhpc.data.items import Items
 from mhpc.data.panel import Panel
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, Step, scored_cells
+from mhpc.errors import ParameterError
+from mhpc.explanation.items import find_items
 from mhpc.explanation.queries import find_conflicts
-from mhpc.numerics.arrays import FloatArray
+from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.system.display import short_table
-from mhpc.write.formats import Content
+from mhpc.write.formats import RUN_CONTENTS, Content
 from mhpc.write.tables import Library, make_frame, make_table, write_file
 
 
@@ -57,6 +60,23 @@ class Result:
         return self.decision.labels()
 
     @property
+    def items(self) -> dict[str, list[str] | FloatArray | IntArray]:
+        """The columns of items.csv, one row per instance, for any dataframe.
+
+        The most specific labels of an instance and their paths, the probability of the least
+        certain of them, how much one more answer is expected to improve them (review_priority), the
+        number of sources, and the share of them that agree.
+        """
+        return {
+            name: column.tolist() if column.dtype == object else column
+            for name, column in self._items.columns.items()
+        }
+
+    @cached_property
+    def _items(self) -> Items:
+        return find_items(self.panel, self.consolidation, self.decision)
+
+    @property
     def trace(self) -> tuple[Step, ...]:
         """The iterations of the method."""
         return self.consolidation.trace
@@ -66,18 +86,32 @@ class Result:
         """The scores and the label sets, as formats take them."""
         return labelled_scores(self.consolidation, self.decision.reason)
 
-    def to_frame(self, library: Library = "pandas", *, what: Content = "labels") -> Any:
+    def to_frame(self, what: Content = "labels", *, library: Library = "pandas") -> Any:
         """Return a dataframe.
 
         Parameters
         ----------
+        what : "labels", "scores", "wide", "items", "sources" or "conflicts"
+            One row per label of an instance; one row per score; one row per instance, with the
+            score of every label, or with its labels joined; one row per source; or one row per
+            disputed label, the instances to review first at the top.
         library : "pandas", "polars" or "pyarrow"
             Must be installed.
-        what : "labels", "scores" or "wide"
-            One row per label of an instance; one row per score; or one row per instance and one
-            column per label.
         """
-        return make_frame(make_table(self.outcome, what), library)
+        return make_frame(make_table(self._content(what), what), library)
+
+    def _content(self, what: Content) -> Any:
+        """Return the part of the result that a table is made of."""
+        if what not in RUN_CONTENTS:
+            raise ParameterError(f"what = {what!r} is not allowed; give {' | '.join(RUN_CONTENTS)}")
+        if what == "items":
+            return self._items
+        if what == "sources":
+            return self.sources
+        return self._conflicts(len(self.panel.instances)) if what == "conflicts" else self.outcome
+
+    def _conflicts(self, limit: int) -> Disagreements:
+        return find_conflicts(self.panel, self.consolidation, self.decision, limit=limit, pairs=0)
 
     def write(
         self,
@@ -95,15 +129,16 @@ class Result:
             An existing file is replaced; ``-`` is standard output.
         format : str, optional
             As in ``mhpc convert --to``; by default, according to the name of the file.
-        what : "labels", "scores" or "wide"
-            What to write; ``cafa`` holds scores.
+        what : "labels", "scores", "wide", "items", "sources" or "conflicts"
+            What to write, as for `to_frame`; ``cafa`` holds scores.
         **parameters
             Parameters of the format, such as ``model_version="mhpc"``.
         """
-        conflicts = find_conflicts(self.panel, self.consolidation, self.decision, limit=MAX_RANKED)
-        review_order = tuple(disagreement.instance for disagreement in conflicts.instances)
-        subject = replace(self.outcome, review_order=review_order)
-        write_file(target, subject, what, format=format, parameters=parameters)
+        content = self._content(what)
+        if content is self.outcome:
+            disputed = self._conflicts(MAX_RANKED).instances
+            content = replace(content, review_order=tuple(case.instance for case in disputed))
+        write_file(target, content, what, format=format, parameters=parameters)
 
     def _repr_html_(self) -> str:
         rows = (

@@ -38,13 +38,20 @@ def test_the_output_has_the_documented_files_and_columns(garden: Path, mhpc: Mhp
         assert count in done.stdout
     out = garden / "OUT"
     assert sorted(path.name for path in out.iterdir()) == [
-        "labels.csv", "model.npz", "run.json", "scores.parquet", "sources.csv", "taxonomy.csv",
+        "items.csv", "labels.csv", "model.npz", "run.json", "scores.parquet", "sources.csv",
+        "taxonomy.csv",
     ]  # fmt: skip
     described = duckdb.execute("DESCRIBE FROM read_parquet(?)", [f"{out}/scores.parquet"])
     assert [(row[0], row[1]) for row in described.fetchall()] == [
         ("instance", "VARCHAR"), ("label", "VARCHAR"), ("score", "DOUBLE"), ("specific", "DOUBLE"),
     ]  # fmt: skip
     assert header(out / "labels.csv") == ["instance", "label", "score"]
+    assert (out / "items.csv").read_text().splitlines() == [
+        "instance,labels,path,probability,review_priority,sources,agreement",
+        "1,flower,plant > flower,1.0,0.0,2,0.5",
+        "2,animal,animal,1.0,0.0,2,0.5",
+        "3,,,,0.0,1,1.0",
+    ]
     assert header(out / "sources.csv") == [
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
@@ -79,7 +86,7 @@ def test_votes_that_are_all_none_of_these_are_consolidated(garden: Path, mhpc: M
 
 
 def test_top_limits_the_labels_of_an_instance(garden: Path, mhpc: Mhpc) -> None:
-    averaging = ("--method", "sa", "--set", "votes=augmented")
+    averaging = ("--method", "sa", "--set", "votes=augmented", "--threshold", "0.9")
     mhpc(*CONSOLIDATE, "two", "--top", "2", *averaging)
     mhpc(*CONSOLIDATE, "all", "--top", "all", *averaging)
     assert [row[:3] for row in scores(garden / "two")] == [
@@ -91,6 +98,20 @@ def test_top_limits_the_labels_of_an_instance(garden: Path, mhpc: Mhpc) -> None:
         ("1", "plant", 1.0), ("1", "flower", 1.0), ("1", "monarda", 0.5),
         ("2", "animal", 1.0), ("2", "bee", 0.5),
         ("3", "plant", 0.0),
+    ]  # fmt: skip
+
+
+def test_chosen_labels_have_their_score_whatever_top_says(garden: Path, mhpc: Mhpc) -> None:
+    averaging = ("--method", "sa", "--set", "votes=augmented", "--threshold", "0.5")
+    mhpc(*CONSOLIDATE, "OUT", "--top", "1", *averaging)
+    assert [row[:3] for row in scores(garden / "OUT")] == [
+        ("1", "plant", 1.0), ("1", "flower", 1.0), ("1", "monarda", 0.5),
+        ("2", "animal", 1.0), ("2", "bee", 0.5),
+        ("3", "plant", 0.0),
+    ]  # fmt: skip
+    exported = mhpc("convert", "OUT", "-", "--to", "cafa").stdout.splitlines()
+    assert exported == [
+        "1\tplant\t1", "1\tflower\t1", "1\tmonarda\t0.5", "2\tanimal\t1", "2\tbee\t0.5",
     ]  # fmt: skip
 
 

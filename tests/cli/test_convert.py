@@ -46,6 +46,27 @@ def test_a_result_is_converted_to_its_labels_by_default(garden: Path, mhpc: Mhpc
     assert done.stdout == (garden / out / "taxonomy.csv").read_text()
 
 
+@pytest.mark.parametrize("end", ["csv", "tsv", "jsonl", "parquet", "xlsx"])
+@pytest.mark.parametrize("what", ["items", "wide", "sources", "conflicts"])
+def test_every_table_of_a_result_is_converted_to_every_format(
+    garden: Path, mhpc: Mhpc, out: str, end: str, what: str
+) -> None:
+    done = mhpc("convert", out, f"new.{end}", "--what", what)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (garden / f"new.{end}").stat().st_size or what == "conflicts"
+
+
+def test_items_and_sources_are_those_of_the_run(garden: Path, mhpc: Mhpc, out: str) -> None:
+    for what in ("items", "sources"):
+        done = mhpc("convert", out, "-", "--what", what)
+        assert done.stdout == (garden / out / f"{what}.csv").read_text()
+    lines = mhpc("convert", out, "-", "--what", "items", "--to", "jsonl").stdout.splitlines()
+    assert json.loads(lines[2])["probability"] is None
+    (garden / out / "items.csv").unlink()
+    done = mhpc("convert", out, "-", "--what", "items")
+    assert (done.returncode, "consolidate again" in done.stderr) == (1, True)
+
+
 def test_predictions_contain_the_data_and_control_of_the_tasks(
     garden: Path, mhpc: Mhpc, out: str
 ) -> None:
@@ -100,6 +121,10 @@ def test_ids_that_look_like_formulas_are_unchanged_in_csv_and_safe_in_spreadshee
         (("votes.csv", "new.json"), 2, "the name does not determine the format"),
         (("votes.csv", "new.csv", "--to", "cafa"), 2, "cafa cannot hold votes, only scores"),
         (("votes.csv", "new.csv", "--what", "labels"), 2, "votes.csv is not the folder of a run"),
+        (("votes.csv", "new.csv", "--what", "items"), 2, "votes.csv is not the folder of a run"),
+        (("OUT", "new.csv", "--what", "item"), 2, "'items', 'sources', 'conflicts'"),
+        (("OUT", "new.csv", "--to", "exel"), 2, "'spreadsheet', 'xlsx'"),
+        (("OUT", "new.csv", "--to", "cafa", "--what", "items"), 2, "cafa cannot hold items"),
         (("votes.csv", "taxonomy.csv"), 2, "taxonomy.csv is there already"),
         (("votes.csv", "nowhere/new.csv"), 2, "there is no folder 'nowhere'"),
         (("truth.csv", "new.csv"), 1, "truth.csv: no column 'source'"),

@@ -13,6 +13,7 @@ from mhpc.data.scores import (
     Consolidation,
     ScoredCells,
     Top,
+    add_label_sets,
     best_first,
     instance_blocks,
     read_dense_blocks,
@@ -100,6 +101,27 @@ def test_the_size_of_strips_does_not_change_the_cells(
     )
     for expected, found in zip(vars(whole).values(), vars(strips).values(), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@settings(deadline=None)
+@given(pairs_of_scores(), st.integers(1, 3), st.data())
+def test_label_sets_are_added_to_the_cells_that_are_kept(
+    pair: tuple[FloatArray, FloatArray], top: int, data: st.DataObject
+) -> None:
+    score, specific = pair
+    chosen = data.draw(arrays(bool, score.shape))
+    is_kept = chosen.copy()
+    for row, label, *_ in list_cells_by_sorting(score, specific, top):
+        is_kept[int(row), int(label)] = True
+    sets = sparse.csr_array(chosen.astype(float))
+    for some, other in ((score, specific), (sparse.csr_array(score), sparse.csr_array(specific))):
+        cells = top_cells(5, some, other, top=top)
+        cells = add_label_sets(cells, 5, some, other, sets)
+        assert np.stack([cells.row - 5, cells.label], axis=1).tolist() == (
+            np.argwhere(is_kept).tolist()
+        )
+        assert cells.score.tolist() == score[is_kept].tolist()
+        assert cells.specific.tolist() == specific[is_kept].tolist()
 
 
 def test_sparse_scores_may_be_unsorted_with_repeated_and_zero_entries() -> None:

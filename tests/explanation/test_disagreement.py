@@ -42,7 +42,7 @@ def rank(panel: Panel, *, threshold: float = 0.5, limit: int = 200) -> tuple[Dis
     average = mhpc.SA(votes="augmented").consolidate(panel)
     decision = mhpc.Threshold(threshold=threshold).decide(average, labels_per_answer=1)
     counts = count_block(panel, average.score, decision.reason, threshold=threshold, limit=limit)
-    return counts.disagreements.to_records(panel.taxonomy.labels)
+    return counts.disagreements.to_records(panel.taxonomy)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -138,7 +138,47 @@ def test_a_dispute_high_in_the_taxonomy_has_a_larger_gain_than_one_between_sibli
     far_apart, siblings = rank(panel_of(rows))
     assert (far_apart.instance, siblings.instance) == ("far apart", "siblings")
     assert far_apart.agreed is None
-    assert len(far_apart.disputed) == 6
+    # By three labels each; the ancestors of the two labels say nothing else.
+    assert far_apart.gain == pytest.approx(3 * siblings.gain)
+    assert [dispute.label for dispute in far_apart.disputed] == ["monarda", "finch"]
+
+
+def test_an_ancestor_is_listed_if_its_answers_or_the_decision_differ() -> None:
+    rows: list[Row] = [("p", "ann", "monarda"), ("p", "bob", "fuchsia"), ("p", "cid", "oak")]
+    (case,) = rank(panel_of(rows))
+    # The tree has the answers of the oak, the flower has those of both flowers.
+    assert {(each.label, each.support, each.against, each.chosen) for each in case.disputed} == {
+        ("flower", 2, 1, True), ("monarda", 1, 2, False), ("fuchsia", 1, 2, False),
+        ("oak", 1, 2, False),
+    }  # fmt: skip
+    (case,) = rank(panel_of(rows[1:]), threshold=0.5)
+    assert [each.label for each in case.disputed] == ["fuchsia", "oak"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_listed_labels_are_those_that_no_disputed_descendant_repeats(seed: int) -> None:
+    panel = small_panel(seed=seed)
+    taxonomy, cells = panel.taxonomy, disputed_cells(panel)
+    average = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=0.4).decide(average, labels_per_answer=1)
+    label_sets = decision.labels()
+
+    def facts(instance: str, label: str) -> tuple[object, ...]:
+        return (*cells[instance, label], label in label_sets[instance])
+
+    expected = {
+        (instance, label)
+        for instance, label in cells
+        if not any(
+            other == instance
+            and taxonomy.labels.positions[label]
+            in taxonomy.ancestors_of(taxonomy.labels.positions[below])
+            and facts(instance, below) == facts(instance, label)
+            for other, below in cells
+        )
+    }
+    listed = rank(panel, threshold=0.4, limit=len(panel.instances))
+    assert {(case.instance, each.label) for case in listed for each in case.disputed} == expected
 
 
 def test_ties_are_broken_by_id_before_the_limit_applies() -> None:

@@ -1,9 +1,10 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from mhpc.errors import UnreadableError
-from mhpc.read.run_folder import read_labelled_scores
+from mhpc.errors import DataError, UnreadableError
+from mhpc.read.run_folder import read_items, read_labelled_scores
 from mhpc.run import run
 from mhpc.settings import RunSettings
 
@@ -44,3 +45,25 @@ def test_files_of_different_runs_are_refused(folder: Path) -> None:
     (folder / "labels.csv").unlink()
     with pytest.raises(UnreadableError, match="labels.csv cannot be read: No such file"):
         read_labelled_scores(folder)
+
+
+def test_items_come_back_as_they_were_written(folder: Path) -> None:
+    items = read_items(folder)
+    assert items.instance.tolist() == ["1", "2", "3"]
+    assert items.labels.tolist()[1] == ""
+    assert items.sources.tolist() == [2, 1, 1]
+    assert np.isnan(items.probability).tolist() == [False, True, False]
+
+
+def test_damaged_items_are_refused(folder: Path) -> None:
+    path = folder / "items.csv"
+    text = path.read_text()
+    path.write_text(text.replace("agreement", "agree"))
+    with pytest.raises(DataError, match="'agreement'.*consolidate again"):
+        read_items(folder)
+    path.write_text(text.replace(",1.0\n", ",much\n"))
+    with pytest.raises(UnreadableError, match="no number in column 'agreement'"):
+        read_items(folder)
+    path.unlink()
+    with pytest.raises(UnreadableError, match="has no items.csv"):
+        read_items(folder)

@@ -76,9 +76,9 @@ def test_scores_have_both_numbers() -> None:
 def test_wide_has_one_row_per_instance_and_one_column_per_label() -> None:
     assert rows(write_content("csv", "wide")) == [
         WIDE_HEADER,
-        ["1", "1", "1", "1", "0", "0", "0", "0", "0", "0"],
-        ["2", "0", "0", "0", "0", "0", "0", "1", "1", "0"],
-        ["3", *"000000000"],
+        ["1", "1.0", "0.75", "0.5", *["0.0"] * 6],
+        ["2", *["0.0"] * 6, "0.5", "0.25", "0.0"],
+        ["3", *["0.0"] * 9],
     ]
 
 
@@ -89,7 +89,7 @@ def test_a_label_called_instance_keeps_its_column() -> None:
     result = make_labelled_scores({"x": {"instance": 1.0}}, taxonomy=taxonomy)
     assert rows(write_content("csv", "wide", result)) == [
         ["instance_", "instance", "b"],
-        ["x", "1", "0"],
+        ["x", "1.0", "0.0"],
     ]
 
 

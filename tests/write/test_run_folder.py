@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mhpc.data.index import Index
+from mhpc.data.items import ITEM_COLUMNS, Items
 from mhpc.data.scores import ScoredCells
 from mhpc.errors import UnwritableError
-from mhpc.write.run_folder import labels_stream, scores_stream
+from mhpc.write.run_folder import items_stream, labels_stream, scores_stream
 from mhpc.write.tables import write_csv
 
 IDS = Index(
@@ -105,6 +107,57 @@ def test_many_floats_read_as_python_writes_them(tmp_path: Path) -> None:
         add(zeros, zeros, scores)
     lines = (tmp_path / "labels.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert lines == [f"plain,plain,{score!r}" for score in scores.tolist()]
+
+
+def items_of(texts: list[str], numbers: list[float]) -> Items:
+    column = np.array(texts, dtype=object)
+    values = np.array(numbers)
+    return Items(column, column[::-1], column, values, values, np.arange(len(texts)), values)
+
+
+def assert_same_items(folder: Path, items: Items) -> None:
+    columns = items.columns
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    write_csv(folder / "expected.csv", tuple(columns), rows)
+    with items_stream(folder / "items.csv") as add:
+        add(items)
+    assert (folder / "items.csv").read_bytes() == (folder / "expected.csv").read_bytes()
+
+
+def test_items_are_quoted_as_the_other_tables_are(tmp_path: Path) -> None:
+    texts = [*IDS, *LABELS, ""]
+    assert_same_items(tmp_path, items_of(texts, [1 / (n + 3) for n in range(len(texts))]))
+    without_labels = items_of([""], [0.0])
+    unknown = np.array([np.nan])
+    assert_same_items(tmp_path, replace(without_labels, probability=unknown, agreement=unknown))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.text(st.characters(codec="utf-8")), min_size=1, max_size=4))
+def test_items_with_any_text_read_as_python_writes_them(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    numbers = [len(text) / 7 for text in texts]
+    assert_same_items(tmp_path_factory.mktemp("items"), items_of(texts, numbers))
+
+
+def test_items_are_written_in_blocks_or_not_at_all(tmp_path: Path) -> None:
+    items, path = items_of(["a", "b"], [0.5, 0.25]), tmp_path / "items.csv"
+    with items_stream(path, batch_rows=3) as add:
+        for _ in range(3):
+            add(items)
+    header, *lines = path.read_text().splitlines()
+    assert header == ",".join(ITEM_COLUMNS)
+    assert lines == ["a,b,a,0.5,0.5,0,0.5", "b,a,b,0.25,0.25,1,0.25"] * 3
+
+    def fail() -> None:
+        with items_stream(tmp_path / "other.csv") as add:
+            add(items)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])

@@ -29,8 +29,8 @@ _FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply")
 @setting("taxonomy_format")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT/",
-    help="Folder for labels.csv, scores.parquet, sources.csv, taxonomy.csv, model.npz and "
-    "run.json.",
+    help="Folder for items.csv (one row per instance), labels.csv, scores.parquet, sources.csv, "
+    "taxonomy.csv, model.npz and run.json.",
 )  # fmt: skip
 @setting("method")
 @setting("parameters")
@@ -95,7 +95,10 @@ def consolidate(
         summary = run(settings, output=output, force=force, resume=resume, progress=progress)
     show(summary, render_summary, as_json=as_json)
     folder = str(output).rstrip("/")
-    click.echo(f"Written to {folder}/: labels.csv, scores.parquet, sources.csv, …", err=True)
+    click.echo(
+        f"Written to {folder}/: items.csv (one row per instance), labels.csv, scores.parquet, …",
+        err=True,
+    )
     if settings.report:
         click.echo(f"Next: open {output / 'report.html'}", err=True)
     else:

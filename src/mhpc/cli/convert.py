@@ -13,7 +13,7 @@ from mhpc.write.formats import WRITE_FORMATS
 if TYPE_CHECKING:
     from mhpc.write.formats import Content
 
-CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide")
+CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide", "items", "sources", "conflicts")
 
 
 @click.command(short_help="Convert votes, taxonomies or results to another format.")
@@ -21,13 +21,15 @@ CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide")
 @click.argument("target", metavar="OUT")
 @click.option(
     "--to", "format_", type=click.Choice(list(WRITE_FORMATS)),
-    help="Format to write. Default: by the ending of OUT (.csv, .tsv, .jsonl, .parquet, .xml); csv "
-    "for standard output.",
+    help="Format to write. Default: by the ending of OUT (.csv, .tsv, .jsonl, .parquet, .xlsx, "
+    ".xml); csv for standard output.",
 )  # fmt: skip
 @click.option(
     "--what", type=click.Choice(CONTENTS),
     help="What IN is, votes or taxonomy, if its columns do not show it; or what to write of a "
-    "result: labels (one row per label of an instance), scores, or wide (one column per label).",
+    "result: labels (one row per label of an instance), scores, wide (one row per instance, one "
+    "column per label with its score), items (one row per instance), sources, or conflicts (one "
+    "row per disputed label).",
 )  # fmt: skip
 @click.option(
     "--set", "parameters", multiple=True, metavar="KEY=VALUE", type=parse_parameter,
@@ -54,8 +56,8 @@ def convert(
     """Convert IN to OUT, in another format.
 
     IN is a table of votes, a taxonomy, or the folder OUT/ of mhpc consolidate; - is standard input
-    or output. csv, tsv, jsonl and parquet can hold all of these without loss; spreadsheet is CSV
-    whose cells cannot be mistaken for formulas. Of a result, label-studio and argilla hold the
+    or output. csv, tsv, jsonl, parquet and xlsx can hold all of these without loss; spreadsheet is
+    CSV whose cells cannot be mistaken for formulas. Of a result, label-studio and argilla hold the
     labels, the least certain first, and cafa holds the scores. label-studio-config holds a
     taxonomy.
     """
@@ -94,22 +96,38 @@ def _read_result(
     from mhpc.read.run_folder import read_labelled_scores
     from mhpc.read.tasks import read_tasks
     from mhpc.read.taxonomy import read_taxonomy
-    from mhpc.write.formats import RUN_CONTENTS, format_class
+    from mhpc.write.formats import RUN_CONTENTS, format_class, make_format
 
     writes = format_class(format_).writes
     if what == "votes":
         raise click.UsageError(f"{folder} is a result, which contains no votes")
     if what == "taxonomy" or (what is None and writes == ("taxonomy",)):
         return read_taxonomy(folder / "taxonomy.csv"), "taxonomy", {}
+    if tasks is not None and format_ not in ("label-studio", "argilla"):
+        raise click.UsageError(f"--tasks works with label-studio and argilla, not with {format_}")
     default: Content = next((content for content in RUN_CONTENTS if content in writes), "labels")
+    what = what or default
+    make_format(format_, what)
+    if what in ("items", "sources", "conflicts"):
+        return _read_part(folder, what), what, {}
     scores = read_labelled_scores(folder)
     if tasks is None:
-        return scores, what or default, {}
-    if format_ not in ("label-studio", "argilla"):
-        raise click.UsageError(f"--tasks works with label-studio and argilla, not with {format_}")
+        return scores, what, {}
     export = read_tasks(tasks)
     parameters = dict(export.control) if format_ == "label-studio" else {}
-    return replace(scores, fields=export.fields), what or default, parameters
+    return replace(scores, fields=export.fields), what, parameters
+
+
+def _read_part(folder: Path, what: "Content") -> Any:
+    """Return the items, sources or disputed instances of a run."""
+    from mhpc.cli.explain import load_conflicts
+    from mhpc.read.run_folder import read_items, read_run_document
+
+    if what == "items":
+        return read_items(folder)
+    if what == "sources":
+        return read_run_document(folder).summary.sources
+    return load_conflicts(folder, "all")
 
 
 def _read_table(
@@ -123,7 +141,7 @@ def _read_table(
     from mhpc.read.taxonomy import read_taxonomy
     from mhpc.read.votes import read_votes
 
-    if what in ("labels", "scores", "wide"):
+    if what not in (None, "votes", "taxonomy"):
         raise click.UsageError(f"--what {what} needs a result; {source} is not the folder of a run")
     if what == "taxonomy":
         return read_taxonomy(source, columns=columns, format=format), "taxonomy"

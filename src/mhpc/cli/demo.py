@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _FILES = {
     "report.html": "everything above and more, as a page: open it in a browser",
     "report.json": "the data behind the page",
-    "labels.csv": "the labels of each photograph",
+    "items.csv": "one row per photograph: its most specific labels, and how much to trust them",
+    "labels.csv": "the labels of each photograph, with their ancestors",
     "scores.parquet": "the score of every label for each photograph",
     "sources.csv": "one row per person: coverage, accuracy, dependence on others",
     "taxonomy.csv": "the taxonomy",

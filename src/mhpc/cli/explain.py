@@ -2,10 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mhpc.cli.options import json_option, show, votes_option
+from mhpc.cli.options import format_json, json_option, show, votes_option
+
+if TYPE_CHECKING:
+    from mhpc.data.disagreement import Disagreements
+    from mhpc.data.scores import Top
 
 
 @click.command(short_help="Show why an instance has a label.")
@@ -33,26 +38,127 @@ def explain(
     show(explanation, render_explanation, as_json=as_json)
 
 
+def parse_top(text: str) -> "Top":
+    """Return a count, or ``all``."""
+    if text == "all":
+        return "all"
+    if not text.isdecimal() or not int(text):
+        raise click.BadParameter(f"{text!r} is neither a count, from 1 on, nor all")
+    return int(text)
+
+
 @click.command(short_help="List the instances that a person should review.")
 @click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
 @click.option(
-    "--top", type=click.IntRange(min=1), default=50, show_default=True, metavar="COUNT",
-    help="How many instances, and pairs of labels, to show.",
+    "--top", type=parse_top, metavar="COUNT|all",
+    help="How many instances, and pairs of labels, to list.  [default: 50; all in a FILE]",
 )  # fmt: skip
+@click.option(
+    "-o", "--output", "target", metavar="FILE",
+    help="Write them to a file instead: .json, or a table with one row per disputed label (.csv, "
+    ".tsv, .jsonl, .parquet or .xlsx). - is standard output, as CSV.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@votes_option
 @json_option
-def conflicts(folder: Path, top: int, as_json: bool) -> None:
+def conflicts(
+    folder: Path,
+    top: "Top | None",
+    target: str | None,
+    force: bool,
+    votes: str | None,
+    as_json: bool,
+) -> None:
     """List the instances on which sources disagree, and the labels that they confuse.
 
-    Instances come first on which one more answer is expected to correct the most labels.
+    Instances come first on which one more answer is expected to correct the most labels. Of the
+    disputed labels the most specific ones are listed, with the number of answers for and against.
+    For more instances than OUT/ records (200), the votes that it was made from are read again.
     """
-    from mhpc.data.disagreement import MAX_RANKED
-    from mhpc.read.run_folder import read_run_document
+    from mhpc.errors import pluralize
     from mhpc.report.terminal import render_conflicts
+    from mhpc.system.files import STDOUT, atomic_file, check_target
+    from mhpc.write.tables import write_file
+
+    if target is None:
+        show(load_conflicts(folder, top or _SHOWN, votes), render_conflicts, as_json=as_json)
+        return
+    format_ = "json" if as_json else _choose_format(target)
+    if target != STDOUT:
+        check_target(Path(target), force=force)
+    found = load_conflicts(folder, top or "all", votes)
+    if format_ == "json":
+        with atomic_file(target, force=force) as file:
+            file.write(f"{format_json(found)}\n".encode())
+    else:
+        write_file(target, found, "conflicts", format=format_, force=force)
+    if target != STDOUT:
+        click.echo(f"{pluralize(len(found.instances), 'instance')} in {target}", err=True)
+
+
+_SHOWN = 50
+"""Instances, and pairs of labels, that are shown by default."""
+
+
+def load_conflicts(folder: Path, top: "Top", votes: str | None = None) -> "Disagreements":
+    """Return the disputed instances of a run, those to review first at the top.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the run.
+    top : int or "all"
+        How many instances, and pairs of labels.
+    votes : str, optional
+        Where the votes are now, which are read again if the run does not record as many.
+    """
+    from mhpc.read.run_folder import read_run_document
 
     recorded = read_run_document(folder).summary.conflicts
-    shown = replace(
-        recorded, instances=recorded.instances[:top], confusions=recorded.confusions[:top]
+    limit = max(recorded.disputed, len(recorded.confusions)) if top == "all" else top
+    if min(limit, recorded.disputed) > len(recorded.instances):
+        return _find_more(folder, recorded, limit, votes)
+    instances, confusions = recorded.instances[:limit], recorded.confusions[:limit]
+    return replace(recorded, instances=instances, confusions=confusions)
+
+
+def _find_more(
+    folder: Path, recorded: "Disagreements", limit: int, votes: str | None
+) -> "Disagreements":
+    """Find the disputed instances of a run in its votes.
+
+    Those that are recorded stay in front: their gains do not depend on what ``--top`` left out.
+    """
+    from mhpc.explanation.queries import find_conflicts
+    from mhpc.run import load_run
+
+    result = load_run(folder, votes=votes).result
+    computed = find_conflicts(
+        result.panel, result.consolidation, result.decision, limit=limit, pairs=0
     )
-    show(shown, render_conflicts, as_json=as_json)
-    if top > len(recorded.instances) < recorded.disputed:
-        click.echo(f"mhpc: a run records only the {MAX_RANKED} instances to review first", err=True)
+    known = {case.instance for case in recorded.instances}
+    others = (case for case in computed.instances if case.instance not in known)
+    return replace(
+        recorded,
+        instances=(*recorded.instances, *others)[:limit],
+        confusions=recorded.confusions[:limit],
+        names={**recorded.names, **computed.names},
+    )
+
+
+def _choose_format(target: str) -> str:
+    """Return the format that belongs to the ending of a file; CSV for standard output."""
+    from mhpc.system.files import STDOUT
+    from mhpc.write.formats import SUFFIXES, format_class
+
+    if target == STDOUT:
+        return "csv"
+    formats = {".json": "json"} | {
+        suffix: name
+        for suffix, name in SUFFIXES.items()
+        if "conflicts" in format_class(name).writes
+    }
+    suffix = Path(target.removesuffix(".gz")).suffix.lower()
+    if suffix not in formats:
+        raise click.UsageError(f"{target}: end the name in {', '.join(formats)}")
+    return formats[suffix]

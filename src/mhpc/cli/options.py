@@ -154,11 +154,16 @@ def json_option(function: Function) -> Function:
 def show(facts: Any, render: Callable[[Any], Any], *, as_json: bool) -> None:
     """Print facts on standard output, as JSON or rendered for people."""
     if as_json:
-        from mhpc.report.summary import to_json
-
-        click.echo(json.dumps(to_json(facts), indent=1))
+        click.echo(format_json(facts))
     else:
         print_rich(render(facts))
+
+
+def format_json(facts: Any) -> str:
+    """Return facts as JSON, with line breaks for people."""
+    from mhpc.report.summary import to_json
+
+    return json.dumps(to_json(facts), indent=1)
 
 
 def print_rich(renderable: Any) -> None:

@@ -1,13 +1,16 @@
 """Where sources contradict each other, and why an instance has the labels that it has."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import Index
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.sparse import cell_numbers, concatenate_ranges
 
 MAX_RANKED = 200
 """Disputed instances that a run records, those with the largest expected gain."""
@@ -40,7 +43,8 @@ class Disagreement:
     agreed : str or None
         The most specific label that all answers give or imply.
     disputed : tuple of LabelDispute
-        The disputed labels, the highest score first.
+        The disputed labels, the highest score first. A label is left out if a disputed descendant
+        says the same: as many answers for and against it, and chosen or not as well.
     """
 
     instance: str
@@ -76,11 +80,26 @@ class Disagreements:
         The number of instances with a disputed label.
     confusions : tuple of ConfusedPair
         Confused labels, the pair with the largest excess over chance first.
+    names : mapping of str to str
+        The names of all these labels, by id, as far as they differ from the ids.
     """
 
     instances: tuple[Disagreement, ...]
     disputed: int
     confusions: tuple[ConfusedPair, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def labels(self) -> tuple[str, ...]:
+        """Return the ids of all labels that are mentioned, in order."""
+        mentioned = [
+            *(label for case in self.instances for label in (case.agreed, *_disputed_ids(case))),
+            *(label for pair in self.confusions for label in (pair.first, pair.second, pair.under)),
+        ]
+        return tuple(dict.fromkeys(label for label in mentioned if label is not None))
+
+
+def _disputed_ids(case: Disagreement) -> tuple[str, ...]:
+    return tuple(dispute.label for dispute in case.disputed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,21 +160,25 @@ class DisagreementRanking:
         parts = (values[rows] for values in (*self._columns, *self._tables))
         return DisagreementRanking(self.limit, self.count, ids, *parts)
 
-    def to_records(self, labels: Index) -> tuple[Disagreement, ...]:
+    def to_records(self, taxonomy: Taxonomy) -> tuple[Disagreement, ...]:
         """Convert to one record per instance, with the ids of labels instead of positions."""
+        labels, is_repeated = taxonomy.labels, self._is_repeated(taxonomy)
         return tuple(
             Disagreement(
                 instance=instance,
                 gain=float(self.gain[row]),
                 answers=int(self.answers[row]),
                 agreed=labels[self.agreed[row]] if self.agreed[row] >= 0 else None,
-                disputed=self._disputed_labels(row, labels),
+                disputed=self._disputed_labels(row, labels, is_repeated),
             )
             for row, instance in enumerate(self.ids)
         )
 
-    def _disputed_labels(self, row: int, labels: Index) -> tuple[LabelDispute, ...]:
-        entries = slice(self.score.indptr[row], self.score.indptr[row + 1])
+    def _disputed_labels(
+        self, row: int, labels: Index, is_repeated: BoolArray
+    ) -> tuple[LabelDispute, ...]:
+        entries = np.arange(self.score.indptr[row], self.score.indptr[row + 1])
+        entries = entries[~is_repeated[entries]]
         columns = (self.score.data, self.chosen.data, self.support.data, self.against.data)
         disputes = [
             LabelDispute(labels[label], float(score), bool(chosen), int(support), int(against))
@@ -164,6 +187,21 @@ class DisagreementRanking:
             )
         ]
         return tuple(sorted(disputes, key=lambda dispute: -dispute.score))
+
+    def _is_repeated(self, taxonomy: Taxonomy) -> BoolArray:
+        """Return which entries a disputed descendant repeats, (nnz,); it has the same facts."""
+        facts = np.stack([self.chosen.data, self.support.data, self.against.data])
+        cell, closure = cell_numbers(self.score), taxonomy.closure
+        label = self.score.indices
+        entry, position = concatenate_ranges(closure.indptr[label], np.diff(closure.indptr)[label])
+        wanted = cell[entry] - label[entry] + closure.indices[position]
+        # Cells are in order, and every label is among its own ancestors.
+        ancestor = np.minimum(np.searchsorted(cell, wanted), max(len(cell) - 1, 0))
+        is_same = (cell[ancestor] == wanted) & (ancestor != entry)
+        is_same &= (facts[:, ancestor] == facts[:, entry]).all(axis=0)
+        repeated = np.zeros(len(cell), dtype=bool)
+        repeated[ancestor[is_same]] = True
+        return repeated
 
     @property
     def _columns(self) -> tuple[np.ndarray, ...]:
@@ -253,6 +291,8 @@ class Explanation:
         The labels asked for; by default those that are chosen or disputed.
     effects : str
         How the effects were computed, or why they were not.
+    names : mapping of str to str
+        The names of all these labels, by id, as far as they differ from the ids.
     """
 
     instance: str
@@ -261,3 +301,4 @@ class Explanation:
     answers: tuple[Answer, ...]
     labels: tuple[LabelExplanation, ...]
     effects: str
+    names: Mapping[str, str] = field(default_factory=dict)

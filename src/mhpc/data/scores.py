@@ -21,7 +21,16 @@ from mhpc.numerics.arrays import (
     dense,
     selected,
 )
-from mhpc.numerics.sparse import canonical, cell_numbers, lookup_cells, row_blocks, run_starts
+from mhpc.numerics.sparse import (
+    are_cells,
+    canonical,
+    cell_numbers,
+    lookup_cells,
+    row_blocks,
+    row_indices,
+    run_starts,
+    values_at,
+)
 from mhpc.parameters import registered
 from mhpc.system.display import MAX_ROWS, short_table
 
@@ -382,6 +391,35 @@ def _rank_in_row(row: IntArray, value: FloatArray, n_rows: int) -> IntArray:
     rank = np.empty(len(row), dtype=np.int64)
     rank[np.lexsort((-value, row))] = np.arange(len(row)) - row_start[row]
     return rank
+
+
+def add_label_sets(
+    cells: ScoredCells, start: int, score: Block, specific: Block, label_sets: Sparse
+) -> ScoredCells:
+    """Add the labels that instances were given to the cells of `top_cells`, in the same order.
+
+    A label set may have more labels than are worth keeping otherwise, and each needs its score.
+
+    Parameters
+    ----------
+    cells : ScoredCells
+        What `top_cells` returned.
+    start, score, specific
+        As for `top_cells`.
+    label_sets : csr_array, (n, K)
+        An entry at every label of the set of an instance.
+    """
+    n_rows, K = label_sets.shape
+    cell = (cells.row - start) * np.int64(K) + cells.label
+    row, label = row_indices(label_sets), label_sets.indices.astype(np.int64)
+    is_missing = ~are_cells(row * np.int64(K) + label, cell, n_rows * K)
+    if not is_missing.any():
+        return cells
+    row, label = row[is_missing], label[is_missing]
+    order = np.argsort(np.concatenate([cell, row * np.int64(K) + label]), kind="stable")
+    added = (row + start, label, *(values_at(block, row, label) for block in (score, specific)))
+    columns = zip(vars(cells).values(), added, strict=True)
+    return ScoredCells(*(np.concatenate(pair)[order] for pair in columns))
 
 
 def sort_best_first(cells: ScoredCells) -> ScoredCells:

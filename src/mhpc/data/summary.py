@@ -1,7 +1,7 @@
 """What a run found, what `mhpc inspect` finds, and the model that a run saves."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mhpc.data.combination import Combination
@@ -44,6 +44,9 @@ class RunSummary:
         The wall time of every stage.
     notes : tuple of str
         Remarks on how the result was computed, and how far it can be trusted.
+    names : mapping of str to str
+        The names of the labels under which sources err most, by id, as far as they differ from the
+        ids.
     """
 
     method: str
@@ -58,6 +61,7 @@ class RunSummary:
     scorecards: tuple[Scorecard, ...]
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,6 +106,23 @@ class Taxonomy:
             names.append(self.names[label])
         return PATH_SEPARATOR.join(reversed(names))
 
+    def paths_of(self, labels: IntArray) -> np.ndarray:
+        """Return the paths of some labels, of which each is made once: all of them may be long."""
+        known = self._known_paths
+        missing = np.unique(labels[known[labels] == ""])
+        for label in missing.tolist():
+            known[label] = self.path(label)
+        return np.asarray(known[labels])
+
+    @cached_property
+    def _known_paths(self) -> np.ndarray:
+        return np.full(len(self), "", dtype=object)
+
+    def names_of(self, labels: Iterable[str]) -> dict[str, str]:
+        """Return the names of labels, given by their ids, as far as the two differ."""
+        names = ((label, self.names[self.labels.positions[label]]) for label in labels)
+        return {label: name for label, name in names if name != label}
+
     def locate(self, labels: Iterable[str]) -> IntArray:
         """Return positions of labels by id, or by a unique name or path; -1 if there is none."""
         texts = tuple(labels)

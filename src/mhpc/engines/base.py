@@ -114,7 +114,7 @@ class EncodedVotes(Protocol):
         scope: Sparse | None,
         progress: Progress,
     ) -> RunCounts:
-        """Write the scores and label sets of all instances into a folder.
+        """Write the items, scores and label sets of all instances into a folder.
 
         Its ``model.npz`` is there already, if the method can predict other instances. `scope` says
         which labels a source can give, for finding out who contradicts whom.

@@ -14,6 +14,7 @@ import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
 from mhpc.data.index import Index
+from mhpc.data.items import ITEM_COLUMNS
 from mhpc.data.panel import Panel, SinglePartition, Sums, add_sums, labels_per_answer
 from mhpc.data.scores import Consolidation, Top, select_instances
 from mhpc.data.summary import Model, RunCounts
@@ -366,7 +367,7 @@ def write_order(folder: Path, instances: Index, first_rows: IntArray) -> None:
 
 
 def merge_partitions(parts: Path, folder: Path) -> None:
-    """Merge the files of all partitions into ``scores.parquet`` and ``labels.csv``.
+    """Merge the ``scores.parquet``, ``labels.csv`` and ``items.csv`` of all partitions.
 
     Rows that do not fit into memory are sorted on disk.
     """
@@ -377,7 +378,8 @@ def merge_partitions(parts: Path, folder: Path) -> None:
         orders = some_files(path / ORDER for path in folders)
         connection.execute(f"CREATE TABLE places AS SELECT * FROM read_parquet({orders})")
         _merge_scores(connection, folders, folder / "scores.parquet")
-        _merge_labels(connection, folders, folder / "labels.csv")
+        _merge_tables(connection, folders, folder / "labels.csv", ("instance", "label", "score"))
+        _merge_tables(connection, folders, folder / "items.csv", ITEM_COLUMNS)
 
 
 def _merge_scores(connection: duckdb.DuckDBPyConnection, folders: list[Path], target: Path) -> None:
@@ -390,12 +392,15 @@ def _merge_scores(connection: duckdb.DuckDBPyConnection, folders: list[Path], ta
     )
 
 
-def _merge_labels(connection: duckdb.DuckDBPyConnection, folders: list[Path], target: Path) -> None:
-    files = some_files(path / "labels.csv" for path in folders)
-    columns = "{'instance': 'VARCHAR', 'label': 'VARCHAR', 'score': 'VARCHAR'}"
+def _merge_tables(
+    connection: duckdb.DuckDBPyConnection, folders: list[Path], target: Path, columns: Sequence[str]
+) -> None:
+    """Merge CSV files of all partitions, whose rows stay in order within an instance."""
+    files = some_files(path / target.name for path in folders)
+    kinds = ", ".join(f"'{column}': 'VARCHAR'" for column in columns)
     connection.execute(
-        "COPY (SELECT instance, label, score FROM (SELECT *, row_number() OVER () AS row "
+        f"COPY (SELECT {', '.join(columns)} FROM (SELECT *, row_number() OVER () AS row "
         f"FROM read_csv({files}, auto_detect=false, header=true, delim=',', quote='\"', "
-        f"escape='\"', hive_partitioning=false, columns={columns})) JOIN places USING (instance) "
+        f"escape='\"', hive_partitioning=false, columns={{{kinds}}})) JOIN places USING (instance) "
         f"ORDER BY first, row) TO {literal(str(target))} (FORMAT csv, HEADER)"
     )

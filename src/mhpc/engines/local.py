@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from mhpc.data.decision import RULE_SAMPLE, FittedRule
+from mhpc.data.items import Items
 from mhpc.data.panel import Panel, SinglePartition, panel_block
 from mhpc.data.scores import (
     Consolidation,
     ScoredCells,
     Top,
+    add_label_sets,
     instance_blocks,
     sort_best_first,
     top_cells,
@@ -19,7 +21,8 @@ from mhpc.data.scores import (
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Policy, Truth, Votes
-from mhpc.explanation.sources import count_block
+from mhpc.explanation.items import list_items
+from mhpc.explanation.sources import examine_block
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_readable
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
@@ -30,7 +33,7 @@ from mhpc.rules.base import Rule
 from mhpc.steps import apply_model, encode_votes, fit_and_score, fit_rule
 from mhpc.system.display import Progress, silent
 from mhpc.system.parallel import parallel_map
-from mhpc.write.run_folder import labels_stream, scores_stream
+from mhpc.write.run_folder import items_stream, labels_stream, scores_stream
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class LocalVotes:
         scope: Sparse | None,
         progress: Progress,
     ) -> RunCounts:
-        """Write the scores and label sets of all instances into a folder."""
+        """Write the items, scores and label sets of all instances into a folder."""
         return write_results(
             folder, self.template, scores, rule, top=top, scope=scope, progress=progress
         )
@@ -122,9 +125,9 @@ def write_results(
     scope: Sparse | None = None,
     progress: Progress = silent,
 ) -> RunCounts:
-    """Write ``scores.parquet`` and ``labels.csv`` block by block, and count on the way.
+    """Write ``items.csv``, ``labels.csv`` and ``scores.parquet`` in blocks; count on the way.
 
-    Scores that do not fit into memory are computed once for all three.
+    Scores that do not fit into memory are computed once for all of them.
 
     Parameters
     ----------
@@ -133,7 +136,7 @@ def write_results(
     panel, scores, rule
         The votes, their scores, and the rule that turns scores into label sets.
     top : int or "all"
-        How many labels of each instance to keep in scores.parquet.
+        How many labels of each instance to keep in scores.parquet, beside its label set.
     scope : csr_array, (M, K), or None
         The labels that each source can give, for finding out who contradicts whom; None: as in the
         panel.
@@ -149,9 +152,11 @@ def write_results(
             scores_stream(folder / "scores.parquet", instances, labels)
         )
         add_labels = files.enter_context(labels_stream(folder / "labels.csv", instances, labels))
+        add_items = files.enter_context(items_stream(folder / "items.csv"))
         for block in parallel_map(decide_block, instance_blocks(scores)):
             add_scores(block.cells)
             add_labels(block.row, block.label, block.score)
+            add_items(block.items)
             counts = block.counts if counts is None else counts + block.counts
             progress("writing", counts.instances, len(instances))
     if counts is None:
@@ -161,12 +166,13 @@ def write_results(
 
 @dataclass(frozen=True, eq=False)
 class _DecidedBlock:
-    """A block of instances: its best scores, its label sets as cells, and its counts."""
+    """A block of instances: its best scores, its label sets as cells, its items and counts."""
 
     cells: ScoredCells
     row: IntArray
     label: IntArray
     score: FloatArray
+    items: Items
     counts: RunCounts
 
 
@@ -175,12 +181,15 @@ def _decide_block(
 ) -> _DecidedBlock:
     score, specific = scores.score[rows], scores.specific[rows]
     label_sets = rule.decide(score, specific, scores.taxonomy)
-    row = row_indices(label_sets)
+    row, part = row_indices(label_sets), panel_block(panel, rows)
     threshold = rule.parameters.get("threshold")
+    examined = examine_block(part, score, label_sets, threshold=threshold)
+    cells = top_cells(rows.start, score, specific, top=top)
     return _DecidedBlock(
-        cells=sort_best_first(top_cells(rows.start, score, specific, top=top)),
+        cells=sort_best_first(add_label_sets(cells, rows.start, score, specific, label_sets)),
         row=row + rows.start,
         label=label_sets.indices,
         score=values_at(score, row, label_sets.indices),
-        counts=count_block(panel_block(panel, rows), score, label_sets, threshold=threshold),
+        items=list_items(part, score, label_sets, examined),
+        counts=examined.counts,
     )

@@ -35,6 +35,7 @@ from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.sparse import (
+    DIGITS,
     are_cells,
     canonical,
     concatenate_ranges,
@@ -90,6 +91,26 @@ class Disputes:
     label: IntArray
     support: FloatArray
     against: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """What one more answer is expected to change.
+
+    Attributes
+    ----------
+    score : float array, (C,)
+        The scores of the disputed cells.
+    chosen : bool array, (C,)
+        Whether they are in the label sets.
+    gain, variance : float arrays, (N,)
+        What instances are ranked by, as in `DisagreementRanking`; 0 where no label is disputed.
+    """
+
+    score: FloatArray
+    chosen: BoolArray
+    gain: FloatArray
+    variance: FloatArray
 
 
 def collect_labels(panel: Panel) -> AnswerLabels:
@@ -197,16 +218,10 @@ def proper_ancestors(taxonomy: Taxonomy) -> Sparse:
     return ancestors
 
 
-def rank_disagreements(
-    panel: Panel,
-    disputes: Disputes,
-    score: Block,
-    reason: Sparse,
-    threshold: float,
-    *,
-    limit: int = MAX_RANKED,
-) -> DisagreementRanking:
-    """Rank the instances of a panel by the expected gain of one more answer.
+def compute_gains(
+    panel: Panel, disputes: Disputes, score: Block, reason: Sparse, threshold: float
+) -> Gains:
+    """Compute the expected gain of one more answer on every instance of a panel.
 
     Parameters
     ----------
@@ -220,19 +235,26 @@ def rank_disagreements(
         Their label sets, as in `Decision`.
     threshold : float
         The score from which on labels are chosen.
-    limit : int
-        The number of instances to return.
     """
     N, row = len(panel.instances), disputes.row
     cell_score = values_at(score, row, disputes.label)
     chosen = values_at(reason, row, disputes.label) > 0
     p, n = _support_probability(cell_score, chosen, threshold), disputes.support + disputes.against
     gain, variance = (
-        np.bincount(row, values, minlength=N).astype(float)
+        # Rounded, so that a gain of 0 is no tiny number, by which instances would be ranked.
+        np.bincount(row, values, minlength=N).astype(float).round(DIGITS)
         for values in (expected_gain(p, n, chosen), p * (1 - p) / (n + 1) ** 2)
     )
-    disputed = np.flatnonzero(np.bincount(row, minlength=N))
-    best = _first_with_ties(disputed, gain, variance, limit)
+    return Gains(cell_score, chosen, gain, variance)
+
+
+def rank_disagreements(
+    panel: Panel, disputes: Disputes, gains: Gains, *, limit: int = MAX_RANKED
+) -> DisagreementRanking:
+    """Rank the instances of a panel by the expected gain of one more answer; keep `limit`."""
+    row = disputes.row
+    disputed = np.flatnonzero(np.bincount(row, minlength=len(panel.instances)))
+    best = _first_with_ties(disputed, gains.gain, gains.variance, limit)
     cells = np.flatnonzero(np.isin(row, best))
     ends = np.searchsorted(np.searchsorted(best, row[cells]), np.arange(len(best) + 1))
 
@@ -242,9 +264,10 @@ def rank_disagreements(
 
     return DisagreementRanking(
         limit=limit, count=len(disputed), ids=tuple(panel.instances[i] for i in best),
-        gain=gain[best], variance=variance[best], answers=panel.answers_per_instance[best],
+        gain=gains.gain[best], variance=gains.variance[best],
+        answers=panel.answers_per_instance[best],
         agreed=find_agreed_labels(panel, disputes.supported, best),
-        score=table(cell_score), chosen=table(chosen),
+        score=table(gains.score), chosen=table(gains.chosen),
         support=table(disputes.support), against=table(disputes.against),
     ).truncate()  # fmt: skip
 

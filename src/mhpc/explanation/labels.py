@@ -1,18 +1,19 @@
 """Why this label: which sources support it, which contradict it, and the effects of both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mhpc.data.disagreement import Answer, Explanation, LabelExplanation, SourceStance, Stance
 from mhpc.data.panel import Panel
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.explanation.disagreement import (
     AnswerLabels,
     collect_labels,
+    compute_gains,
     find_agreed_labels,
     find_disputes,
     proper_ancestors,
-    rank_disagreements,
 )
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
 
@@ -63,10 +64,7 @@ def explain_all(scored: ScoredPanel, labels: IntArray | None = None) -> tuple[Ex
     taxonomy, rows = panel.taxonomy, np.arange(len(panel.instances) + 1)
     given = collect_labels(panel)
     disputes = find_disputes(panel, given)
-    ranking = rank_disagreements(
-        panel, disputes, scored.score, reason, scored.threshold, limit=len(panel.instances)
-    )
-    gain = dict(zip(ranking.ids, ranking.gain.tolist(), strict=True))
+    gain = compute_gains(panel, disputes, scored.score, reason, scored.threshold).gain
     agreed = find_agreed_labels(panel, disputes.supported, rows[:-1])
     answer_ends = np.searchsorted(panel.instance, rows)
     dispute_ends = np.searchsorted(disputes.row, rows)
@@ -78,17 +76,22 @@ def explain_all(scored: ScoredPanel, labels: IntArray | None = None) -> tuple[Ex
         asked = np.union1d(chosen, disputed).astype(np.int64) if labels is None else labels
         answers = slice(answer_ends[row], answer_ends[row + 1])
         case = _Case(scored, given, ancestors, row, answers, asked)
-        explanations.append(
-            Explanation(
-                instance=instance,
-                gain=gain.get(instance, 0.0),
-                agreed=taxonomy.labels[agreed[row]] if agreed[row] >= 0 else None,
-                answers=case.list_answers(),
-                labels=case.explain_labels(chosen, disputed),
-                effects=scored.how,
-            )
+        explanation = Explanation(
+            instance=instance,
+            gain=float(gain[row]),
+            agreed=taxonomy.labels[agreed[row]] if agreed[row] >= 0 else None,
+            answers=case.list_answers(),
+            labels=case.explain_labels(chosen, disputed),
+            effects=scored.how,
         )
+        explanations.append(replace(explanation, names=_names_in(explanation, taxonomy)))
     return tuple(explanations)
+
+
+def _names_in(explanation: Explanation, taxonomy: Taxonomy) -> dict[str, str]:
+    agreed = () if explanation.agreed is None else (explanation.agreed,)
+    given = (label for answer in explanation.answers for label, _ in answer.labels)
+    return taxonomy.names_of([*agreed, *given, *(label.label for label in explanation.labels)])
 
 
 @dataclass(frozen=True, eq=False)

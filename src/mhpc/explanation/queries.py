@@ -96,15 +96,28 @@ def explain_instances(
 
 
 def find_conflicts(
-    panel: Panel, consolidation: Consolidation, decision: Decision, *, limit: int
+    panel: Panel,
+    consolidation: Consolidation,
+    decision: Decision,
+    *,
+    limit: int,
+    pairs: int | None = None,
 ) -> Disagreements:
     """Find the instances that a person should review, and the labels that sources confuse.
 
-    `limit` is the largest number of instances, and of pairs of labels, to return.
+    Parameters
+    ----------
+    panel, consolidation, decision
+        The result.
+    limit : int
+        The largest number of instances to return.
+    pairs : int, optional
+        The largest number of pairs of labels; by default the same.
     """
     scoped = with_inferred_scope(panel)
     counts = count_run(scoped, consolidation, decision, limit=limit)
-    return find_disagreements(SinglePartition(scoped), scoped.scope, counts, limit=limit)
+    pairs = limit if pairs is None else pairs
+    return find_disagreements(SinglePartition(scoped), scoped.scope, counts, limit=pairs)
 
 
 def find_disagreements(
@@ -116,11 +129,12 @@ def find_disagreements(
 ) -> Disagreements:
     """Return the ranked instances of a run, and at most `limit` pairs of confused labels."""
     agreement = compare_sample(partitions, scope)
-    return Disagreements(
-        instances=counts.disagreements.to_records(partitions.taxonomy.labels),
+    disagreements = Disagreements(
+        instances=counts.disagreements.to_records(partitions.taxonomy),
         disputed=counts.disagreements.count,
         confusions=find_confused_pairs(agreement, partitions.taxonomy, limit=limit),
     )
+    return replace(disagreements, names=partitions.taxonomy.names_of(disagreements.labels()))
 
 
 def compare_sample(partitions: PanelPartitions, scope: Sparse | None) -> PairwiseAgreement:

@@ -1,7 +1,8 @@
 """Profiles of sources: how accurate, vague and wrong each one is, and where it errs most."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from mhpc.explanation.disagreement import (
     AnswerLabels,
     Disputes,
     collect_labels,
+    compute_gains,
     find_disputes,
     rank_disagreements,
 )
@@ -186,19 +188,27 @@ def count_run(
 ) -> RunCounts:
     """Count the answers of a result, and how far its label sets confirm them, in blocks."""
     threshold = decision.parameters.get("threshold")
-    return reduce(
-        add,
-        (
-            count_block(
-                panel_block(panel, span),
-                consolidation.score[span],
-                decision.reason[span],
-                threshold=threshold,
-                limit=limit,
-            )
-            for span in instance_blocks(consolidation)
-        ),
+    return add_counts(
+        count_block(
+            panel_block(panel, span),
+            consolidation.score[span],
+            decision.reason[span],
+            threshold=threshold,
+            limit=limit,
+        )
+        for span in instance_blocks(consolidation)
     )
+
+
+def add_counts(blocks: Iterable[RunCounts]) -> RunCounts:
+    """Add the counts of blocks in pairs, then in pairs of these: rankings may be long."""
+    sums: list[tuple[int, RunCounts]] = []
+    for counts in blocks:
+        size = 1
+        while sums and sums[-1][0] == size:
+            size, counts = 2 * size, sums.pop()[1] + counts
+        sums.append((size, counts))
+    return reduce(lambda later, earlier: earlier + later, (part for _, part in reversed(sums)))
 
 
 def count_block(
@@ -209,7 +219,41 @@ def count_block(
     threshold: float | None = None,
     limit: int = MAX_RANKED,
 ) -> RunCounts:
-    """Count answers, confirmed and disputed labels of some instances.
+    """Count answers, confirmed and disputed labels of some instances; as `examine_block`."""
+    return examine_block(panel, score, reason, threshold=threshold, limit=limit).counts
+
+
+@dataclass(frozen=True, eq=False)
+class ExaminedBlock:
+    """What the answers and label sets of some instances show.
+
+    Attributes
+    ----------
+    counts : RunCounts
+        Counts that can be added to those of other blocks.
+    is_deepest : bool array, (nnz,)
+        Which labels of the label sets have no child in their set.
+    gain : float array, (N,)
+        The expected gain of one more answer.
+    agrees : bool array, (A,)
+        Whether the labels of each answer are all in the label set.
+    """
+
+    counts: RunCounts
+    is_deepest: BoolArray
+    gain: FloatArray
+    agrees: BoolArray
+
+
+def examine_block(
+    panel: Panel,
+    score: Block,
+    reason: Sparse,
+    *,
+    threshold: float | None = None,
+    limit: int = MAX_RANKED,
+) -> ExaminedBlock:
+    """Compare the answers to some instances with each other, and with the label sets.
 
     Parameters
     ----------
@@ -226,9 +270,13 @@ def count_block(
     """
     labels = collect_labels(panel)
     disputes = find_disputes(panel, labels)
+    gains = compute_gains(panel, disputes, score, reason, threshold or DEFAULT_THRESHOLD)
     set_sizes = np.diff(reason.indptr)
-    given, rejected, by_source = _count_by_source(panel, labels, reason)
-    return RunCounts(
+    # A label set has the ancestors of its labels, so that a label is refined if it has a child.
+    is_refined = has_child(reason, panel.taxonomy)
+    confirmed = _compare_with_sets(panel, labels, reason, is_refined)
+    given, rejected, by_source = _count_by_source(panel, labels, confirmed)
+    counts = RunCounts(
         instances=len(panel.instances),
         chosen=int(set_sizes.sum()),
         without_label=int((set_sizes == 0).sum()),
@@ -236,50 +284,69 @@ def count_block(
         by_label=_count_by_label(panel, disputes, reason),
         given=given,
         rejected=rejected,
-        disagreements=rank_disagreements(
-            panel, disputes, score, reason, threshold or DEFAULT_THRESHOLD, limit=limit
-        ),
+        disagreements=rank_disagreements(panel, disputes, gains, limit=limit),
     )
+    return ExaminedBlock(counts, ~is_refined, gains.gain, confirmed.agrees)
+
+
+@dataclass(frozen=True, eq=False)
+class _Confirmed:
+    """How far label sets confirm the E most specific labels of A answers.
+
+    Attributes
+    ----------
+    rejected, refined : bool arrays, (E,)
+        The labels that are not in the set; and those below which it has another one.
+    agrees, is_same : bool arrays, (A,)
+        Whether all labels of an answer are in the set; and whether they are all of its most
+        specific ones. An answer without labels agrees with an empty set.
+    """
+
+    rejected: BoolArray
+    refined: BoolArray
+    agrees: BoolArray
+    is_same: BoolArray
+
+
+def _compare_with_sets(
+    panel: Panel, labels: AnswerLabels, reason: Sparse, is_refined: BoolArray
+) -> _Confirmed:
+    N, K = reason.shape
+    answer = row_indices(labels.deepest)
+    cell = panel.instance[answer] * np.int64(K) + labels.deepest.indices
+    chosen = cell_numbers(reason)
+    rejected = ~are_cells(cell, chosen, N * K)
+    refined = are_cells(cell, chosen[is_refined], N * K)
+    n_rejected, n_accurate = (
+        np.bincount(answer[mask], minlength=len(panel.instance))
+        for mask in (rejected, ~rejected & ~refined)
+    )
+    given = np.diff(labels.deepest.indptr)
+    decided = np.bincount(row_indices(reason)[~is_refined], minlength=N)[panel.instance]
+    agrees = (n_rejected == 0) & ((given > 0) | (decided == 0))
+    return _Confirmed(rejected, refined, agrees, (n_accurate == given) & (given == decided))
 
 
 def _count_by_source(
-    panel: Panel, labels: AnswerLabels, reason: Sparse
+    panel: Panel, labels: AnswerLabels, confirmed: _Confirmed
 ) -> tuple[Sparse, Sparse, FloatArray]:
     """Return `given`, `rejected` and `by_source` of `RunCounts`."""
-    shape = M, K = len(panel.sources), len(panel.taxonomy)
-    answer, label = row_indices(labels.deepest), labels.deepest.indices.astype(np.int64)
-    cell, source = panel.instance[answer] * np.int64(K) + label, panel.source[answer]
-    # A label set has the ancestors of its labels, so that a label is refined if it has a child.
-    n_cells, chosen = reason.shape[0] * K, cell_numbers(reason)
-    is_refined = has_child(reason, panel.taxonomy)
-    rejected = ~are_cells(cell, chosen, n_cells)
-    refined = are_cells(cell, chosen[is_refined], n_cells)
-    accurate = np.bincount(answer[~rejected & ~refined], minlength=len(panel.instance))
-    decided = np.bincount(row_indices(reason)[~is_refined], minlength=reason.shape[0])
-    is_same = _is_label_set(panel, labels, accurate, decided)
+    shape = M, _ = len(panel.sources), len(panel.taxonomy)
+    label = labels.deepest.indices.astype(np.int64)
+    source = panel.source[row_indices(labels.deepest)]
+    rejected, refined = confirmed.rejected, confirmed.refined
     votes = np.diff(panel.raw.indptr).astype(float)
     depths = np.asarray(panel.raw.astype(bool) @ panel.taxonomy.depth.astype(float))
     counts = [
         *(np.bincount(panel.source, values, minlength=M) for values in (None, votes, depths)),
         *(np.bincount(source[mask], minlength=M) for mask in (~rejected, refined)),
-        np.bincount(panel.source[is_same], minlength=M),
+        np.bincount(panel.source[confirmed.is_same], minlength=M),
     ]
     return (
         count_cells(source, label, shape=shape),
         count_cells(source[rejected], label[rejected], shape=shape),
         np.stack(counts).astype(float),
     )
-
-
-def _is_label_set(
-    panel: Panel, labels: AnswerLabels, accurate: IntArray, decided: IntArray
-) -> BoolArray:
-    """Return whether the most specific labels of each answer are those of the label set, (A,).
-
-    `accurate` of the labels of an answer are in both, and `decided` are in the label set.
-    """
-    given = np.diff(labels.deepest.indptr)
-    return np.asarray((accurate == given) & (given == decided[panel.instance]))
 
 
 def _count_by_label(panel: Panel, disputes: Disputes, reason: Sparse) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Everything that ``mhpc consolidate`` wrote into OUT/, read back: run.json, scores and labels."""
+"""What ``mhpc consolidate`` wrote into OUT/, read back: run.json, items, labels and scores."""
 
 import json
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from scipy import sparse
 
 from mhpc.data.decision import Decision, LabelledScores
 from mhpc.data.index import UNKNOWN, Index
+from mhpc.data.items import ITEM_COLUMNS, Items
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunSummary
 from mhpc.data.taxonomy import Taxonomy
@@ -224,6 +225,36 @@ def read_labelled_scores(folder: Path) -> LabelledScores:
     return LabelledScores(scores, label_sets, review_order=review_order)
 
 
+def read_items(folder: Path) -> Items:
+    """Read ``items.csv``, one row per instance."""
+    if not (folder / "items.csv").is_file():
+        raise UnreadableError(f"{folder} has no items.csv, or is of an earlier version; {_CURE}")
+    with open_table(folder / "items.csv") as table:
+        find_columns(
+            table.columns, {name: (name,) for name in ITEM_COLUMNS}, required=ITEM_COLUMNS,
+            origin=table.origin, cure=_CURE,
+        )  # fmt: skip
+        texts = {name: _read_texts(table, name) for name in ("instance", "labels", "path")}
+        optional = {
+            name: read_numbers(table, name, may_be_empty=True)
+            for name in ("probability", "agreement")
+        }
+        return Items(
+            **texts,
+            **optional,
+            review_priority=read_numbers(table, "review_priority"),
+            sources=read_numbers(table, "sources").astype(np.int64),
+        )
+
+
+def _read_texts(table: Table, column: str) -> np.ndarray:
+    """Read a column of texts as they are, empty ones included."""
+    result = table.connection.execute(
+        f"SELECT coalesce(CAST({identifier(column)} AS VARCHAR), '') AS cell FROM cells"
+    ).fetchnumpy()
+    return np.asarray(result["cell"], dtype=object)
+
+
 def _read_label_sets(
     folder: Path, taxonomy: Taxonomy, instances: Index, *, with_scores: bool = False
 ) -> Sparse:
@@ -282,13 +313,15 @@ def _locate(
     return np.append(position, UNKNOWN)[cells.position[role]]
 
 
-def read_numbers(table: Table, column: str) -> FloatArray:
-    """Read a column of numbers, none of which may be missing or infinite."""
+def read_numbers(table: Table, column: str, *, may_be_empty: bool = False) -> FloatArray:
+    """Read a column of numbers; none may be infinite, or missing unless that is allowed."""
+    name = identifier(column)
+    empty = f"{name} IS NULL OR CAST({name} AS VARCHAR) = ''" if may_be_empty else "false"
     result = table.connection.execute(
-        f"SELECT coalesce(TRY_CAST({identifier(column)} AS DOUBLE), 'nan') AS number FROM cells"
+        f"SELECT coalesce(TRY_CAST({name} AS DOUBLE), 'nan') AS number, {empty} AS empty FROM cells"
     ).fetchnumpy()
     numbers = np.asarray(result["number"], dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(numbers))
+    wrong = np.flatnonzero(~np.isfinite(numbers) & ~np.asarray(result["empty"], dtype=bool))
     if len(wrong):
         raise UnreadableError(
             f"{table.origin}: row {wrong[0] + 1:,} has no number in column {column!r}; {_CURE}"

@@ -19,6 +19,7 @@ from mhpc.report.sentences import (
     describe_method,
     describe_panel,
     format_percent,
+    name_label,
 )
 from mhpc.report.terminal import escape_text, render_label_sets, render_scorecards
 
@@ -32,7 +33,8 @@ def render_summary(summary: RunSummary) -> RenderableType:
     parts: list[RenderableType] = [
         *map(escape_text, _describe_run(summary)),
         *_review(summary),
-        *map(escape_text, _describe_sources(summary.sources)),
+        *map(escape_text, describe_least_reliable(summary.sources, summary.names)),
+        *map(escape_text, describe_dependence(summary.sources)),
         "",
         _source_table(summary.sources),
     ]
@@ -87,25 +89,21 @@ def _review(summary: RunSummary) -> Iterator[RenderableType]:
     yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review {these} first:"
     table = Table(box=None, pad_edge=False, show_header=False)
     for disagreement in conflicts.instances[:_MAX_INSTANCES]:
-        table.add_row(
-            escape_text(f"  {disagreement.instance}"), escape_text(_disputed_labels(disagreement))
-        )
+        disputed = _disputed_labels(disagreement, conflicts.names)
+        table.add_row(escape_text(f"  {disagreement.instance}"), escape_text(disputed))
     yield table
 
 
-def _disputed_labels(disagreement: Disagreement) -> str:
+def _disputed_labels(disagreement: Disagreement, names: Mapping[str, str]) -> str:
     labels = [
-        f"{dispute.label} ({dispute.support} for, {dispute.against} against)"
+        f"{name_label(dispute.label, names)} ({dispute.support} for, {dispute.against} against)"
         for dispute in disagreement.disputed[:_MAX_LABELS]
     ]
     more = len(disagreement.disputed) - len(labels)
     text = ", ".join(labels) + (f" and {more} more" if more else "")
-    return text + (f"; all agree on {disagreement.agreed}" if disagreement.agreed else "")
-
-
-def _describe_sources(sources: tuple[SourceProfile, ...]) -> Iterator[str]:
-    yield from describe_least_reliable(sources)
-    yield from describe_dependence(sources)
+    if disagreement.agreed is None:
+        return text
+    return f"{text}; all agree on {name_label(disagreement.agreed, names)}"
 
 
 def _source_table(sources: tuple[SourceProfile, ...]) -> Table:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from mhpc.data.combination import Combination
@@ -145,15 +146,21 @@ def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
     )
 
 
-def describe_least_reliable(sources: Sequence[SourceProfile]) -> Iterator[str]:
-    """Name the source with the highest lower bound of its proportion of rejected labels."""
+def describe_least_reliable(
+    sources: Sequence[SourceProfile], names: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Name the source with the highest lower bound of its proportion of rejected labels.
+
+    `names` are those of labels, as `name_label` takes them.
+    """
     known = [source for source in sources if source.wrong.low == source.wrong.low]
     if len(known) < 2:
         return
     worst = max(known, key=lambda source: source.wrong.low)
     if not worst.wrong.value:
         return
-    under = f", most of all under {worst.weaknesses[0].label}" if worst.weaknesses else ""
+    weakest = (name_label(weakness.label, names) for weakness in worst.weaknesses[:1])
+    under = "".join(f", most of all under {label}" for label in weakest)
     yield (
         f"Least reliable source: {worst.source}. {format_percent(worst.wrong.value)} of its labels "
         f"were rejected (95 % interval {format_interval(worst.wrong.low, worst.wrong.high)}){under}"
@@ -176,6 +183,17 @@ def describe_dependence(sources: Sequence[SourceProfile]) -> Iterator[str]:
             yield f"{finding}: {', '.join(pairs[:_MAX_NAMES])}" + (
                 f" and {more:,} more" if more > 0 else ""
             )
+
+
+def name_label(label: str, names: Mapping[str, str]) -> str:
+    """Return the id of a label and its name, if there is one that differs.
+
+    >>> name_label("GO:0008150", {"GO:0008150": "biological process"})
+    'GO:0008150 biological process'
+    >>> name_label("bee", {})
+    'bee'
+    """
+    return f"{label} {names[label]}" if label in names else label
 
 
 def format_percent(value: float) -> str:

@@ -59,6 +59,9 @@ def summarize(
         conflicts=conflicts,
         scorecards=tuple(scorecards),
         seconds=dict(seconds),
+        names=taxonomy.names_of(
+            weakness.label for source in sources for weakness in source.weaknesses
+        ),
     )
 
 

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from mhpc.data.comparison import CandidateScore, Comparison
 from mhpc.data.disagreement import (
-    Disagreement,
     Disagreements,
     Explanation,
     LabelDispute,
@@ -21,7 +20,7 @@ from mhpc.data.disagreement import (
 from mhpc.data.scorecard import Score, Scorecard, View
 from mhpc.data.summary import Inspection
 from mhpc.errors import pluralize
-from mhpc.report.sentences import format_percent
+from mhpc.report.sentences import format_percent, name_label
 from mhpc.system.display import escape_control
 
 _MAX_LABELS = 4
@@ -265,14 +264,14 @@ def render_explanation(explanation: Explanation) -> RenderableType:
     """Render what `mhpc explain` found: the answers, then each label with the sources' stances."""
     agreed = "the answers have no label in common"
     if explanation.agreed is not None:
-        agreed = f"all answers agree on {explanation.agreed}"
+        agreed = f"all answers agree on {name_label(explanation.agreed, explanation.names)}"
     gain = f"expected gain of one more answer {explanation.gain:.3f}"
     parts: list[RenderableType] = [
         escape_text(f"{explanation.instance}: {agreed}; {gain}"),
         _answer_table(explanation),
     ]
     for label in explanation.labels:
-        parts += ["", escape_text(_label_heading(label)), _stance_table(label)]
+        parts += ["", escape_text(_label_heading(label, explanation.names)), _stance_table(label)]
     parts += ["", escape_text(f"Effect of an answer (in parentheses): {explanation.effects}")]
     return Group(*parts)
 
@@ -281,17 +280,20 @@ def _answer_table(explanation: Explanation) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     for answer in explanation.answers:
         labels = ", ".join(
-            label if score == 1 else f"{label} ({score:.2f})" for label, score in answer.labels
+            name_label(label, explanation.names) + ("" if score == 1 else f" ({score:.2f})")
+            for label, score in answer.labels
         )
         table.add_row(escape_text(f"  {answer.source}"), escape_text(labels or "none of these"))
     return table
 
 
-def _label_heading(label: LabelExplanation) -> str:
+def _label_heading(label: LabelExplanation, names: Mapping[str, str]) -> str:
+    # The path of names ends in the label itself, by which it is known where it has no other id.
+    known_as = f"{label.label} ({label.name})" if label.label in names else label.name
     state = "chosen" if label.chosen else "not chosen"
     dispute = ", disputed" if label.disputed else ""
     heading = (
-        f"{label.name}: {state}{dispute}; score {label.score:.3f}, specific {label.specific:.3f}"
+        f"{known_as}: {state}{dispute}; score {label.score:.3f}, specific {label.specific:.3f}"
     )
     if label.vote_share is None or label.adjustment is None:
         return f"{heading}; no source that answered has it in its scope"
@@ -332,7 +334,7 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
     parts: list[RenderableType] = [
         f"Sources disagree on {pluralize(disagreements.disputed, 'instance')}. Review {these} "
         "first (largest expected gain of one more answer):",
-        _instance_table(disagreements.instances),
+        _instance_table(disagreements),
     ]
     if disagreements.confusions:
         parts += [
@@ -343,7 +345,8 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
     return Group(*parts)
 
 
-def _instance_table(disagreements: tuple[Disagreement, ...]) -> Table:
+def _instance_table(disagreements: Disagreements) -> Table:
+    names = disagreements.names
     table = Table(box=None, pad_edge=False, header_style="")
     for heading in (
         "instance",
@@ -353,22 +356,27 @@ def _instance_table(disagreements: tuple[Disagreement, ...]) -> Table:
         "disputed (for:against, + chosen)",
     ):
         table.add_column(heading, justify="right" if heading in ("gain", "answers") else "left")
-    for disagreement in disagreements:
-        disputed = ", ".join(map(_format_dispute, disagreement.disputed[:_MAX_LABELS]))
+    for disagreement in disagreements.instances:
+        shown = disagreement.disputed[:_MAX_LABELS]
+        disputed = ", ".join(_format_dispute(dispute, names) for dispute in shown)
         more = len(disagreement.disputed) - _MAX_LABELS
         table.add_row(
             escape_text(disagreement.instance),
             f"{disagreement.gain:.3f}",
             str(disagreement.answers),
-            escape_text(disagreement.agreed or "-"),
+            escape_text(_label_or_dash(disagreement.agreed, names)),
             escape_text(disputed) + (f" and {more} more" if more > 0 else ""),
         )
     return table
 
 
-def _format_dispute(dispute: LabelDispute) -> str:
+def _label_or_dash(label: str | None, names: Mapping[str, str]) -> str:
+    return "-" if label is None else name_label(label, names)
+
+
+def _format_dispute(dispute: LabelDispute, names: Mapping[str, str]) -> str:
     chosen = "+" if dispute.chosen else ""
-    return f"{chosen}{dispute.label} ({dispute.support}:{dispute.against})"
+    return f"{chosen}{name_label(dispute.label, names)} ({dispute.support}:{dispute.against})"
 
 
 def _confusion_table(disagreements: Disagreements) -> Table:
@@ -377,9 +385,9 @@ def _confusion_table(disagreements: Disagreements) -> Table:
         table.add_column(heading, justify="right" if heading == "times" else "left")
     for pair in disagreements.confusions:
         table.add_row(
-            escape_text(pair.first),
-            escape_text(pair.second),
+            escape_text(name_label(pair.first, disagreements.names)),
+            escape_text(name_label(pair.second, disagreements.names)),
             f"{pair.count:,}",
-            escape_text(pair.under or "-"),
+            escape_text(_label_or_dash(pair.under, disagreements.names)),
         )
     return table

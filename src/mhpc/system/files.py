@@ -25,8 +25,8 @@ except ImportError:  # pragma: no cover - Windows, where folders are not locked
 STDOUT = "-"
 
 RUN_FILES = {
-    "scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
-    "report.html", "report.json",
+    "items.csv", "labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "model.npz",
+    "run.json", "report.html", "report.json",
 }  # fmt: skip
 """What a run writes; a folder with anything else in it is not replaced."""
 

@@ -1,17 +1,17 @@
-"""Write the scores and labels of a run block by block, in memory that does not grow with them."""
+"""Write the items, labels and scores of a run block by block, in memory that does not grow."""
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-import duckdb
 import numpy as np
 
 from mhpc.data.index import Index
+from mhpc.data.items import ITEM_COLUMNS, Items
 from mhpc.data.scores import ScoredCells
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.system.database import database, literal, writing
@@ -20,10 +20,14 @@ from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
 
 AddScores: TypeAlias = Callable[[ScoredCells], None]
 AddLabels: TypeAlias = Callable[[IntArray, IntArray, FloatArray], None]
+AddItems: TypeAlias = Callable[[Items], None]
 
 
 BATCH_ROWS = 1 << 19
 """Rows that are passed to DuckDB at a time."""
+
+ITEM_ROWS = 1 << 17
+"""The same for items, whose texts are long."""
 
 _CELLS = "instance VARCHAR, label VARCHAR, score DOUBLE, specific DOUBLE"
 """The columns. Labels as an ENUM would be written faster, but with other bytes every time."""
@@ -76,14 +80,48 @@ def labels_stream(
     DuckDB writes the rows, with numbers as Python writes them; ids are quoted here, once each.
     """
     instance_ids, label_ids = _quote_cells(instances.ids), _quote_cells(labels.ids)
+    columns = {"instance": "instance", "label": "label", "score": _not_nan("score")}
+    with _lines_stream(path, columns, batch_rows=batch_rows) as add_lines:
+
+        def add(row: IntArray, label: IntArray, score: FloatArray) -> None:
+            add_lines(instance_ids[row], label_ids[label], score)
+
+        yield add
+
+
+@contextmanager
+def items_stream(path: Path, *, batch_rows: int = ITEM_ROWS) -> Iterator[AddItems]:
+    """Write ``items.csv`` block by block, one row per instance.
+
+    DuckDB quotes the texts as well, since hardly any two are equal.
+    """
+    columns = {name: name for name in ITEM_COLUMNS}
+    columns |= {name: _quoted(name) for name in ("instance", "labels", "path")}
+    columns |= {name: _not_nan(name) for name in ("probability", "agreement")}
+    with _lines_stream(path, columns, batch_rows=batch_rows) as add_lines:
+        yield lambda items: add_lines(*items.columns.values())
+
+
+@contextmanager
+def _lines_stream(
+    path: Path, columns: Mapping[str, str], *, batch_rows: int
+) -> Iterator[Callable[..., None]]:
+    """Write a CSV file block by block, given its columns and SQL for the cells of each.
+
+    The function that is given takes one array per column.
+    """
     with writing(path), atomic_path(path) as unfinished, database() as connection:
         part = unfinished.with_name("part")
         with unfinished.open("wb") as file:
-            file.write(b"instance,label,score\n")
+            file.write(f"{','.join(columns)}\n".encode())
 
-            def append(row: IntArray, label: IntArray, score: FloatArray) -> None:
-                ids = {"instance": instance_ids[row], "label": label_ids[label]}
-                _copy_lines(connection, part, {**ids, "score": score})
+            def append(*values: np.ndarray) -> None:
+                connection.register("block", dict(zip(columns, values, strict=True)))
+                connection.execute(
+                    f"COPY (SELECT {', '.join(columns.values())} FROM block) "
+                    f"TO {literal(str(part))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '')"
+                )
+                connection.unregister("block")
                 with part.open("rb") as lines:
                     shutil.copyfileobj(lines, file, 1 << 20)
 
@@ -114,17 +152,6 @@ class _Batch:
         self.blocks, self.rows = [], 0
 
 
-def _copy_lines(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: dict[str, np.ndarray]
-) -> None:
-    connection.register("block", columns)
-    connection.execute(
-        "COPY (SELECT instance, label, if(isnan(score), NULL, score) FROM block) "
-        f"TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '')"
-    )
-    connection.unregister("block")
-
-
 def _quote_cells(ids: Sequence[str]) -> np.ndarray:
     """Return ids as cells of a CSV file."""
     special = re.compile(r'[,"\r\n]')
@@ -135,3 +162,14 @@ def _quote_cells(ids: Sequence[str]) -> np.ndarray:
 
 def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
+
+
+def _quoted(column: str) -> str:
+    """Return SQL for texts as cells of a CSV file, as `_quote_cells` returns them."""
+    quoted = f"""'"' || replace({column}, '"', '""') || '"'"""
+    return f"""if(regexp_matches({column}, '[,"\r\n]'), {quoted}, {column})"""
+
+
+def _not_nan(column: str) -> str:
+    """Return SQL for numbers of which nan becomes an empty cell."""
+    return f"if(isnan({column}), NULL, {column})"

@@ -12,6 +12,8 @@ import narwhals as nw
 import numpy as np
 
 from mhpc.data.decision import LabelledScores
+from mhpc.data.disagreement import Disagreements
+from mhpc.data.items import Items
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import BLOCK_CELLS, scored_cells
 from mhpc.data.taxonomy import Taxonomy
@@ -23,14 +25,16 @@ from mhpc.system.files import STDOUT, atomic_file
 from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_from_suffix, make_format
 
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
-ColumnKind: TypeAlias = Literal["text", "number", "flag"]
+ColumnKind: TypeAlias = Literal["text", "number", "count", "flag"]
 ColumnBlock: TypeAlias = tuple[np.ndarray, ...]
 
 BLOCK_ROWS = 1 << 17
 """How many rows of a table are made at a time."""
 
-_NUMPY_TYPES = {"text": object, "number": np.float64, "flag": np.int8}
-_FRAME_TYPES = {"text": nw.String(), "number": nw.Float64(), "flag": nw.Int8()}
+_NUMPY_TYPES = {"text": object, "number": np.float64, "count": np.int64, "flag": np.bool_}
+_FRAME_TYPES = {
+    "text": nw.String(), "number": nw.Float64(), "count": nw.Int64(), "flag": nw.Boolean(),
+}  # fmt: skip
 
 
 def write_votes(
@@ -94,10 +98,10 @@ def write_file(
     ----------
     target : path or "-"
         ``-`` is standard output; a name that ends in ``.gz`` is compressed.
-    data : Votes, Taxonomy or LabelledScores
+    data : Votes, Taxonomy, LabelledScores, Items, source profiles or Disagreements
         What to write.
     content : str
-        Which part of it.
+        What it is, or which part of it.
     format : str, optional
         The name of a format; by default the one that belongs to the suffix.
     parameters : mapping, optional
@@ -125,21 +129,27 @@ def format_for(target: str | Path) -> str:
 
 def write_sources(path: Path, sources: Sequence[SourceProfile]) -> None:
     """Write ``sources.csv`` with one row per source."""
-    header = (
-        "source", "answers", "coverage", "mean_depth",
-        "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
-        "wrong", "wrong_low", "wrong_high", "most_errors_under",
-        "independence", "nearest_source", "dependence", "relation",
-    )  # fmt: skip
-    rows = (
+    write_csv(path, tuple(_SOURCE_COLUMNS), _source_rows(sources))
+
+
+_SOURCE_COLUMNS: Mapping[str, ColumnKind] = {
+    "source": "text", "answers": "count", "coverage": "number", "mean_depth": "number",
+    "accurate": "number", "accurate_low": "number", "accurate_high": "number",
+    "vague": "number", "vague_low": "number", "vague_high": "number",
+    "wrong": "number", "wrong_low": "number", "wrong_high": "number", "most_errors_under": "text",
+    "independence": "number", "nearest_source": "text", "dependence": "number", "relation": "text",
+}  # fmt: skip
+
+
+def _source_rows(sources: Sequence[SourceProfile]) -> list[tuple[Any, ...]]:
+    return [
         (
             s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
             s.weaknesses[0].label if s.weaknesses else None,
             s.independence, s.nearest_source, s.dependence, s.relation,
         )
         for s in sources
-    )  # fmt: skip
-    write_csv(path, header, rows)
+    ]  # fmt: skip
 
 
 def write_label_map(
@@ -196,26 +206,37 @@ class OutputTable:
     columns : mapping of name to kind
         The columns.
     blocks : callable
-        Returns an iterator over blocks of rows, each a tuple of arrays; None is an empty cell.
+        Returns an iterator over blocks of rows, each a tuple of arrays; None and nan are empty
+        cells.
     """
 
     columns: Mapping[str, ColumnKind]
     blocks: Callable[[], Iterator[ColumnBlock]]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows as plain Python values."""
+        """Iterate over the rows as plain Python values; None is an empty cell."""
         for block in self.blocks():
-            yield from zip(*(column.tolist() for column in block), strict=True)
+            yield from zip(*map(_to_list, block), strict=True)
+
+
+def _to_list(column: np.ndarray) -> list[Any]:
+    cells: list[Any] = column.tolist()
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return [None if cell != cell else cell for cell in cells]
+    return cells
 
 
 def make_table(data: Any, content: Content) -> OutputTable:
-    """Return Votes, a Taxonomy or a part of LabelledScores as a table."""
+    """Return data as `write_file` takes them as a table."""
     makers: Mapping[str, Callable[[Any], OutputTable]] = {
         "votes": votes_table,
         "taxonomy": taxonomy_table,
         "labels": labels_table,
         "scores": scores_table,
         "wide": wide_table,
+        "items": items_table,
+        "sources": sources_table,
+        "conflicts": conflicts_table,
     }
     return makers[content](data)
 
@@ -280,21 +301,64 @@ def scores_table(result: LabelledScores) -> OutputTable:
 
 
 def wide_table(result: LabelledScores, *, block_cells: int = BLOCK_CELLS) -> OutputTable:
-    """Return one row per instance and one column per label: 1 if it was chosen, otherwise 0."""
-    chosen, labels = result.chosen, result.taxonomy.labels
+    """Return one row per instance and one column per label with its score."""
+    scores, labels = result.consolidation.score, result.taxonomy.labels
     instances = _to_array(result.instances.ids)
 
     def blocks() -> Iterator[ColumnBlock]:
-        for rows in row_blocks(chosen.shape[0], len(labels), block_cells):
-            indicators = chosen[rows].copy()
-            indicators.data = np.ones(indicators.nnz, dtype=np.float64)
-            yield (instances[rows], *dense(indicators).astype(np.int8).T)
+        for rows in row_blocks(len(result.instances), len(labels), block_cells):
+            yield (instances[rows], *dense(scores[rows]).T)
 
     # A label may be called "instance" as well, so the name gets underscores until it is unique.
     instance_column = "instance"
     while instance_column in labels:
         instance_column += "_"
-    return OutputTable({instance_column: "text", **dict.fromkeys(labels, "flag")}, blocks)
+    return OutputTable({instance_column: "text", **dict.fromkeys(labels, "number")}, blocks)
+
+
+def items_table(items: Items) -> OutputTable:
+    """Return one row per instance, as in ``items.csv``."""
+    kinds: dict[str, ColumnKind] = dict.fromkeys(items.columns, "number")
+    kinds |= {"instance": "text", "labels": "text", "path": "text", "sources": "count"}
+    return OutputTable(kinds, lambda: iter([tuple(items.columns.values())]))
+
+
+def sources_table(sources: Sequence[SourceProfile]) -> OutputTable:
+    """Return one row per source, as in ``sources.csv``."""
+    return _table_of_rows(_SOURCE_COLUMNS, _source_rows(sources))
+
+
+def conflicts_table(conflicts: Disagreements) -> OutputTable:
+    """Return one row per disputed label, the instances to review first at the top."""
+    names = conflicts.names
+    columns: Mapping[str, ColumnKind] = {
+        "instance": "text", "gain": "number", "answers": "count",
+        "agreed": "text", "agreed_name": "text",
+        "label": "text", "name": "text", "score": "number", "chosen": "flag",
+        "support": "count", "against": "count",
+    }  # fmt: skip
+    rows = [
+        (
+            case.instance, case.gain, case.answers,
+            case.agreed, None if case.agreed is None else names.get(case.agreed, case.agreed),
+            dispute.label, names.get(dispute.label, dispute.label), dispute.score, dispute.chosen,
+            dispute.support, dispute.against,
+        )
+        for case in conflicts.instances
+        for dispute in case.disputed
+    ]  # fmt: skip
+    return _table_of_rows(columns, rows)
+
+
+def _table_of_rows(
+    columns: Mapping[str, ColumnKind], rows: Sequence[tuple[Any, ...]]
+) -> OutputTable:
+    cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    block: ColumnBlock = tuple(
+        np.array(column, dtype=_NUMPY_TYPES[kind])
+        for column, kind in zip(cells, columns.values(), strict=True)
+    )
+    return OutputTable(columns, lambda: iter([block]))
 
 
 def _to_array(texts: Sequence[str | None]) -> np.ndarray:
@@ -322,4 +386,6 @@ def make_frame(table: OutputTable, library: Library) -> Any:
 
 def _join_blocks(blocks: Iterable[np.ndarray], kind: str) -> Any:
     column = np.concatenate([np.zeros(0, dtype=_NUMPY_TYPES[kind]), *blocks])
-    return column.tolist() if kind == "text" else column
+    # Only in a list can a number be missing, which nan is not in every library.
+    is_plain = kind != "text" and not (kind == "number" and np.isnan(column).any())
+    return column if is_plain else _to_list(column)

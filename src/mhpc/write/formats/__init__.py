@@ -10,14 +10,17 @@ from typing import Any, BinaryIO, ClassVar, Literal, TextIO, TypeAlias
 from mhpc.errors import ParameterError, quote_list
 from mhpc.parameters import Parameters, class_by_name
 
-Content: TypeAlias = Literal["votes", "taxonomy", "labels", "scores", "wide"]
+Content: TypeAlias = Literal[
+    "votes", "taxonomy", "labels", "scores", "wide", "items", "sources", "conflicts"
+]
 """What can be written.
 
-A result can be written as its label sets with one row per label, as its scores, or as its label
-sets with one column per label (``"wide"``).
+Of a result: its label sets with one row per label, its scores, its scores with one column per label
+(``"wide"``), one row per instance (``"items"``), one row per source, or one row per disputed label
+(``"conflicts"``).
 """
 
-RUN_CONTENTS: tuple[Content, ...] = ("labels", "scores", "wide")
+RUN_CONTENTS: tuple[Content, ...] = ("labels", "scores", "wide", "items", "sources", "conflicts")
 """What can be written of a result."""
 
 WRITE_FORMATS: Mapping[str, str] = MappingProxyType(
@@ -27,6 +30,7 @@ WRITE_FORMATS: Mapping[str, str] = MappingProxyType(
         "jsonl": "mhpc.write.formats.tabular:JsonLines",
         "parquet": "mhpc.write.formats.tabular:Parquet",
         "spreadsheet": "mhpc.write.formats.tabular:Spreadsheet",
+        "xlsx": "mhpc.write.formats.excel:Excel",
         "label-studio": "mhpc.write.formats.label_studio:LabelStudio",
         "label-studio-config": "mhpc.write.formats.label_studio:LabelStudioConfig",
         "argilla": "mhpc.write.formats.argilla:Argilla",
@@ -42,6 +46,7 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
         ".jsonl": "jsonl",
         ".ndjson": "jsonl",
         ".parquet": "parquet",
+        ".xlsx": "xlsx",
         ".xml": "label-studio-config",
     }
 )

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
+from mhpc.data.decision import LabelledScores
+from mhpc.data.disagreement import Disagreements
+from mhpc.data.items import Items
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Votes
 from mhpc.errors import DataError
@@ -15,7 +18,7 @@ from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
 from mhpc.write.formats import RUN_CONTENTS, Content, WriteFormat, as_text
 from mhpc.write.tables import OutputTable, make_table, write_rows
 
-_SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "flag": "TINYINT"}
+_SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "count": "BIGINT", "flag": "BOOLEAN"}
 
 FORMULA_MARK = "'"
 """What tells a spreadsheet that a cell is text."""
@@ -82,6 +85,10 @@ def _copy_to_parquet(table: OutputTable, folder: Path) -> Path:
         f"{identifier(name)} {_SQL_TYPES[kind]}" for name, kind in table.columns.items()
     )
     block_names = [f"c{number}" for number in range(len(table.columns))]
+    cells = ", ".join(
+        f"if(isnan({name}), NULL, {name})" if kind == "number" else name
+        for name, kind in zip(block_names, table.columns.values(), strict=True)
+    )
     memory = max(MIN_DATABASE_MEMORY, memory_budget() // 4)
     with database() as connection:
         connection.execute(f"SET memory_limit = '{memory}B'")
@@ -89,7 +96,7 @@ def _copy_to_parquet(table: OutputTable, folder: Path) -> Path:
         connection.execute(f"CREATE TABLE output ({columns})")
         for block in table.blocks():
             connection.register("block", dict(zip(block_names, block, strict=True)))
-            connection.execute("INSERT INTO output SELECT * FROM block")
+            connection.execute(f"INSERT INTO output SELECT {cells} FROM block")
             connection.unregister("block")
         connection.execute(
             f"COPY output TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
@@ -141,8 +148,16 @@ def _ids_in(data: Any) -> Iterator[Iterable[str]]:
         yield from (data.instances, data.sources, data.labels)
     elif isinstance(data, Taxonomy):
         yield from (data.labels, data.names)
-    else:
+    elif isinstance(data, LabelledScores):
         yield from (data.instances, data.taxonomy.labels)
+    elif isinstance(data, Items):
+        yield from (data.instance, data.labels, data.path)
+    elif isinstance(data, Disagreements):
+        yield (case.instance for case in data.instances)
+        yield (dispute.label for case in data.instances for dispute in case.disputed)
+        yield data.names.values()
+    else:
+        yield (profile.source for profile in data)
 
 
 def _escape_rows(table: OutputTable) -> Iterator[list[Any]]:
