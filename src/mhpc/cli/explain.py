@@ -66,7 +66,7 @@ def conflicts(
     top: "Top | None",
     target: str | None,
     force: bool,
-    votes: str | None,
+    votes: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """List the instances on which sources disagree, and the labels that they confuse.
@@ -100,7 +100,7 @@ _SHOWN = 50
 """Instances, and pairs of labels, that are shown by default."""
 
 
-def load_conflicts(folder: Path, top: "Top", votes: str | None = None) -> "Disagreements":
+def load_conflicts(folder: Path, top: "Top", votes: tuple[str, ...] = None) -> "Disagreements":
     """Return the disputed instances of a run, those to review first at the top.
 
     Parameters
@@ -123,7 +123,7 @@ def load_conflicts(folder: Path, top: "Top", votes: str | None = None) -> "Disag
 
 
 def _find_more(
-    folder: Path, recorded: "Disagreements", limit: int, votes: str | None
+    folder: Path, recorded: "Disagreements", limit: int, votes: tuple[str, ...]
 ) -> "Disagreements":
     """Find the disputed instances of a run in its votes.
 
