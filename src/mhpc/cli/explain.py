@@ -1,5 +1,6 @@
 """``mhpc explain`` and ``mhpc conflicts``: why this label, and what to review."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,7 +101,7 @@ _SHOWN = 50
 """Instances, and pairs of labels, that are shown by default."""
 
 
-def load_conflicts(folder: Path, top: "Top", votes: tuple[str, ...] = None) -> "Disagreements":
+def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disagreements":
     """Return the disputed instances of a run, those to review first at the top.
 
     Parameters
@@ -109,7 +110,7 @@ def load_conflicts(folder: Path, top: "Top", votes: tuple[str, ...] = None) -> "
         The folder of the run.
     top : int or "all"
         How many instances, and pairs of labels.
-    votes : str, optional
+    votes : sequence of str, optional
         Where the votes are now, which are read again if the run does not record as many.
     """
     from mhpc.read.run_folder import read_run_document
