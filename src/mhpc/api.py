@@ -26,7 +26,7 @@ from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
 from mhpc.numerics.arrays import Sparse
-from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
@@ -43,7 +43,7 @@ Readable: TypeAlias = Any
 
 def consolidate(
     votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable,
+    taxonomy: Taxonomy | Readable | None = None,
     *,
     method: str | Method | None = None,
     rule: Rule | None = None,
@@ -59,6 +59,7 @@ def consolidate(
     ----------
     votes, taxonomy
         As `mhpc.read_votes` and `mhpc.read_taxonomy` return them, or anything that they read.
+        Without a taxonomy, one is made from the labels of the votes, which may be paths.
     method : str or method, optional
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. By default
         ``mhpc.Auto()``, which combines several methods into one probability.
@@ -85,7 +86,7 @@ def consolidate(
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
         panel = encode_votes(
-            votes, _as_taxonomy(taxonomy), unknown=unknown, instances=instances,
+            votes, _as_taxonomy(taxonomy, votes, gold), unknown=unknown, instances=instances,
             gold=votes.gold if gold is None else gold,
         )  # fmt: skip
         scores = fit_and_score(chosen, panel, progress=progress)
@@ -168,13 +169,14 @@ def conflicts(result: Result, *, top: int = 50) -> Disagreements:
     return find_conflicts(result.panel, result.consolidation, result.decision, limit=top)
 
 
-def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable) -> Inspection:
+def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable | None = None) -> Inspection:
     """Summarize votes before they are consolidated.
 
     The summary has coverage, depth, disagreement, labels that the taxonomy lacks and sources that
     never answer.
     """
-    votes, taxonomy = _as_votes(votes), _as_taxonomy(taxonomy)
+    votes = _as_votes(votes)
+    taxonomy = _as_taxonomy(taxonomy, votes)
     with warnings.catch_warnings():
         # Dropped labels are part of the summary.
         warnings.simplefilter("ignore", MhpcWarning)
@@ -184,7 +186,7 @@ def inspect(votes: Votes | Readable, taxonomy: Taxonomy | Readable) -> Inspectio
 
 def compare(
     votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable,
+    taxonomy: Taxonomy | Readable | None = None,
     methods: Iterable[str] | Mapping[str, Method] = (),
     *,
     truth: Truth | Readable | None = None,
@@ -227,7 +229,8 @@ def compare(
         more instances.
     """
     candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
-    panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=unknown)
+    votes = _as_votes(votes)
+    panel = encode_votes(votes, _as_taxonomy(taxonomy, votes), unknown=unknown)
     with single_threaded_blas():
         losses = race(
             panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,
@@ -275,7 +278,9 @@ def _as_votes(votes: Any) -> Votes:
     return votes if isinstance(votes, Votes) else read_votes(votes)
 
 
-def _as_taxonomy(taxonomy: Any) -> Taxonomy:
+def _as_taxonomy(taxonomy: Any, votes: Votes, gold: Truth | None = None) -> Taxonomy:
+    if taxonomy is None:
+        return taxonomy_from_votes(votes, gold)
     return taxonomy if isinstance(taxonomy, Taxonomy) else read_taxonomy(taxonomy)
 
 

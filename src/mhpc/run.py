@@ -28,6 +28,7 @@ from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import effective_scope
 from mhpc.model import HOMES, model_errors, read_model, write_model
+from mhpc.read.files import split_sheet
 from mhpc.read.run_folder import (
     RecordedSettings,
     RunDocument,
@@ -35,7 +36,7 @@ from mhpc.read.run_folder import (
     read_run,
     read_run_document,
 )
-from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.report.html import write_report
@@ -63,8 +64,8 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope")
 """The settings that name files to read."""
 
 _FIT_SETTINGS = {
-    "format", "taxonomy", "taxonomy_format", "method", "parameters", "seed", "columns", "scope",
-    "unknown", "memory", "engine",
+    "format", "taxonomy", "taxonomy_format", "taxonomy_columns", "method", "parameters",
+    "seed", "columns", "scope", "unknown", "memory", "engine",
 }  # fmt: skip
 """The settings that fitting depends on."""
 
@@ -143,13 +144,15 @@ class _Run:
         """Take all steps, and return what was found."""
         settings, engine = self.settings, self.engine
         with self._stage("reading"):
-            taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
+            taxonomy = _read_taxonomy(settings)
             votes = engine.read(
                 settings.votes, columns=settings.columns, scope=settings.scope,
                 folder=self.folder, format=settings.format,
             )  # fmt: skip
             truth = read_truth(settings.truth) if settings.truth else None
             gold = read_truth(settings.gold) if settings.gold else votes.gold
+            if taxonomy is None:
+                taxonomy = taxonomy_from_votes(votes, gold)
         with self._stage("encoding"):
             encoded = engine.encode(
                 votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=self.earlier,
@@ -230,6 +233,14 @@ class _Run:
         yield
         self.seconds[name] = time.perf_counter() - start
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
+
+
+def _read_taxonomy(settings: RunSettings) -> Taxonomy | None:
+    if settings.taxonomy is None:
+        return None
+    return read_taxonomy(
+        settings.taxonomy, columns=settings.taxonomy_columns, format=settings.taxonomy_format
+    )
 
 
 def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
@@ -367,7 +378,11 @@ class InputFiles:
 
 def fingerprint_inputs(files: Mapping[str, str | None]) -> InputFiles:
     """Fingerprint those inputs that are files, given by the settings that name them."""
-    paths = {name: Path(file) for name, file in files.items() if file and is_lasting(Path(file))}
+    paths = {
+        name: split_sheet(file)[0]
+        for name, file in files.items()
+        if file and is_lasting(Path(file))
+    }
     # Before they are read, so that no change is missed.
     states = {path: _file_state(path) for path in paths.values()}
     return InputFiles({name: fingerprint(path) for name, path in paths.items()}, states)
@@ -375,11 +390,13 @@ def fingerprint_inputs(files: Mapping[str, str | None]) -> InputFiles:
 
 def is_lasting(path: Path) -> bool:
     """Tell whether a path can be read again, unlike a pipe."""
+    path, _ = split_sheet(path)
     return path.is_file() or bool(_list_files(path))
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
     """Return the size and the hash of a file, or of all files of a folder or pattern together."""
+    path, _ = split_sheet(path)
     if not path.is_file():
         parts = [fingerprint(file) for file in _list_files(path)]
         digests = "".join(part["sha256"] for part in parts)

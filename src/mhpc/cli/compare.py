@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from mhpc.cli.options import (
+    check_taxonomy_options,
     given_settings,
     json_option,
     parse_parameter,
@@ -20,6 +21,7 @@ from mhpc.cli.progress import Display, StderrProgress
 @setting("format")
 @setting("taxonomy")
 @setting("taxonomy_format")
+@setting("taxonomy_columns")
 @setting("columns")
 @setting("scope")
 @setting("unknown")
@@ -81,8 +83,7 @@ def compare(
     from mhpc.settings import RunSettings
 
     named = given_settings(values)
-    if "taxonomy" not in named:
-        raise click.UsageError("--taxonomy FILE is missing")
+    check_taxonomy_options(named)
     settings = RunSettings(votes=votes, **named)
     candidates = make_grid(methods or METHODS, _split_values(grid_values))
     with StderrProgress(display) as progress:
@@ -90,7 +91,12 @@ def compare(
         table = read_votes(
             settings.votes, columns=settings.columns, scope=settings.scope, format=settings.format
         )
-        taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
+        taxonomy = None
+        if settings.taxonomy:
+            taxonomy = read_taxonomy(
+                settings.taxonomy, columns=settings.taxonomy_columns,
+                format=settings.taxonomy_format,
+            )  # fmt: skip
         truth = read_truth(settings.truth) if settings.truth else None
         progress("encoding", 0, 0)
         comparisons = compare_methods(

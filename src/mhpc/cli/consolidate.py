@@ -5,7 +5,14 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import given_settings, json_option, progress_option, setting, show
+from mhpc.cli.options import (
+    check_taxonomy_options,
+    given_settings,
+    json_option,
+    progress_option,
+    setting,
+    show,
+)
 from mhpc.cli.progress import Display, StderrProgress
 from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.settings import NAMED_TAXONOMIES, RunSettings, read_settings
@@ -19,6 +26,7 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("format")
 @setting("taxonomy")
 @setting("taxonomy_format")
+@setting("taxonomy_columns")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="OUT/",
     help="Folder for labels.csv, scores.parquet, sources.csv, taxonomy.csv, model.npz and "
@@ -43,8 +51,8 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("report")
 @click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE",
-    help="Read settings from a TOML file, or from the run.json of an earlier run to repeat it. "
-    "Options on the command line take precedence.",
+    help="Read settings from a TOML or YAML file, or from the run.json of an earlier run to repeat "
+    "it. Options on the command line take precedence.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace OUT/ if it exists.")
 @click.option(
@@ -65,9 +73,10 @@ def consolidate(
 ) -> None:
     """Consolidate VOTES into scores, a label set per instance, and a profile per source.
 
-    VOTES is a table with the columns instance, source, label and optionally score: CSV, TSV, JSON
-    Lines, Parquet or Arrow, also compressed with gzip or zstd, or a folder of Parquet files. An
-    empty label means "none of these". - is standard input.
+    VOTES is a table with the columns instance, source, label and optionally score: CSV, TSV, Excel,
+    OpenDocument, JSON Lines, Parquet or Arrow, also compressed with gzip or zstd, or a folder of
+    Parquet files. votes.xlsx:NAME is one sheet of a workbook. An empty label means "none of these".
+    - is standard input.
     """
     from mhpc.report.run_summary import render_summary
     from mhpc.run import run
@@ -90,9 +99,9 @@ def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> R
     if values.get("apply"):
         _check_apply(values)
         values["taxonomy"] = str(Path(values["apply"]) / "taxonomy.csv")
-    for name, spelling in (("votes", "VOTES"), ("taxonomy", "--taxonomy FILE")):
-        if name not in values:
-            raise click.UsageError(f"{spelling} is missing; see mhpc consolidate --help")
+    if "votes" not in values:
+        raise click.UsageError("VOTES is missing; see mhpc consolidate --help")
+    check_taxonomy_options(values)
     if [values.get(name) for name in _FILES].count("-") > 1:
         raise click.UsageError(
             "only one of VOTES, --taxonomy, --truth, --gold and --scope can be standard input"
@@ -119,7 +128,8 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 def _check_apply(values: dict[str, Any]) -> None:
     """Refuse options that the earlier run has fixed."""
     fixed = {
-        "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
+        "taxonomy": "--taxonomy", "taxonomy_columns": "--taxonomy-column",
+        "method": "--method", "parameters": "--set", "gold": "--gold",
         "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
         "depth_bias": "--depth-bias", "scope": "--scope",
     }  # fmt: skip

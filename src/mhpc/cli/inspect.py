@@ -4,7 +4,14 @@ from typing import Any
 
 import click
 
-from mhpc.cli.options import given_settings, json_option, progress_option, setting, show
+from mhpc.cli.options import (
+    check_taxonomy_options,
+    given_settings,
+    json_option,
+    progress_option,
+    setting,
+    show,
+)
 from mhpc.cli.progress import Display, StderrProgress
 
 
@@ -13,6 +20,7 @@ from mhpc.cli.progress import Display, StderrProgress
 @setting("format")
 @setting("taxonomy")
 @setting("taxonomy_format")
+@setting("taxonomy_columns")
 @setting("columns")
 @progress_option
 @json_option
@@ -24,11 +32,15 @@ def inspect(votes: str, display: Display, as_json: bool, **values: Any) -> None:
     from mhpc.report.terminal import render_inspection
 
     settings = given_settings(values)
-    if "taxonomy" not in settings:
-        raise click.UsageError("--taxonomy FILE is missing")
+    check_taxonomy_options(settings)
     with StderrProgress(display) as progress:
         progress("reading", 0, 0)
-        taxonomy = read_taxonomy(settings["taxonomy"], format=settings.get("taxonomy_format"))
+        taxonomy = None
+        if "taxonomy" in settings:
+            taxonomy = read_taxonomy(
+                settings["taxonomy"], columns=settings.get("taxonomy_columns"),
+                format=settings.get("taxonomy_format"),
+            )  # fmt: skip
         table = read_votes(votes, columns=settings.get("columns"), format=settings.get("format"))
         progress("inspecting", 0, 0)
         inspection = inspect_votes(table, taxonomy)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
@@ -57,6 +57,11 @@ _SPELLING: dict[str, dict[str, Any]] = {
     "taxonomy_format": {"metavar": "NAME", "shell_complete": _complete(_taxonomy_formats)},
     "method": {"metavar": "NAME", "shell_complete": _complete(lambda: METHODS)},
     "parameters": {"flag": "--set", "metavar": "KEY=VALUE", "type": parse_parameter},
+    "taxonomy_columns": {
+        "flag": "--taxonomy-column",
+        "metavar": "ROLE=NAME",
+        "type": parse_pair,
+    },
     "columns": {"flag": "--column", "metavar": "ROLE=NAME", "type": parse_pair},
     "scope": {"metavar": "all|used|FILE"},
     "rule": {"metavar": "NAME", "shell_complete": _complete(lambda: RULES)},
@@ -101,6 +106,14 @@ def given_settings(values: dict[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if value not in (None, ())
     }
+
+
+def check_taxonomy_options(settings: Mapping[str, Any]) -> None:
+    """Refuse options that say how to read a taxonomy if none is given."""
+    for name in ("taxonomy_format", "taxonomy_columns"):
+        if settings.get(name) and not settings.get("taxonomy"):
+            option = _SPELLING[name].get("flag", f"--{name.replace('_', '-')}")
+            raise click.UsageError(f"{option} needs a taxonomy; give --taxonomy FILE")
 
 
 def progress_option(function: Function) -> Function:

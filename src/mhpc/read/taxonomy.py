@@ -3,7 +3,9 @@
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
+from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MhpcWarning, TaxonomyError, pluralize, quote_list
 from mhpc.read.files import LocalFile, local_file
@@ -61,6 +63,23 @@ def read_taxonomy(
             return _read(TaxonomyInput(value, file.name, argument or separator, columns), name)
     value = str(source) if isinstance(source, Path) else source
     return _read(TaxonomyInput(value, "the taxonomy", argument or separator, columns), name)
+
+
+class Labelled(Protocol):
+    """Votes or a truth, in whatever form an engine holds them."""
+
+    @property
+    def labels(self) -> Index:
+        """The labels that occur."""
+
+    @property
+    def origin(self) -> str:
+        """Where they come from."""
+
+
+def taxonomy_from_votes(votes: Labelled, gold: Labelled | None = None) -> Taxonomy:
+    """Build a taxonomy from the labels of votes and of gold labels, by `taxonomy_from_labels`."""
+    return taxonomy_from_labels((*votes.labels, *(gold.labels if gold else ())), votes.origin)
 
 
 def taxonomy_from_labels(labels: Iterable[str], origin: str) -> Taxonomy:
