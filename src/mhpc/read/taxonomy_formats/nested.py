@@ -66,9 +66,10 @@ def taxonomy_from_document(document: Any, origin: str) -> Taxonomy:
 
 
 def are_rows(document: Any) -> bool:
-    """Return whether a document is a table: its first object has a parent, or levels."""
-    row = document[0] if isinstance(document, list) and document else document
-    return isinstance(row, Mapping) and _is_row(row)
+    """Return whether a document is a table: a list in which an object has a parent, or levels."""
+    return isinstance(document, list) and any(
+        isinstance(row, Mapping) and _is_row(row) for row in document
+    )
 
 
 @dataclass(frozen=True)
