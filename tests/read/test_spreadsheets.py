@@ -1,7 +1,6 @@
 """Spreadsheets: which sheet, which header, which cells, and files that are damaged or hostile."""
 
 import datetime
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,8 @@ from mhpc.read.tables import open_table, text_sql
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
+from mhpc.read.workbooks import DamagedError, load_sheets_apart
+from tests.fixtures.old_workbook import old_workbook
 from tests.fixtures.spreadsheets import (
     Rows,
     change_member,
@@ -172,7 +173,7 @@ def test_the_extra_is_named_if_it_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", {"S": VOTES})
-    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    monkeypatch.setattr("mhpc.read.spreadsheets.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'mhpc\[excel\]'"):
         read_votes(path)
 
@@ -213,6 +214,30 @@ def test_a_failed_assertion_of_the_library_is_an_error_in_one_line(
     monkeypatch.setattr(Workbook, "from_path", interrupt)
     with pytest.raises(KeyboardInterrupt):
         read_votes(path)
+
+
+def test_workbooks_of_excel_97_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.xls"
+    texts = {(r, c): str(cell) for r, row in enumerate(VOTES) for c, cell in enumerate(row)}
+    path.write_bytes(old_workbook(texts, sheet="Votes"))
+    assert read_votes(path).labels.ids == ("oak", "ash")
+    assert read_votes(f"{path}:Votes").instances.ids == ("7", "8")
+    with pytest.raises(DataError, match="no sheet 'Notes'"):
+        read_votes(f"{path}:Notes")
+
+
+def test_a_binary_workbook_that_would_end_the_process_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.xls"
+    path.write_bytes(old_workbook({(0, 0): "a", (65535, 65535): "b"}))
+    with pytest.raises(UnreadableError, match="t.xls is a damaged spreadsheet.*failed"):
+        read_votes(path)
+
+
+def test_a_binary_workbook_that_takes_too_long_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.xls"
+    path.write_bytes(old_workbook({(0, 0): "a"}))
+    with pytest.raises(DamagedError, match="more than 0 seconds"):
+        load_sheets_apart(path, None, seconds=0.001)
 
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -297,6 +322,36 @@ REPEATED = '<table:table-cell office:value-type="string"{}><text:p>a</text:p></t
 def test_repeated_cells_that_are_too_many_are_refused(row: str, tmp_path: Path) -> None:
     path = write_ods_tables(tmp_path / "t.ods", f'<table:table table:name="S">{row}</table:table>')
     with pytest.raises(UnreadableError, match="too many"):
+        read_votes(path)
+
+
+def test_a_sheet_with_an_unusual_name_is_checked_as_well(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", {"S": VOTES})
+    change_member(path, SHEET, b"</sheetData>", FAR[0] + b"</sheetData>")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["xl/media/image1.png"] = b"\x89PNG" + members.pop(SHEET)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(UnreadableError, match="too far apart"):
+        read_votes(path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["<table:table><table:table-row>", '<table:table table:name="S"><text:p>[</table:table>'],
+)
+def test_xml_that_ends_within_an_element_is_refused(table: str, tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="damaged spreadsheet: not XML"):
+        read_votes(write_ods_tables(tmp_path / "t.ods", table))
+
+
+def test_a_workbook_with_entities_is_refused(tmp_path: Path) -> None:
+    path = write_ods(tmp_path / "t.ods", {"S": VOTES})
+    laughs = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha">]>'
+    change_member(path, "content.xml", b'<?xml version="1.0"?>', laughs)
+    with pytest.raises(UnreadableError, match="it has entities"):
         read_votes(path)
 
 

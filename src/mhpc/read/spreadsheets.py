@@ -2,22 +2,21 @@
 
 A workbook is a zip archive of XML. It is decompressed and looked through here before the library
 that reads it, because that library allocates a cell for every place up to the last filled one: a
-sheet whose only cell is XFD1048576 would end the process.
+sheet whose only cell is XFD1048576 would end the process. Binary workbooks are read in another one.
 """
 
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, time
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from xml.parsers import expat
 
 from mhpc.errors import (
     DataError,
-    MhpcError,
     MhpcWarning,
     MissingExtraError,
     UnreadableError,
@@ -25,6 +24,7 @@ from mhpc.errors import (
 )
 from mhpc.read.archives import HARMLESS_BYTES, MAX_ARCHIVE_BYTES
 from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile
+from mhpc.read.workbooks import DamagedError, EncryptedError, load_sheets, load_sheets_apart
 
 MAX_SHEET_CELLS = 1 << 26
 """How many cells the rectangle of all filled cells of a sheet may have: 67 million."""
@@ -32,6 +32,8 @@ MAX_SHEET_CELLS = 1 << 26
 MIN_HEADER_CELLS = 2
 """How many cells of a row are filled if it is the header, and not a title above it."""
 
+_XML_SUFFIXES = (".xml", ".rels")
+_BINARY_WORKBOOK = "xl/workbook.bin"
 _READ_BYTES = 1 << 20
 _MAX_TAG = 1 << 24
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
@@ -62,9 +64,8 @@ def read_sheet(
     max_cells : int
         How many cells the rectangle of all filled cells of a sheet may have.
     """
-    _check_workbook(file.path, file.name, max_ratio, max_cells)
-    with _open_workbook(file) as workbook:
-        rows = _choose_rows(workbook, file)
+    is_checked = _check_workbook(file.path, file.name, max_ratio, max_cells)
+    rows = _choose_rows(_load_sheets(file, is_checked), file)
     if not rows:
         raise UnreadableError(f"{file.name} is empty; give a table with a header and rows")
     counts = [sum(cell != "" for cell in row) for row in rows]
@@ -79,12 +80,18 @@ def read_sheet(
     return columns
 
 
-def _check_workbook(path: Path, name: str, max_ratio: int, max_cells: int) -> None:
-    """Raise an error if a workbook is encrypted, or would need far too much memory."""
+def _check_workbook(path: Path, name: str, max_ratio: int, max_cells: int) -> bool:
+    """Raise an error if a workbook is encrypted, damaged, or would need far too much memory.
+
+    Returns
+    -------
+    bool
+        Whether it consists of XML, so that everything in it could be checked.
+    """
     if not zipfile.is_zipfile(path):
         if _ENCRYPTED_PACKAGE in path.read_bytes():
             raise _encrypted_error(name)
-        return
+        return False
     budget = min(MAX_ARCHIVE_BYTES, max(HARMLESS_BYTES, path.stat().st_size * max_ratio))
     try:
         with zipfile.ZipFile(path) as archive:
@@ -93,6 +100,7 @@ def _check_workbook(path: Path, name: str, max_ratio: int, max_cells: int) -> No
                     raise _encrypted_error(name)
                 with archive.open(member) as stream:
                     budget = _check_member(stream, name, budget, max_ratio, max_cells)
+            return _BINARY_WORKBOOK not in archive.namelist()
     except UnreadableError:
         raise
     except ZIP_ERRORS as error:
@@ -104,9 +112,8 @@ def _encrypted_error(name: str) -> UnreadableError:
 
 
 def _check_member(stream: Any, name: str, budget: int, max_ratio: int, max_cells: int) -> int:
-    """Decompress a member, check the extent of its cells, and return the rest of the budget."""
-    excel, open_document = _ExcelExtent(), _OpenDocumentExtent()
-    is_text, rest = None, b""
+    """Decompress and check a member, and return the rest of the budget."""
+    check = _MemberCheck(name, max_cells, is_xml=stream.name.endswith(_XML_SUFFIXES))
     while block := stream.read(_READ_BYTES):
         budget -= len(block)
         if budget < 0:
@@ -114,27 +121,65 @@ def _check_member(stream: Any, name: str, budget: int, max_ratio: int, max_cells
                 f"{name} decompresses to more than {max_ratio} times its size; save it as CSV if "
                 "you trust it"
             )
-        if is_text is None:
-            is_text = block.lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(b"<")
-        if not is_text:
-            continue
-        block = rest + block
-        cut = block.rfind(b"<")
-        block, rest = block[:cut], block[cut:]
-        for extent in (excel, open_document):
-            extent.scan(block)
-        if len(rest) > _MAX_TAG:
-            raise UnreadableError(f"{name} is a damaged spreadsheet: a tag of {len(rest):,} bytes")
-        if max(excel.cells, open_document.cells) > max_cells:
-            break
-    for extent in (excel, open_document):
-        extent.scan(rest)
-    if max(excel.cells, open_document.cells) > max_cells:
-        raise UnreadableError(
-            f"{name}: the filled cells of a sheet are too far apart, or too many; the most is "
-            f"{max_cells:,} cells, with the empty ones between them: save the table as CSV"
-        )
+        check.feed(block)
+    check.finish()
     return budget
+
+
+class _MemberCheck:
+    """Checks that cells fit in memory, and that XML is well-formed and has no entities.
+
+    The library runs forever on XML that ends within an element. A sheet may have any name, so cells
+    are counted in every member.
+    """
+
+    def __init__(self, name: str, max_cells: int, *, is_xml: bool) -> None:
+        self._name, self._max_cells = name, max_cells
+        self._parser = expat.ParserCreate() if is_xml else None
+        if self._parser:
+            self._parser.EntityDeclHandler = self._refuse_entity
+        self._extents = (_ExcelExtent(), _OpenDocumentExtent())
+        self._rest = b""
+
+    def feed(self, block: bytes) -> None:
+        """Check the next bytes."""
+        self._parse(block, is_last=False)
+        text = self._rest + block
+        cut = max(text.rfind(b"<"), 0)
+        self._rest = text[cut:]
+        if len(self._rest) > _MAX_TAG:
+            # Looking for the end of a tag again and again would take forever.
+            raise self._damaged(f"a tag of {len(self._rest):,} bytes")
+        self._scan(text[:cut])
+
+    def finish(self) -> None:
+        """Check the end."""
+        self._parse(b"", is_last=True)
+        self._scan(self._rest)
+
+    def _parse(self, block: bytes, *, is_last: bool) -> None:
+        if self._parser is None:
+            return
+        try:
+            self._parser.Parse(block, is_last)
+        except expat.ExpatError as error:
+            raise self._damaged(f"not XML: {expat.errors.messages[error.code]}") from None
+
+    def _scan(self, text: bytes) -> None:
+        for extent in self._extents:
+            extent.scan(text)
+            if extent.cells > self._max_cells:
+                raise UnreadableError(
+                    f"{self._name}: the filled cells of a sheet are too far apart, or too many; "
+                    f"the most is {self._max_cells:,} cells, with the empty ones between them: "
+                    "save the table as CSV"
+                )
+
+    def _refuse_entity(self, *_: object) -> NoReturn:
+        raise self._damaged("it has entities")
+
+    def _damaged(self, reason: str) -> UnreadableError:
+        return UnreadableError(f"{self._name} is a damaged spreadsheet: {reason}")
 
 
 @dataclass
@@ -193,61 +238,35 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
-@contextmanager
-def _open_workbook(file: LocalFile) -> Iterator[Any]:
-    try:
-        import python_calamine as calamine
-    except ImportError:
+def _load_sheets(file: LocalFile, is_checked: bool) -> dict[str, Any]:
+    if find_spec("python_calamine") is None:
         raise MissingExtraError(
             f"{file.name} is a spreadsheet; pip install 'mhpc[excel]' to read it"
-        ) from None
+        )
+    load = load_sheets if is_checked else load_sheets_apart
     try:
-        with calamine.CalamineWorkbook.from_path(str(file.path)) as workbook:
-            yield workbook
-    except MhpcError:
-        raise
-    except calamine.PasswordError:
+        return load(file.path, file.sheet)
+    except EncryptedError:
         raise _encrypted_error(file.name) from None
-    except (calamine.CalamineError, OSError, ValueError) as error:
-        raise _damaged_error(file.name, error) from None
-    except BaseException as error:
-        # A failed assertion of the library is not even an Exception.
-        if type(error).__name__ != "PanicException":
-            raise
-        raise _damaged_error(file.name, error) from None
+    except DamagedError as error:
+        reason = " ".join(str(error).split())
+        raise UnreadableError(f"{file.name} is a damaged spreadsheet, or none: {reason}") from None
 
 
-def _damaged_error(name: str, error: BaseException) -> UnreadableError:
-    reason = " ".join(str(error).split())
-    return UnreadableError(f"{name} is a damaged spreadsheet, or none: {reason}")
-
-
-def _choose_rows(workbook: Any, file: LocalFile) -> list[list[Any]]:
+def _choose_rows(workbook: dict[str, Any], file: LocalFile) -> list[list[Any]]:
     """Return the rows of the chosen sheet, or of the first one that is not empty."""
-    names = workbook.sheet_names
-    if file.sheet is not None:
-        if file.sheet not in names:
-            raise DataError(f"{file.path} has no sheet {file.sheet!r}; it has {quote_list(names)}")
-        return _read_rows(workbook, file.sheet)
-    visible = [
-        sheet.name
-        for sheet in workbook.sheets_metadata
-        if sheet.typ == type(sheet.typ).WorkSheet and sheet.visible == type(sheet.visible).Visible
-    ]
-    filled = {name: rows for name in visible or names if (rows := _read_rows(workbook, name))}
-    if len(filled) > 1:
-        first, *others = filled
+    names, sheets = workbook["names"], workbook["sheets"]
+    if file.sheet is not None and file.sheet not in names:
+        raise DataError(f"{file.path} has no sheet {file.sheet!r}; it has {quote_list(names)}")
+    if len(sheets) > 1:
+        first, *others = sheets
         warnings.warn(
             f"{file.name}: reading sheet {first!r}; there are also {quote_list(others)} "
             f"(choose one with {file.path.name}:{others[0]})",
             MhpcWarning,
             stacklevel=2,
         )
-    return next(iter(filled.values()), [])
-
-
-def _read_rows(workbook: Any, name: str) -> list[list[Any]]:
-    rows: list[list[Any]] = workbook.get_sheet_by_name(name).to_python()
+    rows: list[list[Any]] = next(iter(sheets.values()), [])
     return rows
 
 
