@@ -70,6 +70,11 @@ def test_the_text_beside_an_id_is_its_name() -> None:
     assert taxonomy.names == ("tree", "oak")
 
 
+def test_a_class_beside_an_id_is_no_name() -> None:
+    taxonomy = read_taxonomy({"id": ["1", "2"], "class": ["leaf", "leaf"], "parent": ["", "1"]})
+    assert taxonomy.names == ("1", "2")
+
+
 def test_parents_may_be_given_by_name_where_labels_are_ids() -> None:
     taxonomy = read_taxonomy(
         {
@@ -232,6 +237,13 @@ def test_names_in_an_outline_may_have_commas_and_blanks(tmp_path: Path) -> None:
     text = "Living, green\n  red oak\n  ash, white, tall\n"
     assert parents(read_taxonomy(put(tmp_path, text))) == {
         "Living, green": "", "red oak": "Living, green", "ash, white, tall": "Living, green",
+    }  # fmt: skip
+
+
+def test_the_root_of_an_outline_may_be_a_word_of_headers(tmp_path: Path) -> None:
+    text = "Topics\n  Sports\n    Football\n  Music\n"
+    assert parents(read_taxonomy(put(tmp_path, text))) == {
+        "Topics": "", "Sports": "Topics", "Football": "Sports", "Music": "Topics",
     }  # fmt: skip
 
 

@@ -12,6 +12,9 @@ from mhpc.read.taxonomy_formats.trees import TreeBuilder
 SAMPLED_LINES = 1_000
 """How many lines decide whether a file is an outline."""
 
+_MAX_LEVELS_OF_COLUMN = 2
+"""How many indentations a column of labels may have: that of its header, and that of its cells."""
+
 _LINE = re.compile(r"([ \t\u00a0]*)(?:([-*+\u2022])[ \t]+)?(.*)")
 
 
@@ -27,11 +30,13 @@ class Indented:
             return False
         lines = [line for line in source.head.splitlines()[:SAMPLED_LINES] if line.strip()]
         parsed = [_split_line(line) for line in lines]
-        if is_header(re.split("[,;|]", lines[0])) or _have_cells(lines):
+        if any("\t" in text for _, _, text in parsed) or _have_cells(lines):
             return False
-        if any("\t" in text for _, _, text in parsed):
+        n_levels = len({indent for indent, _, _ in parsed})
+        cells = re.split("[,;|]", lines[0])
+        if is_header(cells) and (len(cells) > 1 or n_levels <= _MAX_LEVELS_OF_COLUMN):
             return False
-        has_indents = len({indent for indent, _, _ in parsed}) > 1 and not parsed[0][0]
+        has_indents = n_levels > 1 and not parsed[0][0]
         return has_indents or all(bullet for _, bullet, _ in parsed)
 
     def read(self, source: TaxonomyInput) -> Taxonomy:

@@ -34,6 +34,7 @@ SAMPLED_LINES = 50
 """How many lines decide whether a file without a header has edges or paths."""
 
 _DELIMITERS = ("\t", ",", ";", " ")
+_TEXT_NAMES = {"category", "concept", "taxon", "term", "topic", "subcategory"}
 _LABEL_NAMES = [normalize_name(name) for name in TAXONOMY_ALIASES["label"]]
 
 
@@ -83,8 +84,10 @@ def _find_roles(table: Table, chosen: Mapping[str, str] | None) -> dict[str, str
                      cure="rename one, or choose it with --taxonomy-column ROLE=NAME")  # fmt: skip
     spare = {normalize_name(column): column for column in present if column not in columns.values()}
     others = [spare[name] for name in _LABEL_NAMES if name in spare]
-    if others and normalize_name(columns["label"]) in ID_NAMES and "name" not in columns:
-        columns["name"] = others.pop(0)
+    texts = [column for column in others if normalize_name(column) in _TEXT_NAMES]
+    if texts and normalize_name(columns["label"]) in ID_NAMES and "name" not in columns:
+        columns["name"] = texts[0]
+        others.remove(texts[0])
     if others and "parent" in columns:
         columns["key"] = others[0]
     return columns
