@@ -316,8 +316,10 @@ REPEATED = '<table:table-cell office:value-type="string"{}><text:p>a</text:p></t
         '<table:table-row table:number-rows-repeated="2000000000">'
         + REPEATED.format("")
         + "</table:table-row>",
+        '<table:table-row table:number-rows-repeated="2000000000"><table:table-cell/>'
+        + f"</table:table-row><table:table-row>{REPEATED.format('')}</table:table-row>",
     ],
-    ids=["columns", "rows"],
+    ids=["columns", "rows", "rows above"],
 )
 def test_repeated_cells_that_are_too_many_are_refused(row: str, tmp_path: Path) -> None:
     path = write_ods_tables(tmp_path / "t.ods", f'<table:table table:name="S">{row}</table:table>')

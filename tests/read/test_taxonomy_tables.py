@@ -100,8 +100,8 @@ def test_a_parent_by_a_name_that_two_labels_have_is_an_error() -> None:
 
 
 def test_the_number_of_no_parent_is_no_name() -> None:
-    table = {"id": ["7", "8"], "name": ["0", "x"], "parent": ["0", "7"]}
-    assert parent_ids(read_taxonomy(table)) == {"7": "", "8": "7"}
+    table = {"id": ["7", "8", "9"], "name": ["0", "x", "y"], "parent": ["0", "7", "x"]}
+    assert parent_ids(read_taxonomy(table)) == {"7": "", "8": "7", "9": "8"}
 
 
 def test_a_missing_label_names_the_option() -> None:
@@ -141,6 +141,7 @@ def test_levels_are_ordered_by_their_numbers_and_other_columns_ignored() -> None
     middle = [f"L{n}" for n in range(3, 10)]
     header = ["note", "level2", "level10", *middle, "level1"]
     assert find_levels(header) == ["level1", "level2", *middle, "level10"]
+    assert find_levels(["note", "category", "subcategory"]) == ["category", "subcategory"]
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,9 @@ def read_votes(
     Parameters
     ----------
     source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
-        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, or a
-        folder of Parquet files. A source that gives an instance several labels has several rows; an
+        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, a
+        spreadsheet, of which ``votes.xlsx:Sheet 2`` is one sheet, or a folder of Parquet files. A
+        source that gives an instance several labels has several rows; an
         empty label means "none of these". Or the export of an annotation tool, or one file per
         source: a folder, a pattern such as ``models/*.csv``, or a zip archive.
     columns : mapping of role to column name, optional
