@@ -111,6 +111,9 @@ def test_the_first_filled_sheet_is_read_and_said_once(tmp_path: Path) -> None:
     with pytest.warns(MhpcWarning, match="reading sheet 'Votes'; there are also 'Notes'") as said:
         assert len(read_votes(path)) == 2
     assert len(said) == 1
+    assert f"{path}:Notes" in str(said[0].message)
+    with pytest.warns(MhpcWarning, match="^standard input: reading.*'Notes'$"):
+        read_sheet(identify(path, name="standard input"))
     labels: Rows = [["level1", "level2"], ["tree", "oak"]]
     path = write_xlsx(tmp_path / "t.xlsx", {"Labels": labels, "Notes": [["by Ann"]]})
     with pytest.warns(MhpcWarning, match="reading sheet 'Labels'") as said:

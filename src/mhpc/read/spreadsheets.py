@@ -260,9 +260,11 @@ def _choose_rows(workbook: dict[str, Any], file: LocalFile) -> list[list[Any]]:
         raise DataError(f"{file.path} has no sheet {file.sheet!r}; it has {quote_list(names)}")
     if len(sheets) > 1:
         first, *others = sheets
+        # Standard input and a file in an archive have no path to which a sheet could be added.
+        has_path = str(file.path) == file.name
+        choice = f" (choose one with {file.name}:{others[0]})" if has_path else ""
         warnings.warn(
-            f"{file.name}: reading sheet {first!r}; there are also {quote_list(others)} "
-            f"(choose one with {file.path.name}:{others[0]})",
+            f"{file.name}: reading sheet {first!r}; there are also {quote_list(others)}{choice}",
             MhpcWarning,
             stacklevel=2,
         )
