@@ -26,7 +26,7 @@ from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
 from mhpc.numerics.arrays import Sparse
-from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
@@ -43,7 +43,7 @@ Readable: TypeAlias = Any
 
 def consolidate(
     votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable,
+    taxonomy: Taxonomy | Readable | None = None,
     *,
     method: str | Method | None = None,
     rule: Rule | None = None,
@@ -60,6 +60,7 @@ def consolidate(
     ----------
     votes, taxonomy
         As `mhpc.read_votes` and `mhpc.read_taxonomy` return them, or anything that they read.
+        Without a taxonomy, one is made from the labels of the votes, which may be paths.
     method : str or method, optional
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. By default
         ``mhpc.Auto()``, which combines several methods into one probability.
@@ -90,8 +91,8 @@ def consolidate(
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
         panel = encode_votes(
-            votes, _as_taxonomy(taxonomy), unknown=LabelPolicy.of(unknown, abstain),
-            instances=instances,
+            votes, _as_taxonomy(taxonomy, votes, gold, abstain),
+            unknown=LabelPolicy.of(unknown, abstain), instances=instances,
             gold=votes.gold if gold is None else gold,
         )  # fmt: skip
         scores = fit_and_score(chosen, panel, progress=progress)
@@ -177,7 +178,7 @@ def conflicts(result: Result, *, top: int = 50) -> Disagreements:
 
 def inspect(
     votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable,
+    taxonomy: Taxonomy | Readable | None = None,
     *,
     unknown: Unknown = "error",
     abstain: Iterable[str] = (),
@@ -193,7 +194,8 @@ def inspect(
         As `consolidate` takes them. No label is refused or added to the taxonomy: ``"error"`` and
         ``"graft"`` list such labels as unknown, as ``"drop"`` does.
     """
-    votes, taxonomy = _as_votes(votes), _as_taxonomy(taxonomy)
+    votes = _as_votes(votes)
+    taxonomy = _as_taxonomy(taxonomy, votes, abstain=abstain)
     policy = LabelPolicy.of(unknown, abstain)
     if policy.unknown in ("error", "graft"):
         policy = replace(policy, unknown="drop")
@@ -206,7 +208,7 @@ def inspect(
 
 def compare(
     votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable,
+    taxonomy: Taxonomy | Readable | None = None,
     methods: Iterable[str] | Mapping[str, Method] = (),
     *,
     truth: Truth | Readable | None = None,
@@ -250,8 +252,10 @@ def compare(
         more instances.
     """
     candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
+    votes = _as_votes(votes)
+    taxonomy = _as_taxonomy(taxonomy, votes, abstain=abstain)
     policy = LabelPolicy.of(unknown, abstain)
-    panel = encode_votes(_as_votes(votes), _as_taxonomy(taxonomy), unknown=policy)
+    panel = encode_votes(votes, taxonomy, unknown=policy)
     with single_threaded_blas():
         losses = race(
             panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,
@@ -299,7 +303,11 @@ def _as_votes(votes: Any) -> Votes:
     return votes if isinstance(votes, Votes) else read_votes(votes)
 
 
-def _as_taxonomy(taxonomy: Any) -> Taxonomy:
+def _as_taxonomy(
+    taxonomy: Any, votes: Votes, gold: Truth | None = None, abstain: Iterable[str] = ()
+) -> Taxonomy:
+    if taxonomy is None:
+        return taxonomy_from_votes(votes, gold, abstain=abstain)
     return taxonomy if isinstance(taxonomy, Taxonomy) else read_taxonomy(taxonomy)
 
 

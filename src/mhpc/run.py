@@ -28,6 +28,7 @@ from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.methods.scope import effective_scope
 from mhpc.model import HOMES, model_errors, read_model, write_model
+from mhpc.read.files import split_sheet
 from mhpc.read.label_map import read_label_map
 from mhpc.read.run_folder import (
     RecordedSettings,
@@ -36,7 +37,7 @@ from mhpc.read.run_folder import (
     read_run,
     read_run_document,
 )
-from mhpc.read.taxonomy import read_taxonomy
+from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth_as
 from mhpc.read.votes import read_votes_as
 from mhpc.report.html import write_report
@@ -149,7 +150,7 @@ class _Run:
         """Take all steps, and return what was found."""
         settings, engine = self.settings, self.engine
         with self._stage("reading"):
-            taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
+            taxonomy = _read_taxonomy(settings)
             label_map = read_label_map(settings.map)
             votes = engine.read(
                 settings.votes, replace(settings.read_options(), label_map=label_map),
@@ -157,6 +158,8 @@ class _Run:
             )  # fmt: skip
             truth = _read_known(settings, "truth", label_map)
             gold = _read_known(settings, "gold", label_map) or votes.gold
+            if taxonomy is None:
+                taxonomy = taxonomy_from_votes(votes, gold, abstain=settings.abstain)
         with self._stage("encoding"):
             encoded = engine.encode(
                 votes, taxonomy, unknown=self.policy, gold=gold, earlier=self.earlier,
@@ -237,6 +240,14 @@ class _Run:
         yield
         self.seconds[name] = time.perf_counter() - start
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
+
+
+def _read_taxonomy(settings: RunSettings) -> Taxonomy | None:
+    if settings.taxonomy is None:
+        return None
+    return read_taxonomy(
+        settings.taxonomy, columns=settings.columns_of("taxonomy"), format=settings.taxonomy_format
+    )
 
 
 def _read_known(
@@ -404,7 +415,8 @@ def fingerprint_inputs(files: Mapping[str, str | tuple[str, ...] | None]) -> Inp
         if all(is_lasting(Path(path)) for path in paths)
     }
     # Before they are read, so that no change is missed.
-    states = {Path(path): _file_state(Path(path)) for paths in lasting.values() for path in paths}
+    files_read = [split_sheet(path)[0] for paths in lasting.values() for path in paths]
+    states = {path: _file_state(path) for path in files_read}
     return InputFiles({name: fingerprint_all(paths) for name, paths in lasting.items()}, states)
 
 
@@ -425,11 +437,13 @@ def _join_fingerprints(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def is_lasting(path: Path) -> bool:
     """Tell whether a path can be read again, unlike a pipe."""
+    path, _ = split_sheet(path)
     return path.is_file() or bool(_list_files(path))
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
     """Return the size and the hash of a file, or of all files of a folder or pattern together."""
+    path, _ = split_sheet(path)
     if not path.is_file():
         return _join_fingerprints([fingerprint(file) for file in _list_files(path)])
     with path.open("rb") as file:

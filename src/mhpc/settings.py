@@ -37,9 +37,10 @@ class RunSettings(Parameters):
     format: str | None = None
     """Format of the votes, as listed in docs/formats.md, if it is not recognized."""
 
-    taxonomy: str
-    """The taxonomy: a table with the columns label and parent, path codes, JSON, OBO, SKOS, a Label
-    Studio config, a Clus HMC ARFF file, or the name icd-10-cm."""
+    taxonomy: str | None = None
+    """The taxonomy: a table with the columns label and parent or with one column per level, path
+    codes, indented text, JSON, YAML, OBO, SKOS, a Label Studio config, a Clus HMC ARFF file, or the
+    name icd-10-cm. Default: made from the labels of the votes, which may be paths."""
 
     taxonomy_format: str | None = None
     """Format of the taxonomy, as listed in docs/formats.md, if it is not recognized."""
@@ -133,9 +134,13 @@ class RunSettings(Parameters):
         """All inputs with votes."""
         return (self.votes,) if isinstance(self.votes, str) else self.votes
 
+    def columns_of(self, table: Table) -> dict[str, str]:
+        """Return the columns of one table that the user chose, by role."""
+        return _columns_of(self.columns, table)
+
     def read_options(self, table: Table = "votes") -> ReadOptions:
         """Return how a table is to be read, except for labels to replace."""
-        votes = _columns_of(self.columns, "votes")
+        votes = self.columns_of("votes")
         if table == "votes":
             return ReadOptions(
                 columns=votes, format=self.format, separator=self.separator,
@@ -143,7 +148,7 @@ class RunSettings(Parameters):
             )  # fmt: skip
         usual = {role: name for role, name in votes.items() if role in ("instance", "label")}
         return ReadOptions(
-            columns=_columns_of(self.columns, table), separator=self.separator, usual_columns=usual
+            columns=self.columns_of(table), separator=self.separator, usual_columns=usual
         )
 
 
@@ -163,7 +168,7 @@ def _columns_of(columns: Mapping[str, str], table: Table) -> dict[str, str]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read settings from a TOML file, or from the ``run.json`` of an earlier run."""
+    """Read settings from a TOML or YAML file, or from the ``run.json`` of an earlier run."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -174,10 +179,12 @@ def read_settings(path: Path) -> dict[str, Any]:
 
         document = load_json(content, f"settings {path}")
         settings = document.get("settings") if isinstance(document, dict) else None
+        if not isinstance(settings, dict):
+            raise UnreadableError(f"settings {path}: this is not the run.json of a run")
+    elif path.suffix in (".yaml", ".yml"):
+        settings = _parse_yaml(content, path)
     else:
         settings = _parse_toml(content, path)
-    if not isinstance(settings, dict):
-        raise UnreadableError(f"settings {path}: this is not the run.json of a run")
     _check_values(settings, path)
     return settings
 
@@ -191,9 +198,18 @@ def _parse_toml(content: bytes, path: Path) -> dict[str, Any]:
         raise UnreadableError(f"settings {path}: {error}") from None
 
 
+def _parse_yaml(content: bytes, path: Path) -> dict[str, Any]:
+    from mhpc.read.yaml_documents import load_yaml
+
+    settings = load_yaml(content, f"settings {path}")
+    if not isinstance(settings, dict) or not all(isinstance(name, str) for name in settings):
+        raise UnreadableError(f"settings {path}: give names and values, such as 'method: auto'")
+    return settings
+
+
 def _check_values(settings: dict[str, Any], path: Path) -> None:
     """Check the settings of the file by themselves, so that the message can name the file."""
     try:
-        RunSettings(**{"votes": "-", "taxonomy": "-", **settings})
+        RunSettings(**{"votes": "-", **settings})
     except ParameterError as error:
         raise ParameterError(f"settings {path}: {error}") from None

@@ -93,7 +93,10 @@ def test_an_unknown_method_is_named(mhpc: Mhpc) -> None:
     assert "no method 'mhcp' (nearest: 'mhpc'" in done.stderr
 
 
-def test_a_missing_taxonomy_is_an_error(mhpc: Mhpc) -> None:
-    done = mhpc("compare", "votes.csv")
+def test_a_missing_taxonomy_is_made_from_the_labels(mhpc: Mhpc) -> None:
+    done = mhpc("compare", "votes.csv", "--method", "sa")
+    assert done.returncode == 0
+    assert "built from the labels of votes.csv: 4 labels" in done.stderr
+    done = mhpc("compare", "votes.csv", "--method", "sa", "--column", "taxonomy.label=x")
     assert done.returncode == 2
-    assert "--taxonomy FILE is missing" in done.stderr
+    assert "needs a taxonomy" in done.stderr

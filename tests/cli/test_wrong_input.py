@@ -290,7 +290,10 @@ USAGE = {
     "unknown command": (("consolidat",), "no command 'consolidat' (nearest: 'consolidate'"),
     "no output": (CONSOLIDATE[:-2], "Missing option '-o'"),
     "no votes": (("consolidate", "--taxonomy", "taxonomy.csv", "-o", "OUT"), "VOTES is missing"),
-    "no taxonomy": (("consolidate", "votes.csv", "-o", "OUT"), "--taxonomy FILE is missing"),
+    "columns of no taxonomy": (
+        ("consolidate", "votes.csv", "-o", "OUT", "--column", "taxonomy.label=x"),
+        "needs a taxonomy; give --taxonomy FILE",
+    ),
     "set without equals": ((*CONSOLIDATE, "--set", "lam"), "'lam' is not KEY=VALUE"),
     "set without a key": ((*CONSOLIDATE, "--set", "=3"), "'=3' is not KEY=VALUE"),
     "unknown choice": ((*CONSOLIDATE, "--unknown", "x"), "'x' is not one of 'error', 'drop'"),
@@ -298,7 +301,9 @@ USAGE = {
     "standard input twice": (
         (*CONSOLIDATE, "--truth", "-", "--scope", "-"), "can be standard input"
     ),
-    "inspect without a taxonomy": (("inspect", "votes.csv"), "--taxonomy FILE is missing"),
+    "format of no taxonomy": (
+        ("inspect", "votes.csv", "--taxonomy-format", "table"), "--taxonomy-format needs a taxonomy"
+    ),
     "evaluate without a truth": (("evaluate", "OUT"), "--truth FILE is missing"),
     "simulate without a taxonomy": (
         ("simulate", "truth.csv"), "--taxonomy FILE is missing; only an ARFF file contains"

@@ -23,6 +23,7 @@ from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.vote_formats import VOTE_FORMATS
 from mhpc.read.votes import read_votes
 from tests.fixtures.build import GARDEN
+from tests.fixtures.spreadsheets import write_ods, write_xlsx
 
 Answers = dict[tuple[str, str], list[str]]
 
@@ -351,6 +352,16 @@ def peerannot(folder: Path) -> Path:
     return write_text(folder / "answers.json", json.dumps(answers))
 
 
+def long_rows() -> list[list[str]]:
+    rows = [[i, s, label] for (i, s), labels in ANSWERS.items() for label in labels]
+    return [["instance", "source", "label"], *rows]
+
+
+def sheet_of_votes(folder: Path) -> str:
+    write_xlsx(folder / "votes.xlsx", {"Notes": [["by us"]], "All votes": long_rows()})
+    return f"{folder}/votes.xlsx:All votes"
+
+
 def long_columns() -> dict[str, list[str]]:
     rows = [(i, s, label) for (i, s), labels in ANSWERS.items() for label in labels]
     return dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
@@ -359,6 +370,9 @@ def long_columns() -> dict[str, list[str]]:
 VOTE_EXAMPLES: dict[str, tuple[str | None, Callable[[Path], Any]]] = {
     "long": ("long", long_table),
     "json-array": ("long", json_array),
+    "excel": ("long", lambda folder: write_xlsx(folder / "votes.xlsx", {"Votes": long_rows()})),
+    "excel-sheet": ("long", sheet_of_votes),
+    "open-document": ("long", lambda folder: write_ods(folder / "votes.ods", {"V": long_rows()})),
     "crowd-kit-lists": ("long", crowd_kit),
     "crowd-kit": ("long", lambda folder: pandas.DataFrame(long_columns())),
     "polars-lists": ("long", lambda folder: polars.from_pandas(crowd_kit(folder))),
@@ -474,6 +488,32 @@ def graph(folder: Path) -> Any:
     return digraph
 
 
+def level_rows() -> list[list[str]]:
+    return [["Level 1", "Level 2", "Level 3"], *(PATHS[label] for label in GARDEN)]
+
+
+def levels(folder: Path) -> Path:
+    header, *rows = level_rows()
+    padded = [[*row, *[""] * (3 - len(row))] for row in rows]
+    return write_text(folder / "t.csv", csv_text(header, padded))
+
+
+def outline(folder: Path) -> Path:
+    def lines_of(label: str, indent: str) -> str:
+        below = (child for child in GARDEN if PARENT[child] == label)
+        return f"{indent}{label}\n" + "".join(lines_of(child, indent + "  ") for child in below)
+
+    return write_text(folder / "t.txt", lines_of("plant", "") + lines_of("animal", ""))
+
+
+def yaml_tree(folder: Path) -> Path:
+    def keys(label: str, indent: str) -> str:
+        below = (child for child in GARDEN if PARENT[child] == label)
+        return f"{indent}{label}:\n" + "".join(keys(child, indent + "  ") for child in below)
+
+    return write_text(folder / "t.yaml", keys("plant", "") + keys("animal", ""))
+
+
 def path_codes(folder: Path) -> Path:
     return write_text(folder / "t", "".join(f"{'/'.join(PATHS[label])}\n" for label in GARDEN))
 
@@ -490,6 +530,12 @@ TAXONOMY_EXAMPLES: dict[str, tuple[str, Callable[[Path], Any]]] = {
         f"{above} {label}\n" for label, above in PARENT.items() if above
     ))),
     "paths": ("paths", path_codes),
+    "levels": ("levels", levels),
+    "levels-excel": (
+        "levels", lambda folder: write_xlsx(folder / "t.xlsx", {"Taxonomy": level_rows()})
+    ),
+    "indented": ("indented", outline),
+    "yaml": ("yaml", yaml_tree),
     "obo": ("obo", lambda folder: write_text(folder / "t", OBO)),
     "skos": ("skos", lambda folder: write_text(folder / "t", turtle())),
     "label-studio": ("label-studio", lambda folder: write_text(folder / "t", config_xml())),

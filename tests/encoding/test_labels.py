@@ -7,11 +7,10 @@ import pytest
 
 import mhpc
 from mhpc.data.index import Index
+from mhpc.data.spelling import ABSTAIN_WORDS, NONE_WORDS
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, LabelPolicy, Policy, Unknown
 from mhpc.encoding.labels import (
-    ABSTAIN_WORDS,
-    NONE_WORDS,
     LocatedLabels,
     find_ancestors,
     find_nearest,

@@ -102,7 +102,7 @@ def test_messages_name_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("label,parent\nonly,\n", "has one label, 'only'"),
         ("label\nonly\n", "has one label, 'only'"),
         ("label,parent\na,\n,a\n", "row 2 has an empty label"),
-        ("name,parent\na,\n", r"no column 'label' \(nor 'id', .*; it has 'name', 'parent'; rename"),
+        ("what,parent\na,\n", r"no column 'label' \(nor 'id', .*; it has 'what', 'parent'; rename"),
     ],
 )
 def test_a_file_that_is_not_a_taxonomy_is_refused_by_name(

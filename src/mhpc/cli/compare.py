@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from mhpc.cli.options import (
+    check_taxonomy_options,
     given_settings,
     json_option,
     parse_parameter,
@@ -89,8 +90,7 @@ def compare(
     from mhpc.settings import RunSettings
 
     named = given_settings(values)
-    if "taxonomy" not in named:
-        raise click.UsageError("--taxonomy FILE is missing")
+    check_taxonomy_options(named)
     settings = RunSettings(votes=votes, **named)
     candidates = make_grid(methods or METHODS, _split_values(grid_values))
     with StderrProgress(display) as progress:
@@ -98,7 +98,12 @@ def compare(
         label_map = read_label_map(settings.map)
         options = replace(settings.read_options(), label_map=label_map)
         table = read_votes_as(settings.votes, options, scope=settings.scope)
-        taxonomy = read_taxonomy(settings.taxonomy, format=settings.taxonomy_format)
+        taxonomy = None
+        if settings.taxonomy:
+            taxonomy = read_taxonomy(
+                settings.taxonomy, columns=settings.columns_of("taxonomy"),
+                format=settings.taxonomy_format,
+            )  # fmt: skip
         truth = None
         if settings.truth:
             options = replace(settings.read_options("truth"), label_map=label_map)

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from mhpc.cli.options import (
+    check_taxonomy_options,
     given_settings,
     json_option,
     one_or_all,
@@ -56,8 +57,8 @@ _FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply")
 @setting("report")
 @click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE",
-    help="Read settings from a TOML file, or from the run.json of an earlier run to repeat it. "
-    "Options on the command line take precedence.",
+    help="Read settings from a TOML or YAML file, or from the run.json of an earlier run to repeat "
+    "it. Options on the command line take precedence.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace OUT/ if it exists.")
 @click.option(
@@ -79,10 +80,10 @@ def consolidate(
     """Consolidate VOTES into scores, a label set per instance, and a profile per source.
 
     VOTES is a table with the columns instance, source, label and optionally score: CSV, TSV, JSON,
-    Parquet, Arrow or a spreadsheet (file.xlsx or file.xlsx:Sheet), also compressed with gzip or
-    zstd; or a table with one column per source or per label; or the export of an annotation tool.
-    Several files, patterns, folders and zip archives are read as one; a file that does not name its
-    source is named after it. An empty label means "none of these". - is standard input.
+    Parquet, Arrow, Excel or OpenDocument (votes.xlsx:NAME is one sheet), also compressed with gzip
+    or zstd; or a table with one column per source or per label; or the export of an annotation
+    tool. Several files, patterns, folders and zip archives are read as one; a file that does not
+    name its source is named after it. An empty label means "none of these". - is standard input.
     """
     from mhpc.report.run_summary import render_summary
     from mhpc.run import run
@@ -111,9 +112,9 @@ def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> R
     if values.get("apply"):
         _check_apply(values)
         values["taxonomy"] = str(Path(values["apply"]) / "taxonomy.csv")
-    for name, spelling in (("votes", "VOTES"), ("taxonomy", "--taxonomy FILE")):
-        if name not in values:
-            raise click.UsageError(f"{spelling} is missing; see mhpc consolidate --help")
+    if "votes" not in values:
+        raise click.UsageError("VOTES is missing; see mhpc consolidate --help")
+    check_taxonomy_options(values)
     votes = (values["votes"],) if isinstance(values["votes"], str) else tuple(values["votes"])
     if [*votes, *(values.get(name) for name in _FILES)].count("-") > 1:
         raise click.UsageError(
@@ -141,7 +142,8 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 def _check_apply(values: dict[str, Any]) -> None:
     """Refuse options that the earlier run has fixed."""
     fixed = {
-        "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
+        "taxonomy": "--taxonomy",
+        "method": "--method", "parameters": "--set", "gold": "--gold",
         "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
         "depth_bias": "--depth-bias", "scope": "--scope",
     }  # fmt: skip

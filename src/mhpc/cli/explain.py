@@ -124,7 +124,7 @@ def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disa
 
 
 def _find_more(
-    folder: Path, recorded: "Disagreements", limit: int, votes: tuple[str, ...]
+    folder: Path, recorded: "Disagreements", limit: int, votes: Sequence[str]
 ) -> "Disagreements":
     """Find the disputed instances of a run in its votes.
 

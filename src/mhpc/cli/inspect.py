@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mhpc.cli.options import (
+    check_taxonomy_options,
     given_settings,
     json_option,
     progress_option,
@@ -58,17 +59,23 @@ def inspect(
     from mhpc.write.tables import write_label_map
 
     settings = given_settings(values)
-    if "taxonomy" not in settings:
-        raise click.UsageError("--taxonomy FILE is missing")
+    check_taxonomy_options(settings)
     if map_file is not None:
         if str(map_file) == STDOUT:
             raise click.UsageError("--write-map needs a file: the facts are on standard output")
         check_target(map_file, force=force)
     with StderrProgress(display) as progress:
         progress("reading", 0, 0)
-        taxonomy = read_taxonomy(settings["taxonomy"], format=settings.get("taxonomy_format"))
-        options = RunSettings(votes=votes, **settings).read_options()
-        options = replace(options, label_map=read_label_map(settings.get("map")))
+        run_settings = RunSettings(votes=votes, **settings)
+        taxonomy = None
+        if "taxonomy" in settings:
+            taxonomy = read_taxonomy(
+                settings["taxonomy"], columns=run_settings.columns_of("taxonomy"),
+                format=settings.get("taxonomy_format"),
+            )  # fmt: skip
+        options = replace(
+            run_settings.read_options(), label_map=read_label_map(settings.get("map"))
+        )
         table = read_votes_as(votes, options)
         progress("inspecting", 0, 0)
         inspection = inspect_votes(

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
@@ -121,6 +121,16 @@ def votes_argument(*, required: bool = True) -> Callable[[Function], Function]:
 def one_or_all(votes: tuple[str, ...]) -> str | tuple[str, ...]:
     """Return inputs as `RunSettings` holds them: a single one is not a list."""
     return votes[0] if len(votes) == 1 else votes
+
+
+def check_taxonomy_options(settings: Mapping[str, Any]) -> None:
+    """Refuse options that say how to read a taxonomy if none is given."""
+    if settings.get("taxonomy"):
+        return
+    if settings.get("taxonomy_format"):
+        raise click.UsageError("--taxonomy-format needs a taxonomy; give --taxonomy FILE")
+    if any(key.startswith("taxonomy.") for key in settings.get("columns", {})):
+        raise click.UsageError("--column taxonomy.… needs a taxonomy; give --taxonomy FILE")
 
 
 def progress_option(function: Function) -> Function:

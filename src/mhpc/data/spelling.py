@@ -2,8 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+
+from mhpc.data.votes import ABSTAINED, NONE_OF_THESE
 
 STEP = ">"
 """What separates the steps of a path in its normal form."""
@@ -91,3 +94,25 @@ def collect_spellings(spellings: Iterable[Sequence[str]]) -> Spellings:
     for normal in shared:
         del unique[normal]
     return Spellings(unique, {normal: sorted(labels) for normal, labels in shared.items()})
+
+
+ABSTAIN_WORDS = (
+    "abstain", "abstained", "unknown", "unsure", "not sure", "uncertain", "undecided", "don't know",
+    "dont know", "do not know", "i don't know", "i dont know", "i do not know", "idk",
+    "can't tell", "cannot tell", "n/a", "na", "nan", "null", "not available", "no answer",
+    "unparsed", "unparsable", "unparseable", "parse error", "invalid", "error", "timeout",
+    "refused", "refusal", "skip", "skipped", "?", "??", "???", "-", "--",
+)  # fmt: skip
+"""Words for "asked, but did not know", in any spelling, unless they are labels of the taxonomy."""
+
+NONE_WORDS = (
+    "none", "none of these", "none of the above", "none of them", "no label", "no labels",
+    "nothing", "no match", "[]", "{}",
+)  # fmt: skip
+"""Words for "none of these", in any spelling, unless they are labels of the taxonomy."""
+
+SPECIAL_WORDS: Mapping[str, int] = MappingProxyType({
+    **dict.fromkeys(map(normalize_label, ABSTAIN_WORDS), ABSTAINED),
+    **dict.fromkeys(map(normalize_label, NONE_WORDS), NONE_OF_THESE),
+})  # fmt: skip
+"""What each of these words, as `normalize_label` has it, stands for in place of a label."""

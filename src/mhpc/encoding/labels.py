@@ -5,7 +5,7 @@ A label is looked for in this order:
 1. a word that the user declared as "did not know";
 2. an id, or a name or path that only one label has;
 3. the same in another spelling (`mhpc.data.spelling`), if exactly one label fits;
-4. a word for "did not know" (`ABSTAIN_WORDS`) or for "none of these" (`NONE_WORDS`);
+4. a word for "did not know" or for "none of these" (`mhpc.data.spelling.SPECIAL_WORDS`);
 5. what the policy for unknown labels says: the nearest label, the deepest known label of a path, a
    new label, nothing, or an error.
 
@@ -20,32 +20,12 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import UNKNOWN, Index
-from mhpc.data.spelling import STEP, normalize_label, parent_paths
+from mhpc.data.spelling import SPECIAL_WORDS, STEP, normalize_label, parent_paths
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
-from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, LabelPolicy, MatchKind, Policy
+from mhpc.data.votes import ABSTAINED, LabelPolicy, MatchKind, Policy
 from mhpc.encoding.similarity import find_most_similar
 from mhpc.errors import MhpcWarning, UnknownLabelError, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray
-
-ABSTAIN_WORDS = (
-    "abstain", "abstained", "unknown", "unsure", "not sure", "uncertain", "undecided", "don't know",
-    "dont know", "do not know", "i don't know", "i dont know", "i do not know", "idk",
-    "can't tell", "cannot tell", "n/a", "na", "nan", "null", "not available", "no answer",
-    "unparsed", "unparsable", "unparseable", "parse error", "invalid", "error", "timeout",
-    "refused", "refusal", "skip", "skipped", "?", "??", "???", "-", "--",
-)  # fmt: skip
-"""Words for "asked, but did not know", in any spelling, unless they are labels of the taxonomy."""
-
-NONE_WORDS = (
-    "none", "none of these", "none of the above", "none of them", "no label", "no labels",
-    "nothing", "no match", "[]", "{}",
-)  # fmt: skip
-"""Words for "none of these", in any spelling, unless they are labels of the taxonomy."""
-
-_WORDS: dict[str, int] = {
-    **dict.fromkeys(map(normalize_label, ABSTAIN_WORDS), ABSTAINED),
-    **dict.fromkeys(map(normalize_label, NONE_WORDS), NONE_OF_THESE),
-}
 
 _SEPARATORS = (";", "|", ",", "/")
 """What may separate several labels in one cell."""
@@ -180,9 +160,9 @@ def _match_spelling(taxonomy: Taxonomy, label: str) -> tuple[int, MatchKind] | N
     normal, spellings = normalize_label(label), taxonomy.spellings
     if normal in spellings.unique:
         return spellings.unique[normal], "spelling"
-    if normal not in _WORDS or normal in spellings.shared:
+    if normal not in SPECIAL_WORDS or normal in spellings.shared:
         return None
-    return _WORDS[normal], "abstain" if _WORDS[normal] == ABSTAINED else "none"
+    return SPECIAL_WORDS[normal], "abstain" if SPECIAL_WORDS[normal] == ABSTAINED else "none"
 
 
 def find_nearest(taxonomy: Taxonomy, labels: Sequence[str]) -> IntArray:

@@ -1,18 +1,15 @@
 """Several files at once: the files of a folder, of a pattern or of a zip archive."""
 
 import glob
-import lzma
-import struct
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from mhpc.errors import MhpcError, MhpcWarning, UnreadableError, quote_list
-from mhpc.read.files import MAX_RATIO, LocalFile, identify, local_file
+from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, identify, local_file
 from mhpc.system.files import temporary_folder
 
 MAX_MEMBERS = 10_000
@@ -21,10 +18,8 @@ MAX_MEMBERS = 10_000
 MAX_ARCHIVE_BYTES = 16 << 30
 """How many bytes an archive may decompress to: 16 GiB."""
 
-_TABLE_SUFFIXES = (
-    ".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".arrow", ".xlsx", ".xls",
-    ".ods",
-)  # fmt: skip
+HARMLESS_BYTES = 1 << 20
+"""How many bytes an archive may decompress to regardless of its size: 1 MiB."""
 
 _OTHER_NAMES = {
     "taxonomy", "hierarchy", "ontology", "truth", "gold", "ground_truth", "ground-truth", "readme",
@@ -37,15 +32,11 @@ _OTHER_SUFFIXES = {
     "yml", "obo", "owl", "log",
 }  # fmt: skip
 
-_HARMLESS_BYTES = 1 << 20
 _READ_BYTES = 1 << 20
-
-_ZIP_ERRORS = (
-    zipfile.BadZipFile, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
-    RuntimeError, ValueError,
-    struct.error, zlib.error, lzma.LZMAError,
+_SUFFIXES = (
+    ".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".arrow", ".xlsx",
+    ".xlsb", ".xls", ".ods",
 )  # fmt: skip
-"""What reading a damaged archive raises, also if names in it are not UTF-8."""
 
 
 @contextmanager
@@ -129,7 +120,7 @@ def unpack_zip(
         files = []
         try:
             with zipfile.ZipFile(path) as archive:
-                ratio_limit = max(_HARMLESS_BYTES, path.stat().st_size * max_ratio)
+                ratio_limit = max(HARMLESS_BYTES, path.stat().st_size * max_ratio)
                 budget = min(max_bytes, ratio_limit)
                 for number, member in enumerate(_list_members(archive, name, max_members)):
                     copy = folder / str(number)
@@ -144,7 +135,7 @@ def unpack_zip(
                     files.append(identify(copy, name=f"{name}/{member.filename}"))
         except MhpcError:
             raise
-        except _ZIP_ERRORS as error:
+        except ZIP_ERRORS as error:
             raise UnreadableError(
                 f"{name} starts like zip but does not decompress: {error}"
             ) from None
@@ -164,7 +155,7 @@ def are_paths(source: Any) -> bool:
 def source_name(file: LocalFile) -> str:
     """Return the source that a file is named after: its name without the usual suffixes."""
     name = file.name.replace("\\", "/").rsplit("/", 1)[-1]
-    for suffix in _TABLE_SUFFIXES:
+    for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     return name
 

@@ -50,17 +50,34 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 """The names that columns of votes and truths may have, by role; the first one is ours.
 
-Names are compared as `normalize_name` returns them. If a table has several columns with names of
+If a table has several columns with names of
 one role, the first name in this order counts: names that often mean something else come last.
 """
 
 TAXONOMY_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "label": ("label", "id", "code", "child", "node", "term", "path"),
-        "parent": ("parent", "parent_id", "parentid", "broader"),
-        "name": ("name", "title"),
+        "label": (
+            "label", "id", "code", "child", "node", "term", "path", "label_id", "label_code",
+            "category_id", "category_code", "class_id", "class_code", "term_id", "node_id",
+            "concept_id", "taxon_id", "child_id", "topic_id", "category", "class", "concept",
+            "taxon", "topic", "tag", "subclass", "subcategory", "full_path", "category_path",
+            "label_path",
+        ),
+        "parent": (
+            "parent", "parent_id", "parentid", "broader", "parent_label", "parent_category",
+            "parent_class", "parent_name", "parent_code", "parent_node", "parent_term",
+            "parent_concept", "parent_taxon", "parent_topic", "parent_label_id",
+            "parent_category_id", "parent_class_id", "parent_term_id", "parent_node_id",
+            "parent_concept_id", "parent_name_usage_id", "broader_term", "broader_concept",
+            "broader_id", "superclass", "supercategory", "subclass_of", "child_of", "is_a",
+        ),
+        "name": (
+            "name", "title", "label_name", "category_name", "class_name", "term_name", "node_name",
+            "concept_name", "taxon_name", "topic_name", "display_name", "preferred_label",
+            "preferred_name", "pref_label", "label_title", "category_title",
+        ),
     }
-)
+)  # fmt: skip
 """The same for taxonomies."""
 
 MAX_ENUM_IDS = 1 << 14
@@ -69,11 +86,12 @@ MAX_ENUM_IDS = 1 << 14
 BLOCK_ROWS = 1 << 18
 """How many rows are numbered at a time, so that they stay in the cache."""
 
+_NAME_GAPS = re.compile(r"[\s_-]+")
+
 
 def normalize_name(name: str) -> str:
-    """Return the name of a column without differences of spelling: "Parent ID" is parent_id."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
-    return re.sub(r"[\s_-]+", "_", words).strip("_").lower()
+    """Return the form in which names of columns are compared: ``Parent ID`` is ``parent_id``."""
+    return _NAME_GAPS.sub("", name).casefold()
 
 
 def find_columns(
@@ -92,7 +110,8 @@ def find_columns(
     present : sequence of str
         The columns of the table.
     aliases : mapping of role to names
-        The usual names, as `normalize_name` returns them; the first one that is present is used.
+        The usual names, in any spelling with the same `normalize_name`; the first one that is
+        present is used.
     required : sequence of str
         The roles that must have a column.
     chosen : mapping of role to column, optional
@@ -102,7 +121,7 @@ def find_columns(
     cure : str
         What would help if a column is missing, for messages.
     """
-    by_name = _columns_by_name(present)
+    by_name = {normalize_name(column): column for column in reversed(present)}
     columns: dict[str, str] = {}
     for role, column in (chosen or {}).items():
         if role not in aliases:
@@ -116,7 +135,9 @@ def find_columns(
             )
         columns[role] = column
     for role, names in aliases.items():
-        usual = next((by_name[name] for name in names if name in by_name), None)
+        usual = next(
+            (by_name[name] for name in map(normalize_name, names) if name in by_name), None
+        )
         if role not in columns and usual is not None:
             columns[role] = usual
     for role in required:
@@ -126,13 +147,6 @@ def find_columns(
                 f"{origin}: no column {role!r}{others}; it has {quote_list(present)}; {cure}"
             )
     return columns
-
-
-def _columns_by_name(present: Sequence[str]) -> dict[str, str]:
-    """Return columns by their normal names and, for names such as ``ParentID``, in lower case."""
-    spellings = [(normalize_name(column), column) for column in reversed(present)]
-    spellings += [(column.strip().lower(), column) for column in reversed(present)]
-    return dict(spellings)
 
 
 @dataclass(frozen=True, eq=False)

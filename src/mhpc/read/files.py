@@ -6,9 +6,12 @@ frames and blocks are read (RFC 8878, section 3.1); nothing is decompressed.
 """
 
 import gzip
+import lzma
 import re
 import shutil
+import struct
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +25,9 @@ from mhpc.errors import UnreadableError, suggest
 from mhpc.system.database import database, reason, text_lines
 from mhpc.system.files import temporary_folder
 
-FileFormat = Literal["csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff"]
+FileFormat = Literal[
+    "csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff", "spreadsheet"
+]
 Compression = Literal["none", "gzip", "zstd"]
 
 STDIN = "-"
@@ -30,6 +35,13 @@ STDIN = "-"
 
 GZIP_ERRORS = (OSError, EOFError, zlib.error)
 """What decompressing a damaged or truncated gzip file raises."""
+
+ZIP_ERRORS = (
+    zipfile.BadZipFile, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
+    RuntimeError, ValueError,
+    struct.error, zlib.error, lzma.LZMAError,
+)  # fmt: skip
+"""What reading a damaged archive raises, also if names in it are not UTF-8."""
 
 MAX_RATIO = 200
 """How many times larger than the compressed file its content may be."""
@@ -49,7 +61,10 @@ _MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"ARROW1", "arrow"),
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "spreadsheet"),
 )
+_WORKBOOK_MEMBERS = ("xl/workbook.xml", "xl/workbook.bin")
+_OPEN_DOCUMENT = b"application/vnd.oasis.opendocument.spreadsheet"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _XML = re.compile(r"<(\?xml|!|[A-Za-z_][\w.-]*(:[A-Za-z_][\w.-]*)?[\s/>])")
@@ -74,6 +89,8 @@ class LocalFile:
         The files of a folder of Parquet files, by name; empty if it is a single file.
     names : tuple of str
         The names of the columns of a table that has no header; empty if it has one.
+    sheet : str, optional
+        The sheet of a spreadsheet that the user chose.
     """
 
     path: Path
@@ -83,6 +100,7 @@ class LocalFile:
     name: str
     parts: tuple[Path, ...] = ()
     names: tuple[str, ...] = ()
+    sheet: str | None = None
 
 
 @contextmanager
@@ -96,6 +114,7 @@ def local_file(
     source : path or "-"
         ``-`` is standard input. Standard input and named pipes such as a shell's ``<(command)`` are
         copied to a temporary file. A folder of Parquet files counts as one file.
+        ``votes.xlsx:Sheet 2`` is one sheet of a spreadsheet.
     max_unpacked, max_ratio : int
         The limits of `check_unpacked_size`.
     """
@@ -121,9 +140,15 @@ def identify(
 ) -> LocalFile:
     """Find out what a file is, which messages refer to as `name`."""
     _check_file_name(path)
+    path, sheet = split_sheet(path)
     head = _read_head(path, name)
-    if format_ := _binary_format(head):
-        return LocalFile(path, format_, "none", "", name)
+    format_ = _binary_format(head)
+    if format_ == "zip" and _is_workbook(path):
+        format_ = "spreadsheet"
+    if sheet is not None and format_ != "spreadsheet":
+        raise UnreadableError(f"{path} is not a spreadsheet, so it has no sheet {sheet!r}")
+    if format_:
+        return LocalFile(path, format_, "none", "", name, sheet=sheet)
     compression: Compression = "none"
     if head.startswith(_GZIP_MAGIC):
         compression, head = "gzip", _read_gzip_head(path, name)
@@ -139,6 +164,17 @@ def identify(
     if not text.strip():
         raise UnreadableError(f"{name} is empty; give a table with a header and rows")
     return LocalFile(path, _text_format(text), compression, text, name)
+
+
+def split_sheet(source: str | Path) -> tuple[Path, str | None]:
+    """Split ``votes.xlsx:Sheet 2`` into the file and the sheet, which is None for other paths.
+
+    A colon may be part of a file's name, so the part before it must be a file and the whole none.
+    """
+    path, (file, colon, sheet) = Path(source), str(source).rpartition(":")
+    if colon and sheet and not path.exists() and Path(file).is_file():
+        return Path(file), sheet
+    return path, None
 
 
 def read_document(file: LocalFile, *, max_bytes: int = MAX_DOCUMENT) -> bytes:
@@ -249,6 +285,22 @@ def _binary_format(head: bytes) -> FileFormat | None:
     return next((format_ for magic, format_ in _MAGIC if head.startswith(magic)), None)
 
 
+def _is_workbook(path: Path) -> bool:
+    """Return whether an archive is a spreadsheet of Excel or in the OpenDocument format."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if any(member in names for member in _WORKBOOK_MEMBERS):
+                return True
+            if "mimetype" not in names:
+                return False
+            with archive.open("mimetype") as file:
+                return file.read(len(_OPEN_DOCUMENT)) == _OPEN_DOCUMENT
+    except ZIP_ERRORS:
+        # The error comes when the archive is read.
+        return False
+
+
 def _read_gzip_head(path: Path, name: str) -> bytes:
     try:
         with gzip.open(path) as file:
@@ -275,7 +327,8 @@ def _decode_head(head: bytes, name: str) -> str:
         raise UnreadableError(f"{name} is UTF-16 text; save it as UTF-8")
     if b"\0" in head:
         raise UnreadableError(
-            f"{name} is binary data, not a table; give CSV, TSV, JSON Lines, Parquet or Arrow"
+            f"{name} is binary data, not a table; give CSV, TSV, Excel, JSON Lines, Parquet or "
+            "Arrow"
         )
     try:
         return head.decode("utf-8-sig")

@@ -23,8 +23,10 @@ ROLES_OF_ONE_SOURCE = {2: ("instance", "label"), 3: ("instance", "label", "score
 """The same for tables that have no column of sources, such as a truth."""
 
 _KNOWN_NAMES = {
-    name for names in (*ALIASES.values(), *TAXONOMY_ALIASES.values()) for name in names
-} | {"rank", "parent", "negative"}
+    normalize_name(name)
+    for names in (*ALIASES.values(), *TAXONOMY_ALIASES.values(), ("rank", "negative"))
+    for name in names
+}
 
 _MIN_SHARE = 0.9
 """The share of cells that must have the form of the first one."""

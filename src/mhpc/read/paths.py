@@ -6,8 +6,13 @@ from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.tables import MAX_CELL
 
-SEPARATORS = (" > ", "/", "|", ";", "::", ">", ".")
+SEPARATORS = (
+    " > ", " / ", "/", " | ", "|", ";", "::", " → ", "→", " -> ", "->", " » ", "»", ">", "\\", ".",
+)  # fmt: skip
 """The separators to try: the one in most labels is used, the earlier one in case of a tie."""
+
+UNMISTAKABLE_SEPARATORS = (" > ", " / ", "/", " | ", "|", "::", " → ", " -> ", " » ", ";")
+"""The separators by which labels that nobody called paths are recognized as such."""
 
 
 def taxonomy_from_paths(
@@ -31,8 +36,7 @@ def taxonomy_from_paths(
     origin : str
         Where the labels come from, for messages.
     """
-    if not separator:
-        separator = max(SEPARATORS, key=lambda s: sum(s in label for label in labels))
+    separator = separator or find_separator(labels)
     known_names = names or {}
     name_of: dict[str, str] = {}
     edges: dict[tuple[str, str], None] = {}
@@ -44,6 +48,27 @@ def taxonomy_from_paths(
             if length > 1:
                 edges[code, separator.join(steps[: length - 1])] = None
     return build_taxonomy(list(name_of), edges, names=list(name_of.values()), origin=origin)
+
+
+def find_separator(labels: Sequence[str]) -> str:
+    """Return the separator that most paths contain."""
+    return max(SEPARATORS, key=lambda separator: sum(separator in label for label in labels))
+
+
+def find_paths(labels: Sequence[str]) -> str | None:
+    """Return what separates the steps of labels if they are paths, or None.
+
+    More than half of the labels contain it, without an empty step, and some of them begin with the
+    same step: ``his/her`` is not a path.
+    """
+    for separator in UNMISTAKABLE_SEPARATORS:
+        paths = [label.split(separator) for label in labels if separator in label]
+        if len(paths) <= len(labels) / 2 or not all(step.strip() for p in paths for step in p):
+            continue
+        roots = [path[0] for path in paths]
+        if len(set(roots)) < len(roots) or not set(roots).isdisjoint(labels):
+            return separator
+    return None
 
 
 def _split_path(label: str, separator: str, origin: str) -> list[str]:

@@ -16,6 +16,7 @@ from mhpc.errors import DataError, UnreadableError
 from mhpc.read.files import HEAD_BYTES, LocalFile, local_file
 from mhpc.read.frames import MAX_EXACT_FLOAT, to_arrow, to_columns, to_native_frame
 from mhpc.read.json_xml import keys_of_records, load_array, load_lines
+from mhpc.read.spreadsheets import read_sheet
 from mhpc.system.database import database, identifier, literal, one_file, reason, some_files
 from mhpc.system.files import temporary_folder
 
@@ -94,7 +95,7 @@ def load_table(
         return _load_object(connection, source, origin)
     loaders: dict[str, Callable[[duckdb.DuckDBPyConnection, LocalFile], Sequence[str]]] = {
         "csv": partial(_load_csv, lazy=lazy), "jsonl": _load_jsonl, "json": _load_json,
-        "parquet": _load_parquet, "arrow": _load_arrow,
+        "parquet": _load_parquet, "arrow": _load_arrow, "spreadsheet": _load_spreadsheet,
     }  # fmt: skip
     if source.format not in loaders:
         raise UnreadableError(f"{source.name} is {_NOT_TABLES[source.format]}, not a table")
@@ -124,6 +125,13 @@ def text_sql(table: Table, column: str) -> str:
             f"ELSE CAST({name} AS VARCHAR) END"
         )
     return f"CAST({name} AS VARCHAR)"
+
+
+def spreadsheet_columns(file: LocalFile) -> dict[str, list[Any]]:
+    """Return the cells of a spreadsheet by the names of their columns."""
+    columns = read_sheet(file)
+    names = _check_names([name for name, _ in columns], file.name)
+    return dict(zip(names, (cells for _, cells in columns), strict=True))
 
 
 def csv_columns(file: LocalFile, *, check: bool = True) -> list[str]:
@@ -238,6 +246,10 @@ def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Seque
     except (ArrowException, OSError) as error:
         raise UnreadableError(f"{file.name} is a damaged Arrow file: {error}") from None
     return _load_object(connection, frame, file.name)
+
+
+def _load_spreadsheet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
+    return _load_object(connection, spreadsheet_columns(file), file.name)
 
 
 def _load_object(connection: duckdb.DuckDBPyConnection, source: Any, origin: str) -> Sequence[str]:

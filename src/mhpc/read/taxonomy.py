@@ -1,13 +1,18 @@
 """`read_taxonomy`: a taxonomy from any file or object in any format."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
-from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import TaxonomyError, quote_list
-from mhpc.read.files import local_file
+from mhpc.data.index import Index
+from mhpc.data.spelling import SPECIAL_WORDS, normalize_label
+from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.errors import MhpcWarning, TaxonomyError, pluralize, quote_list
+from mhpc.read.files import LocalFile, local_file
 from mhpc.read.formats import choose_format
-from mhpc.read.tables import MAX_CELL, TableSource
+from mhpc.read.paths import find_paths, taxonomy_from_paths
+from mhpc.read.tables import MAX_CELL, TableSource, spreadsheet_columns
 from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
@@ -31,9 +36,11 @@ def read_taxonomy(
     source : path, "-", dataframe, mapping of columns, list of mappings, graph or name
         A table with a column ``parent`` has one row per parent of a label, with an empty parent for
         a root; a column ``name`` may hold the name to show. Without a column ``parent``, labels are
-        paths such as ``20/01/03`` or ``A > B > C``, and every prefix is an ancestor. Other formats
-        are OBO, SKOS, nested JSON, the config of Label Studio, a Clus HMC ARFF file, a networkx
-        graph with edges from parents to children, and the name ``icd-10-cm``.
+        paths such as ``20/01/03`` or ``A > B > C``, and every prefix is an ancestor; or the columns
+        are levels such as ``level1``, ``level2``. Tables may be spreadsheets; ``t.xlsx:Sheet 2`` is
+        one sheet. Other formats are indented text, nested JSON or YAML, OBO, SKOS, the config of
+        Label Studio, a Clus HMC ARFF file, a networkx graph with edges from parents to children,
+        and the name ``icd-10-cm``.
     columns : mapping of role to column name, optional
         The columns of a table whose names are unusual: ``{"label": "node"}``.
     separator : str, optional
@@ -41,7 +48,7 @@ def read_taxonomy(
     format : str, optional
         The name of a format in `mhpc.read.taxonomy_formats.TAXONOMY_FORMATS`; detected from the
         content by default. Some formats take an argument: ``obo=part_of``, ``paths=;``,
-        ``label-studio=topic``.
+        ``levels=Group,Kind``, ``label-studio=topic``.
 
     Examples
     --------
@@ -53,9 +60,68 @@ def read_taxonomy(
     name, _, argument = format.partition("=") if format else (None, "", "")
     if isinstance(source, str | Path) and not (_is_icd(source) or name == _ICD):
         with local_file(source) as file:
-            return _read(TaxonomyInput(file, file.name, argument or separator, columns), name)
+            value = _cells_of(file)
+            return _read(TaxonomyInput(value, file.name, argument or separator, columns), name)
     value = str(source) if isinstance(source, Path) else source
     return _read(TaxonomyInput(value, "the taxonomy", argument or separator, columns), name)
+
+
+class Labelled(Protocol):
+    """Votes or a truth, in whatever form an engine holds them."""
+
+    @property
+    def labels(self) -> Index:
+        """The labels that occur."""
+
+    @property
+    def origin(self) -> str:
+        """Where they come from."""
+
+
+def taxonomy_from_votes(
+    votes: Labelled, gold: Labelled | None = None, *, abstain: Iterable[str] = ()
+) -> Taxonomy:
+    """Build a taxonomy from the labels of votes and of gold labels, by `taxonomy_from_labels`.
+
+    Words for "did not know" and "none of these", and those in `abstain`, are not labels.
+    """
+    words = {*SPECIAL_WORDS, *map(normalize_label, abstain)}
+    labels = (*votes.labels, *(gold.labels if gold else ()))
+    return taxonomy_from_labels(
+        (label for label in labels if normalize_label(label) not in words), votes.origin
+    )
+
+
+def taxonomy_from_labels(labels: Iterable[str], origin: str) -> Taxonomy:
+    """Build a taxonomy from the labels of votes, for want of another one, and warn of it.
+
+    Labels that are paths, such as ``A > B``, give a hierarchy; any others are all roots.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        The labels that sources gave, without words that are not labels.
+    origin : str
+        The votes, for messages.
+    """
+    distinct = list(dict.fromkeys(labels))
+    separator = find_paths(distinct)
+    built = f"the labels of {origin}"
+    if separator:
+        taxonomy = taxonomy_from_paths(distinct, separator=separator, origin=built)
+        count = f"{len(taxonomy):,} labels, {pluralize(int(taxonomy.depth.max()), 'level')}"
+        what = f", which are paths separated by {separator!r} ({count})"
+    else:
+        taxonomy = build_taxonomy(distinct, (), origin=built)
+        what = f": {len(taxonomy):,} labels without a hierarchy"
+    _check_size(taxonomy, origin)
+    warnings.warn(f"No taxonomy was given: built from {built}{what}", MhpcWarning, stacklevel=2)
+    return taxonomy
+
+
+def _cells_of(file: LocalFile) -> object:
+    """Return the columns of a spreadsheet, which is read once, or the file."""
+    return spreadsheet_columns(file) if file.format == "spreadsheet" else file
 
 
 def _is_icd(source: str | Path) -> bool:

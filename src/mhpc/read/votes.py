@@ -29,7 +29,7 @@ from mhpc.system.database import identifier
 MIN_UNIQUE_ROWS = 10
 """Rows from which on it is suspicious that no instance has two answers."""
 
-_ROW_NUMBERS = ("id", "uid", "uuid", "key", "record_id", "column_1")
+_ROW_NUMBERS = ("id", "uid", "uuid", "key", "recordid", "column1")
 """Names of columns that may be those of row numbers."""
 
 
@@ -49,12 +49,12 @@ def read_votes(
     Parameters
     ----------
     source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
-        CSV, TSV, JSON, JSON Lines, Parquet, Arrow or a spreadsheet, plain or compressed with gzip
-        or zstd, or a folder of Parquet files. A source that gives an instance several labels has
-        several rows; an empty label means "none of these". Or the export of an annotation tool, or
-        a table with one column per source or per label. Several files are read as one: a list, a
-        folder, a pattern such as ``models/*.csv``, or a zip archive. A file that does not name its
-        source is named after it.
+        CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, a
+        spreadsheet, of which ``votes.xlsx:Sheet 2`` is one sheet, or a folder of Parquet files. A
+        source that gives an instance several labels has several rows; an empty label means "none of
+        these". Or the export of an annotation tool, or a table with one column per source or per
+        label. Several files are read as one: a list, a folder, a pattern such as ``models/*.csv``,
+        or a zip archive. A file that does not name its source is named after it.
     columns : mapping of role to column name, optional
         The columns whose names are unusual: ``{"instance": "photo"}``. The role ``rank`` is that of
         a column with ranks instead of scores. In the export of a tool with several controls,

@@ -6,12 +6,15 @@ from mhpc.read.formats import by_name
 from mhpc.read.taxonomy_formats.arff import Arff
 from mhpc.read.taxonomy_formats.base import TaxonomyFormat
 from mhpc.read.taxonomy_formats.icd import Icd10Cm
+from mhpc.read.taxonomy_formats.indented import Indented
 from mhpc.read.taxonomy_formats.label_studio import LabelStudioConfig
+from mhpc.read.taxonomy_formats.levels import Levels
 from mhpc.read.taxonomy_formats.nested import NestedJson
 from mhpc.read.taxonomy_formats.networkx import NetworkxGraph
 from mhpc.read.taxonomy_formats.obo import Obo
 from mhpc.read.taxonomy_formats.skos import Skos
 from mhpc.read.taxonomy_formats.tables import BareEdges, BarePaths, TaxonomyTable
+from mhpc.read.taxonomy_formats.yaml import NestedYaml
 
 # The table, which matches everything, comes last.
 TAXONOMY_FORMATS: Mapping[str, TaxonomyFormat] = by_name(
@@ -21,7 +24,10 @@ TAXONOMY_FORMATS: Mapping[str, TaxonomyFormat] = by_name(
     Obo(),
     Skos(),
     LabelStudioConfig(),
+    NestedYaml(),
     NestedJson(),
+    Levels(),
+    Indented(),
     BareEdges(),
     BarePaths(),
     TaxonomyTable(),

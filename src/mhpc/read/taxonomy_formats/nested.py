@@ -1,7 +1,6 @@
 """JSON trees: nodes with children, keys within keys, or groups of names."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,17 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mhpc.data.index import Index
-from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, connect_labels
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError, quote_list
-from mhpc.numerics.arrays import IntArray
+from mhpc.read.columns import TAXONOMY_ALIASES, normalize_name
 from mhpc.read.json_xml import MAX_DEPTH, load_json, too_deep_error
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
+from mhpc.read.taxonomy_formats.levels import find_levels
+from mhpc.read.taxonomy_formats.trees import TreeNodes, connect_nodes
 
 _IDS = ("id", "code", "key", "uri")
 _NAMES = ("name", "label", "title", "text", "value")
 _CHILDREN = ("children", "nodes", "subcategories", "subclasses", "items", "narrower")
-_PARENTS = ("parent", "parent_id", "parentid", "broader")
+_PARENTS = {normalize_name(name) for name in TAXONOMY_ALIASES["parent"]}
 _MAX_CACHED_KEYS = 32
 
 
@@ -53,40 +53,23 @@ class NestedJson:
             document = source.value
         else:
             document = load_json(source.read_content(), source.origin)
-        try:
-            nodes = _list_nodes(document, source.origin)
-        except RecursionError:
-            raise too_deep_error(source.origin) from None
-        if not nodes.names:
-            raise TaxonomyError(f"{source.origin}: no label in it")
-        return _connect_nodes(nodes, source.origin)
+        return taxonomy_from_document(document, source.origin)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nodes:
-    """All nodes, each after its parent.
+def taxonomy_from_document(document: Any, origin: str) -> Taxonomy:
+    """Return the taxonomy of a tree of mappings, lists and names."""
+    try:
+        nodes = _list_nodes(document, origin)
+    except RecursionError:
+        raise too_deep_error(origin) from None
+    return connect_nodes(nodes, origin)
 
-    Attributes
-    ----------
-    ids : list of str or None
-        The id that a node itself has.
-    names : list of str
-        The names.
-    parents : int array
-        The positions of the parents; -1 for a root.
-    """
 
-    ids: list[str | None]
-    names: list[str]
-    parents: IntArray
-
-    def path(self, position: int) -> str:
-        """Return the names from a root to a node; nothing for -1."""
-        names = []
-        while position >= 0:
-            names.append(self.names[position])
-            position = int(self.parents[position])
-        return PATH_SEPARATOR.join(reversed(names))
+def are_rows(document: Any) -> bool:
+    """Return whether a document is a table: a list in which an object has a parent, or levels."""
+    return isinstance(document, list) and any(
+        isinstance(row, Mapping) and _is_row(row) for row in document
+    )
 
 
 @dataclass(frozen=True)
@@ -115,17 +98,24 @@ class _Attributes(NamedTuple):
 
 
 def _is_table(head: str) -> bool:
-    """Return whether the first object has a parent, and so is the row of a table."""
+    """Return whether the first object has a parent or levels, and so is the row of a table."""
     start = head.lstrip()
     first_object = start[1:].lstrip() if start.startswith("[") else start
     try:
         row, _ = json.JSONDecoder().raw_decode(first_object)
     except (ValueError, RecursionError):
         return False
-    return isinstance(row, dict) and bool({key.lower() for key in row}.intersection(_PARENTS))
+    return isinstance(row, dict) and _is_row(row)
 
 
-def _list_nodes(document: Any, origin: str) -> _Nodes:
+def _is_row(row: Mapping[Any, Any]) -> bool:
+    keys = [str(key) for key in row]
+    if {normalize_name(key) for key in keys}.intersection(_PARENTS):
+        return True
+    return bool(find_levels(keys)) and not any(isinstance(v, dict | list) for v in row.values())
+
+
+def _list_nodes(document: Any, origin: str) -> TreeNodes:
     """List the nodes of a document with an explicit stack, as files may be deep."""
     ids: list[str | None] = []
     names: list[Any] = []
@@ -135,7 +125,7 @@ def _list_nodes(document: Any, origin: str) -> _Nodes:
         content, parent, depth = stack.pop()
         siblings = _list_siblings(content, is_top=parent < 0)
         if None in siblings.names:
-            where = _Nodes(ids, names, np.repeat(parents, sizes)).path(parent) or "the top"
+            where = TreeNodes(ids, names, np.repeat(parents, sizes)).path(parent) or "the top"
             raise TaxonomyError(
                 f"{origin}: a node below {quote_list([where])} has neither a name nor an id"
             )
@@ -148,7 +138,7 @@ def _list_nodes(document: Any, origin: str) -> _Nodes:
         names += siblings.names
         parents.append(parent)
         sizes.append(len(siblings.names))
-    return _Nodes(ids, names, np.repeat(parents, sizes))
+    return TreeNodes(ids, names, np.repeat(parents, sizes))
 
 
 def _list_siblings(content: Any, *, is_top: bool) -> _Siblings:
@@ -250,45 +240,3 @@ def _find_attributes(keys: tuple[Any, ...]) -> _Attributes:
 
 def _text_or_none(value: Any) -> str | None:
     return None if value is None else str(value)
-
-
-def _connect_nodes(nodes: _Nodes, origin: str) -> Taxonomy:
-    """Build the taxonomy; nodes with the same id are one label, with the name of the last."""
-    child = np.flatnonzero(nodes.parents >= 0)
-    parent = nodes.parents[child]
-    if set(nodes.ids) == {None} and len(set(nodes.names)) == len(nodes.names):
-        index = Index.of_distinct(tuple(nodes.names))
-        return connect_labels(index, child, parent, origin=origin)
-    ids = _make_ids(nodes)
-    name_of = dict(zip(ids, nodes.names, strict=True))
-    index = Index.of_distinct(tuple(name_of))
-    position = index.locate(ids)
-    return connect_labels(
-        index, position[child], position[parent], names=list(name_of.values()), origin=origin
-    )
-
-
-def _make_ids(nodes: _Nodes) -> list[str]:
-    """Return an id for each node: its own, its name if that is unique, or its path.
-
-    Two nodes with the same id of their own are one label with two parents; no others share an id.
-    """
-    groups = {
-        parent
-        for name, parent in zip(nodes.names, nodes.parents.tolist(), strict=True)
-        if parent >= 0 and nodes.names[parent] == name
-    }
-    names = [
-        f"{name} (group)" if position in groups else name
-        for position, name in enumerate(nodes.names)
-    ]
-    name_counts = Counter(names)
-    taken = set(nodes.ids)
-    ids = []
-    for position, (own_id, name) in enumerate(zip(nodes.ids, names, strict=True)):
-        id_ = own_id or (name if name_counts[name] == 1 else nodes.path(position))
-        while own_id is None and id_ in taken:
-            id_ += " (group)"
-        taken.add(id_)
-        ids.append(id_)
-    return ids

@@ -9,14 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from mhpc.data.index import UNKNOWN, Index
-from mhpc.data.taxonomy import Taxonomy, build_taxonomy, connect_labels
+from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy, connect_labels
 from mhpc.errors import TaxonomyError, UnreadableError
 from mhpc.numerics.arrays import IntArray
 from mhpc.numerics.hash_table import NOT_FOUND, HashArray, HashTable, build_hash_table
-from mhpc.read.columns import TAXONOMY_ALIASES, Cells, check_not_empty, find_columns, read_cells
-from mhpc.read.paths import SEPARATORS, taxonomy_from_paths
+from mhpc.read.columns import (
+    TAXONOMY_ALIASES,
+    Cells,
+    check_not_empty,
+    find_columns,
+    normalize_name,
+    read_cells,
+)
+from mhpc.read.paths import SEPARATORS, find_separator, taxonomy_from_paths
 from mhpc.read.tables import MAX_CELL, Table, open_table, store_cells, text_sql
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
+from mhpc.read.taxonomy_formats.headers import COLUMN_NAMES, is_header
+from mhpc.read.taxonomy_formats.levels import ID_NAMES
 
 NO_PARENT = ("-1", "0")
 """What tables of numbered labels have in place of the parent of a root."""
@@ -25,7 +34,8 @@ SAMPLED_LINES = 50
 """How many lines decide whether a file without a header has edges or paths."""
 
 _DELIMITERS = ("\t", ",", ";", " ")
-_COLUMN_NAMES = {name for names in TAXONOMY_ALIASES.values() for name in names}
+_TEXT_NAMES = {"category", "concept", "taxon", "term", "topic", "subcategory"}
+_LABEL_NAMES = [normalize_name(name) for name in TAXONOMY_ALIASES["label"]]
 
 
 class TaxonomyTable:
@@ -39,12 +49,9 @@ class TaxonomyTable:
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of a file, dataframe, mapping of columns or list of rows."""
-        with open_table(source.value, name="the taxonomy", lazy=True) as table:
+        with open_table(source.value, name=source.origin, lazy=True) as table:
             origin = table.origin
-            columns = find_columns(
-                table.columns, TAXONOMY_ALIASES, required=("label",), chosen=source.columns,
-                origin=origin,
-            )  # fmt: skip
+            columns = _find_roles(table, source.columns)
             if "parent" in columns:
                 taxonomy = _read_one_row_per_label(table, columns)
                 if taxonomy is not None:
@@ -58,6 +65,32 @@ class TaxonomyTable:
             cells.index["label"].ids, names=_names_of(cells), separator=source.argument,
             origin=origin,
         )  # fmt: skip
+
+
+def _find_roles(table: Table, chosen: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the columns of labels, parents and names, and of further names, as ``key``.
+
+    Of an id and a text, the id is the label and the text its name, unless the text is in a column
+    ``label``. Parents may be given by either.
+    """
+    present = [column for column in table.columns if column not in (chosen or {}).values()]
+    columns = find_columns(table.columns, TAXONOMY_ALIASES, required=(), chosen=chosen,
+                           origin=table.origin)  # fmt: skip
+    if "label" not in columns and "name" in columns:
+        columns["label"] = columns.pop("name")
+    if "label" not in columns:
+        find_columns(table.columns, TAXONOMY_ALIASES, required=("label",), chosen=chosen,
+                     origin=table.origin,
+                     cure="rename one, or choose it with --column taxonomy.ROLE=NAME")  # fmt: skip
+    spare = {normalize_name(column): column for column in present if column not in columns.values()}
+    others = [spare[name] for name in _LABEL_NAMES if name in spare]
+    texts = [column for column in others if normalize_name(column) in _TEXT_NAMES]
+    if texts and normalize_name(columns["label"]) in ID_NAMES and "name" not in columns:
+        columns["name"] = texts[0]
+        others.remove(texts[0])
+    if others and "parent" in columns:
+        columns["key"] = others[0]
+    return columns
 
 
 def _read_one_row_per_label(table: Table, columns: Mapping[str, str]) -> Taxonomy | None:
@@ -111,6 +144,7 @@ def _taxonomy_from_parents(cells: Cells, origin: str) -> Taxonomy:
     label, parent = cells.position["label"], cells.position["parent"]
     children, parents = cells.index["label"], cells.index["parent"]
     position = children.locate(parents)
+    _locate_by_name(cells, position)
     others = np.flatnonzero(position == UNKNOWN)
     no_parent = [p for p in others.tolist() if parents[p] in NO_PARENT]
     index = children
@@ -127,6 +161,21 @@ def _taxonomy_from_parents(cells: Cells, origin: str) -> Taxonomy:
         ids = [(children[label[e]], parents[parent[e]]) for e in edge.tolist()]
         return build_taxonomy(index.ids, ids, names=names, origin=origin)
     return connect_labels(index, child_of_edge, parent_of_edge, names=names, origin=origin)
+
+
+def _locate_by_name(cells: Cells, position: IntArray) -> None:
+    """Find the labels of parents that are given by a unique name, or by another id."""
+    for role in ("name", "key"):
+        if role not in cells.index:
+            continue
+        label, name = cells.position["label"], cells.position[role]
+        pairs = set(zip(name.tolist(), label.tolist(), strict=True))
+        counts = np.bincount([n for n, _ in pairs if n >= 0], minlength=len(cells.index[role]))
+        label_of = {cells.index[role][n]: k for n, k in pairs if n >= 0 and counts[n] == 1}
+        for parent in np.flatnonzero(position == UNKNOWN).tolist():
+            id_ = cells.index["parent"][parent]
+            if id_ not in NO_PARENT:
+                position[parent] = label_of.get(id_, UNKNOWN)
 
 
 def _names_of(cells: Cells) -> dict[str, str]:
@@ -159,8 +208,8 @@ class BareEdges:
         delimiter = _find_delimiter(lines)
         if delimiter is None or len(lines) < 2:
             return False
-        first = {cell.strip().strip('"').lower() for cell in lines[0].split(delimiter)}
-        return not first.intersection(_COLUMN_NAMES) and len(first) == 2
+        first = {normalize_name(cell.strip().strip('"')) for cell in lines[0].split(delimiter)}
+        return first.isdisjoint(COLUMN_NAMES) and len(first) == 2
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all labels on the edges."""
@@ -173,7 +222,7 @@ class BareEdges:
                 raise UnreadableError(
                     f"{source.origin}, line {number:,}: {len(row)} labels where an edge has two"
                 )
-            if row:
+            if row and not (number == 1 and is_header(row)):
                 pairs.append((row[0], row[1]))
         if len({first for first, _ in pairs}) < len({second for _, second in pairs}):
             pairs = [(second, first) for first, second in pairs]
@@ -221,19 +270,31 @@ class BarePaths:
         """Look for paths, and for a first line that is not the name of a column."""
         if source.file is None or source.file.format != "csv":
             return False
-        lines = [line.strip() for line in _sample_lines(source.head)]
-        if not lines or lines[0].strip('"').lower() in _COLUMN_NAMES:
+        lines = [line.strip() for line in _sample_lines(source.head) if not _is_comment(line)]
+        if not lines or any("\t" in line for line in lines):
             return False
-        if any("," in line or "\t" in line for line in lines):
+        if any(normalize_name(cell.strip('"')) in COLUMN_NAMES for cell in lines[0].split(",")):
             return False
+        if any("," in line for line in lines):
+            # Names may contain commas where the separator is unmistakable.
+            return sum(PATH_SEPARATOR in line for line in lines) > len(lines) / 2
         return any(separator in line for line in lines for separator in SEPARATORS)
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all paths and their prefixes."""
         text = source.read_content().decode("utf-8-sig", errors="replace")
-        labels = dict.fromkeys(
-            line.strip().strip('"') for line in text.splitlines() if line.strip()
-        )
+        lines = [line.strip().strip('"') for line in text.splitlines() if line.strip()]
+        if lines and _is_comment(lines[0]):
+            del lines[0]
+        labels = list(dict.fromkeys(lines))
+        separator = source.argument or find_separator(labels)
+        if labels and is_header(labels[0].split(separator)):
+            del labels[0]
         if not labels:
             raise TaxonomyError(f"{source.origin}: no label in it")
-        return taxonomy_from_paths(list(labels), separator=source.argument, origin=source.origin)
+        return taxonomy_from_paths(labels, separator=separator, origin=source.origin)
+
+
+def _is_comment(line: str) -> bool:
+    """Return whether a line is like the first one of Google's product taxonomy."""
+    return line.startswith("# ")

@@ -156,7 +156,8 @@ def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:
     ]
     if "label" not in roles:
         return bool(others)
-    is_certain = normalize_name(roles["label"]) in ALIASES["label"][:N_CERTAIN_NAMES]
+    certain_names = map(normalize_name, ALIASES["label"][:N_CERTAIN_NAMES])
+    is_certain = normalize_name(roles["label"]) in certain_names
     return not is_certain and roles["label"] in columns and len(others) >= MIN_OTHER_LABELS
 
 

@@ -25,7 +25,7 @@ Texts, dates and names of a data set's parts share next to nothing with each oth
 _LABEL_SUFFIX = re.compile(
     rf"[\s_.-]+({'|'.join(sorted(ALIASES['label'], key=len, reverse=True))})$", re.IGNORECASE
 )
-_KNOWN_LABELS = {"truth", "gold", "gold_label", "ground_truth", "true_label", "consensus", "final"}
+_KNOWN_LABELS = {"truth", "gold", "goldlabel", "groundtruth", "truelabel", "consensus", "final"}
 """Names of columns that hold known labels, not those of a source."""
 
 
@@ -159,8 +159,8 @@ def _source_of(column: str) -> str:
 
 def _score_column(column: str, present: Sequence[str]) -> str | None:
     """Return the column with the scores of a source, if there is one."""
-    bases = {normalize_name(column), normalize_name(_source_of(column))}
-    names = {f"{base}_{score}" for base in bases for score in ALIASES["score"]}
+    bases = (column, _source_of(column))
+    names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
     return next((name for name in present if normalize_name(name) in names), None)
 
 
