@@ -21,7 +21,7 @@ from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Unknown
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
-from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
+from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError, option
 from mhpc.explanation.queries import find_disagreements
 from mhpc.explanation.sources import profile_sources
 from mhpc.methods.fitted import FittedMethod
@@ -58,6 +58,8 @@ from mhpc.system.parallel import single_threaded_blas
 from mhpc.write.tables import write_sources, write_taxonomy
 
 _LOG = logging.getLogger("mhpc")
+
+_CHOOSE_VOTES = option("votes", "FILE")
 
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope")
 """The settings that name files to read."""
@@ -120,8 +122,8 @@ def run(
             checkpoints.begin(resume=resume)
             if settings.truth and not engine.is_local:
                 raise ParameterError(
-                    f"--truth cannot be given with --engine {settings.engine}; measure afterwards: "
-                    f"mhpc evaluate {output} --truth {settings.truth}"
+                    f"{option('truth')} cannot be given with {option('engine', settings.engine)}; "
+                    f"measure afterwards with mhpc evaluate {output}"
                 )
             return _Run(settings, inputs, engine, folder, progress, earlier, checkpoints).run()
 
@@ -272,7 +274,7 @@ def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = No
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "
-            "--votes FILE, or consolidate again"
+            f"{_CHOOSE_VOTES}, or consolidate again"
         )
     summary = document.summary
     decision = read_decision(folder, scores.taxonomy, panel.instances, summary.decision)
@@ -302,18 +304,18 @@ def _find_votes(document: RunDocument, folder: Path, votes: str | None) -> str:
     if file == "-":
         raise UnreadableError(
             f"{folder} was made of votes that came through a pipe, and does not keep them; say "
-            "where they are with --votes FILE"
+            f"where they are with {_CHOOSE_VOTES}"
         )
     if not is_lasting(Path(file)):
         raise UnreadableError(
             f"{file}, the votes of {folder}, is not there any more; say where it is with "
-            "--votes FILE"
+            f"{_CHOOSE_VOTES}"
         )
     recorded = document.inputs.votes
     if recorded and fingerprint(Path(file))["sha256"] != recorded.sha256:
         raise DataError(
             f"{file} has changed since {folder} was made of it: its sha256 is another one; give "
-            "the votes as they were with --votes FILE, or consolidate again"
+            f"the votes as they were with {_CHOOSE_VOTES}, or consolidate again"
         )
     return file
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from mhpc.errors import MhpcWarning
+from mhpc.errors import MhpcWarning, spell_options
 from mhpc.methods.registry import METHODS, make_method
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system.checkpoints import (
+    RESUME,
     RESUME_HINT,
     CheckpointStore,
     RunCheckpoints,
@@ -252,7 +253,7 @@ def test_a_process_that_is_killed_after_fitting_can_be_resumed(
     )  # fmt: skip
     assert ended.returncode == code
     if number == signal.SIGINT:
-        assert ended.stderr.strip() == f"mhpc: interrupted; {RESUME_HINT}"
+        assert ended.stderr.strip() == f"mhpc: interrupted; {spell_options(RESUME)}"
     assert {name: (data / "OUT" / name).read_bytes() for name in expected} == expected
     assert consolidate(data, resume=True) == expected
     assert "resumed" in notes(data)[-1]

@@ -12,7 +12,14 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import Scope, Unknown, Votes
-from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
+from mhpc.errors import (
+    DataError,
+    MhpcWarning,
+    UnknownLabelError,
+    option,
+    pluralize,
+    quote_list,
+)
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.numerics.sparse import (
     csr_from_ends,
@@ -115,8 +122,8 @@ def locate_labels(
         message = unknown_label_message(taxonomy, unknown_labels[0])
         raise UnknownLabelError(
             f"{origin}: {message}{describe(missing[0])}{more}; "
-            "correct it, or leave such labels out with --unknown drop, or add them to the "
-            "taxonomy with --unknown graft"
+            f"correct it, or leave such labels out with {option('unknown', 'drop')}, or add them "
+            f"to the taxonomy with {option('unknown', 'graft')}"
         )
     if unknown == "graft":
         taxonomy = graft(taxonomy, unknown_labels)

@@ -91,7 +91,7 @@ class Smoothing(BaseMethod):
         if self._settings.solver != "exact":
             return ""
         graph = "a dense graph" if self._settings.n_neighbors is None else "a graph"
-        return f"for {graph} of all instances; --method mhpc-local --set solver=graph needs less"
+        return f"for {graph} of all instances; mhpc-local with solver=graph needs less"
 
     def fit(self, partitions: PanelPartitions, *, max_exact: int = MAX_EXACT) -> FittedMHPC:
         """Solve on all instances or, if there are too many, on landmarks.

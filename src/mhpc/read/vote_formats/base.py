@@ -12,7 +12,14 @@ import duckdb
 
 from mhpc.data.taxonomy import PATH_SEPARATOR
 from mhpc.data.votes import Scope
-from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list, suggest
+from mhpc.errors import (
+    DataError,
+    MissingColumnError,
+    UnreadableError,
+    option,
+    quote_list,
+    suggest,
+)
 from mhpc.read.archives import are_paths, local_files
 from mhpc.read.columns import Cells
 from mhpc.read.files import LocalFile
@@ -224,7 +231,7 @@ def choose_controls(
         if len(present) > 1:
             raise DataError(
                 f"{votes.origin}: {len(present)} {what}s contain labels, {quote_list(present)}; "
-                f"choose one with --column label=NAME"
+                f"choose one with {option('columns', {'label': 'NAME'})}"
             )
         return list(present)
     matching = [name for name in present if fnmatchcase(name, pattern)]

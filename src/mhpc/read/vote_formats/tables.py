@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 import duckdb
 
-from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list
+from mhpc.errors import DataError, MissingColumnError, UnreadableError, option, quote_list
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES, find_columns
 from mhpc.read.files import LocalFile
@@ -43,6 +43,9 @@ UNSURE_SCORE = 0.5
 SAMPLED_ROWS = 20_000
 """How many rows decide which columns are labels."""
 
+CHOOSE_COLUMN = option("columns", {"ROLE": "NAME"})
+"""What messages advise where a column is not found."""
+
 _NOT_A_NUMBER = 2.0
 """Stands for a cell that is not a number; as a score it is out of range."""
 
@@ -69,7 +72,7 @@ class LongFormat:
             )
         roles = find_columns(
             votes.columns, ALIASES, required=("instance", "source", "label"), chosen=columns,
-            origin=votes.origin, cure="rename one, or choose it with --column ROLE=NAME",
+            origin=votes.origin, cure=f"rename one, or choose it with {CHOOSE_COLUMN}",
         )  # fmt: skip
         table = Table(votes.connection, votes.columns, votes.origin)
         if not _has_lists(table, roles["label"]):
@@ -164,7 +167,7 @@ def _has_nested_fields(votes: VotesInput) -> bool:
 def _find_wide_roles(votes: VotesInput, chosen: Mapping[str, str]) -> dict[str, str]:
     return find_columns(
         votes.header, WIDE_ALIASES, required=("instance", "source"), chosen=chosen,
-        origin=votes.origin, cure="choose it with --column ROLE=NAME",
+        origin=votes.origin, cure=f"choose it with {CHOOSE_COLUMN}",
     )  # fmt: skip
 
 
