@@ -9,22 +9,31 @@ from mhpc.errors import DataError
 from mhpc.read.arff import read_arff
 from mhpc.read.columns import ALIASES, check_not_empty, find_columns, read_cells
 from mhpc.read.files import LocalFile, local_file
+from mhpc.read.objects import tabulate_truth
 from mhpc.read.tables import TableSource, open_table
 from mhpc.read.vote_table import open_votes
 
 
-def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None) -> Truth:
+def read_truth(source: Truth | TableSource, *, columns: Mapping[str, str] | None = None) -> Truth:
     """Read known labels: a table with the columns instance and label, or a Clus HMC ARFF file.
 
     Parameters
     ----------
-    source : path, "-", dataframe, mapping of columns or list of mappings
+    source : path, "-", dataframe, mapping, list of mappings or pairs, or Truth
         An empty label means that the instance has none. The rows of an ARFF file are instances '1',
         '2', …; only its class is read. In the export of an annotation tool, the answers marked as
-        ground truth are read.
+        ground truth are read. In memory also ``{"photo-1": "bee", "photo-2": ["ant", "wasp"],
+        "photo-3": []}``: the labels of every instance.
     columns : mapping of role to column name, optional
         As for `mhpc.read_votes`.
+
+    Examples
+    --------
+    >>> read_truth({"photo-1": "bee", "photo-2": ["ant", "wasp"], "photo-3": []})
+    Truth(4 labels of 3 instances)
     """
+    if isinstance(source, Truth):
+        return source
     if isinstance(source, str | Path):
         with local_file(source) as file:
             if file.format == "arff":
@@ -32,7 +41,7 @@ def read_truth(source: TableSource, *, columns: Mapping[str, str] | None = None)
             if file.format == "json":
                 return _read_export(file, columns)
             return _read_table(file, columns)
-    return _read_table(source, columns)
+    return _read_table(tabulate_truth(source, columns), columns)
 
 
 def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:

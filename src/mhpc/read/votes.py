@@ -12,6 +12,7 @@ from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
 from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.read.columns import ALIASES, Cells, check_not_empty, find_columns, read_cells
+from mhpc.read.objects import scope_columns, tabulate_votes
 from mhpc.read.tables import Table, TableSource, open_table, text_sql
 from mhpc.read.truth import make_truth
 from mhpc.read.vote_table import VoteTable, open_votes
@@ -19,25 +20,27 @@ from mhpc.system.database import identifier
 
 
 def read_votes(
-    source: TableSource,
+    source: Votes | TableSource,
     *,
     columns: Mapping[str, str] | None = None,
-    scope: Scope | str | Path = "all",
+    scope: Scope | TableSource = "all",
     format: str | None = None,  # noqa: A002 - the word that users know
 ) -> Votes:
     """Read votes: a table with the columns instance, source, label and, if there are any, score.
 
     Parameters
     ----------
-    source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
+    source : path, "-", list of paths, dataframe, mapping, list of mappings or tuples, or Votes
         CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, or a
         folder of Parquet files. A source that gives an instance several labels has several rows; an
         empty label means "none of these". Or the export of an annotation tool, or one file per
-        source: a folder, a pattern such as ``models/*.csv``, or a zip archive.
+        source: a folder, a pattern such as ``models/*.csv``, or a zip archive. In memory also
+        ``{"photo-1": {"ann": "bee", "bob": ["bee", "ant"]}}``, labels by instance and source, or
+        ``[("photo-1", "ann", "bee")]``, with a score as a fourth entry if there is one.
     columns : mapping of role to column name, optional
         The columns whose names are unusual: ``{"instance": "photo"}``. In the export of a tool with
         several controls, ``label`` chooses one of them.
-    scope : "all", "used", mapping of source to labels, or a file with the columns source and label
+    scope : "all", "used", mapping of source to labels, or a table with the columns source and label
         Which labels each source can give. ``"used"`` means those that it ever gave, with their
         ancestors. Not giving a label outside its scope does not count against the label.
     format : str, optional
@@ -48,7 +51,12 @@ def read_votes(
     --------
     >>> read_votes({"task": [1, 1], "worker": ["ann", "bob"], "label": ["bee", None]})
     Votes(2 votes of 2 sources on 1 instances)
+    >>> read_votes({"photo-1": {"ann": "bee", "bob": ["bee", "ant"]}})
+    Votes(3 votes of 2 sources on 1 instances)
     """
+    if isinstance(source, Votes):
+        return _with_scope(source, scope)
+    source = tabulate_votes(source)
     with open_votes(source, columns=columns, format_=format) as vote_table:
         table = vote_table.table
         cells = vote_table.cells
@@ -123,29 +131,37 @@ def read_gold(votes: VoteTable, instances: Index) -> Truth | None:
     return make_truth(rows, votes.table.origin) if rows else None
 
 
-def resolve_scope(scope: Scope | str | Path, format_scope: Scope, sources: Index) -> Scope:
+def _with_scope(votes: Votes, scope: Scope | TableSource) -> Votes:
+    return replace(votes, scope=resolve_scope(scope, votes.scope, votes.sources))
+
+
+def resolve_scope(scope: Scope | TableSource, format_scope: Scope, sources: Index) -> Scope:
     """Return which labels each source can give.
 
     Parameters
     ----------
-    scope : "all", "used", mapping of source to labels, or a file
+    scope : "all", "used", mapping of source to labels, or a table
         What the user asked for.
     format_scope : Scope
         What the format of the votes says, which counts if the user asked for nothing.
     sources : Index
         The sources with votes; the user's scope may name no others.
     """
-    if scope == "used":
+    if isinstance(scope, str) and scope == "used":
         return "used"
-    if scope == "all":
+    if isinstance(scope, str) and scope == "all":
         if isinstance(format_scope, Mapping):
             # A matrix may say what its source was asked without containing an answer.
             return {source: labels for source, labels in format_scope.items() if source in sources}
         return format_scope
-    if isinstance(scope, Mapping):
-        labels_of, origin = dict(scope), "the scope"
+    if isinstance(scope, Mapping) and not scope_columns(scope):
+        labels_of = {
+            str(source): (labels,) if isinstance(labels, str) else tuple(map(str, labels))
+            for source, labels in scope.items()
+        }
     else:
-        labels_of, origin = _read_scope(scope), f"{scope}"
+        labels_of = _read_scope(scope)
+    origin = f"{scope}" if isinstance(scope, str | Path) else "the scope"
     for source in labels_of:
         if source not in sources:
             raise DataError(
@@ -155,8 +171,8 @@ def resolve_scope(scope: Scope | str | Path, format_scope: Scope, sources: Index
     return labels_of
 
 
-def _read_scope(source: str | Path) -> dict[str, tuple[str, ...]]:
-    with open_table(source) as table:
+def _read_scope(source: TableSource) -> dict[str, tuple[str, ...]]:
+    with open_table(source, name="the scope") as table:
         roles = find_columns(
             table.columns, ALIASES, required=("source", "label"), origin=table.origin
         )
