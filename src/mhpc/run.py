@@ -2,32 +2,29 @@
 
 import glob
 import hashlib
-import json
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from mhpc.api import evaluate_views
 from mhpc.data.panel import Panel
+from mhpc.data.profiles import SourceProfiles
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Unknown
+from mhpc.data.votes import Unknown, Votes
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
 from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError, option
-from mhpc.explanation.queries import find_disagreements
-from mhpc.explanation.sources import profile_sources
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
-from mhpc.methods.scope import effective_scope
-from mhpc.model import HOMES, model_errors, read_model, write_model
+from mhpc.model import HOMES, model_errors, read_model
+from mhpc.output import write_document, write_tables
 from mhpc.read.run_folder import (
     RecordedSettings,
     RunDocument,
@@ -39,11 +36,10 @@ from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.report.html import write_report
-from mhpc.report.page_data import make_page_data
-from mhpc.report.summary import run_document, summarize, versions
-from mhpc.result import Result
-from mhpc.settings import RunSettings
-from mhpc.steps import encode_votes, log_scores, make_default_rule
+from mhpc.report.summary import summarize, versions
+from mhpc.result import Result, page_data
+from mhpc.settings import SAVED_FILES, RunSettings
+from mhpc.steps import encode_votes, evaluate_views, log_scores, make_default_rule, make_model
 from mhpc.system.checkpoints import (
     MIN_SECONDS,
     CheckpointStore,
@@ -55,7 +51,6 @@ from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
-from mhpc.write.tables import write_sources, write_taxonomy
 
 _LOG = logging.getLogger("mhpc")
 
@@ -188,15 +183,8 @@ class _Run:
             settings.rule or ("threshold" if settings.threshold else None),
             depth_bias=settings.depth_bias, threshold=settings.threshold, paths=settings.paths,
         )  # fmt: skip
-        model = Model(
-            method=scores.method,
-            parameters=dict(scores.parameters),
-            fitted=scores.fitted() if scores.fitted else None,
-            rule=encoded.fit_rule(rule, scores),
-            sources=encoded.partitions.sources,
-            scope=encoded.template.scope,
-        )
-        return encoded, scores, model
+        fitted_rule = encoded.fit_rule(rule, scores)
+        return encoded, scores, make_model(scores, fitted_rule, encoded.template)
 
     def _write(
         self,
@@ -205,23 +193,20 @@ class _Run:
         model: Model,
         cards: tuple[Scorecard, ...],
     ) -> RunSummary:
-        folder, partitions, template = self.folder, encoded.partitions, encoded.template
         with self._stage("writing"):
-            write_taxonomy(folder / "taxonomy.csv", template.taxonomy)
-            if model.fitted is not None:
-                write_model(folder, model)
-            scope = effective_scope(partitions, template)
-            counts = encoded.write_results(
-                folder, scores, model.rule, top=self.settings.top, scope=scope,
+            write_results = partial(
+                encoded.write_results, scores=scores, rule=model.rule, top=self.settings.top,
                 progress=self.progress,
             )  # fmt: skip
-            sources = profile_sources(partitions, template, counts)
-            conflicts = find_disagreements(partitions, scope, counts)
-            write_sources(folder / "sources.csv", sources)
+            written = write_tables(
+                self.folder, encoded.partitions, encoded.template, model, write_results
+            )
         scores = replace(scores, notes=(*scores.notes, *self.checkpoints.notes))
-        summary = summarize(scores, counts, model.rule, sources, conflicts, cards, self.seconds)
-        document = run_document(self.settings.model_dump(), self.inputs.fingerprints, summary)
-        (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+        summary = summarize(
+            scores, written.counts, model.rule, written.sources, written.conflicts, cards,
+            self.seconds,
+        )  # fmt: skip
+        write_document(self.folder, self.settings.model_dump(), self.inputs.fingerprints, summary)
         return summary
 
     @contextmanager
@@ -243,64 +228,86 @@ def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, An
     return {**settings.model_dump(include=_FIT_SETTINGS), **inputs.fingerprints, **versions()}
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedRun:
-    """The ``run.json`` of a run, and its result; scores that ``--top`` left out are 0."""
-
-    document: RunDocument
-    result: Result
-
-
-def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = None) -> LoadedRun:
-    """Read a run again, with its votes.
+def load_run(folder: str | Path, *, votes: str | Path | None = None) -> Result:
+    """Read the result of a run, or a saved result, with its votes.
 
     Parameters
     ----------
-    folder : Path
-        What ``mhpc consolidate`` wrote.
-    votes : str, optional
+    folder : path
+        What ``mhpc consolidate`` or `Result.save` wrote.
+    votes : path, optional
         Where the votes are now; by default, where they were.
-    panel : Panel, optional
-        The encoded votes, if they are at hand; nothing is then read again.
+
+    Returns
+    -------
+    Result
+        Scores that were not kept, by ``--top`` or `top`, are 0.
+
+    Examples
+    --------
+    >>> import tempfile, mhpc
+    >>> votes = [("photo-1", "ann", "bee"), ("photo-1", "bob", "ant")]
+    >>> result = mhpc.consolidate(votes, ["ant", "bee"], method="majority")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(folder + "/OUT")
+    ...     mhpc.load_run(folder + "/OUT").labels == result.labels
+    True
     """
+    return _load(Path(folder), votes)
+
+
+def _load(folder: Path, votes: str | Path | None, panel: Panel | None = None) -> Result:
+    """Read a run; with a panel, the encoded votes, nothing but its results."""
     document = read_run_document(folder)
-    has_model = (folder / "model.npz").is_file()
-    scores = replace(
-        read_run(folder), fitted=cache(partial(_read_fitted, folder)) if has_model else None
-    )
+    settings = _resolve_files(document.settings, folder)
+    scores = read_run(folder)
+    table: Votes | None = None
     if panel is None:
-        file = _find_votes(document, folder, votes)
-        panel = _encode_again(document.settings, file, scores.taxonomy)
+        file = _find_votes(document, folder, str(votes) if votes else settings.votes)
+        table = _read_again(settings, file)
+        # A saved result may have instances without votes.
+        further = scores.instances if document.settings.votes in SAVED_FILES else ()
+        panel = _encode_again(settings, table, scores.taxonomy, further)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "
             f"{_CHOOSE_VOTES}, or consolidate again"
         )
+    model = cache(partial(read_model, folder)) if (folder / "model.npz").is_file() else None
+    if model is not None:
+        scores = replace(scores, fitted=partial(_fitted, model))
     summary = document.summary
     decision = read_decision(folder, scores.taxonomy, panel.instances, summary.decision)
-    return LoadedRun(document, Result(panel, scores, decision, summary.sources))
+    return Result(
+        panel, scores, decision, SourceProfiles(summary.sources), votes=table,
+        unknown=cast(Unknown, settings.unknown), model=model, document=document.content,
+    )  # fmt: skip
+
+
+def _fitted(model: Callable[[], Model]) -> FittedMethod:
+    fitted: FittedMethod = model().fitted
+    return fitted
+
+
+def _resolve_files(settings: RecordedSettings, folder: Path) -> RecordedSettings:
+    """Find the files that are beside ``run.json``, where `Result.save` puts them."""
+
+    def find(file: str) -> str:
+        return str(folder / file) if file in SAVED_FILES else file
+
+    gold = None if settings.gold is None else find(settings.gold)
+    return replace(settings, votes=find(settings.votes), scope=find(settings.scope), gold=gold)
 
 
 def page_data_of_run(
     folder: Path, *, votes: str | None = None, panel: Panel | None = None
 ) -> dict[str, Any]:
     """Collect the data of a run's report page; parameters as in `load_run`."""
-    loaded = load_run(folder, votes=votes, panel=panel)
-    result = loaded.result
-    return make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources,
-        loaded.document.content,
-    )  # fmt: skip
+    return page_data(_load(folder, votes, panel))
 
 
-def _read_fitted(folder: Path) -> FittedMethod:
-    fitted: FittedMethod = read_model(folder).fitted
-    return fitted
-
-
-def _find_votes(document: RunDocument, folder: Path, votes: str | None) -> str:
+def _find_votes(document: RunDocument, folder: Path, file: str) -> str:
     """Return where the votes are, after checking that they are those of the run."""
-    file = votes or document.settings.votes
     if file == "-":
         raise UnreadableError(
             f"{folder} was made of votes that came through a pipe, and does not keep them; say "
@@ -320,7 +327,19 @@ def _find_votes(document: RunDocument, folder: Path, votes: str | None) -> str:
     return file
 
 
-def _encode_again(settings: RecordedSettings, votes: str, taxonomy: Taxonomy) -> Panel:
+def _read_again(settings: RecordedSettings, votes: str) -> Votes:
+    with warnings.catch_warnings():
+        # The run itself has warned.
+        warnings.simplefilter("ignore", MhpcWarning)
+        table = read_votes(
+            votes, columns=settings.columns, scope=settings.scope, format=settings.format
+        )
+    return replace(table, gold=read_truth(settings.gold)) if settings.gold else table
+
+
+def _encode_again(
+    settings: RecordedSettings, votes: Votes, taxonomy: Taxonomy, instances: Iterable[str]
+) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
     unknown: Unknown = "error" if settings.unknown == "error" else "drop"
     with warnings.catch_warnings():
@@ -328,13 +347,12 @@ def _encode_again(settings: RecordedSettings, votes: str, taxonomy: Taxonomy) ->
         warnings.simplefilter("ignore", MhpcWarning)
         earlier = read_model(Path(settings.apply)) if settings.apply else None
         return encode_votes(
-            read_votes(
-                votes, columns=settings.columns, scope=settings.scope, format=settings.format
-            ),
+            votes,
             taxonomy,
             unknown=unknown,
-            gold=read_truth(settings.gold) if settings.gold else None,
+            gold=votes.gold,
             known_sources=(earlier.sources, earlier.scope) if earlier else None,
+            instances=instances,
         )
 
 

@@ -16,6 +16,9 @@ from mhpc.parameters import Parameters
 NAMED_TAXONOMIES = ("icd-10-cm",)
 """Taxonomies that are given by name instead of as a file."""
 
+SAVED_FILES = ("votes.parquet", "taxonomy.csv", "gold.csv", "scope.csv")
+"""What a saved result names as its inputs: files in its own folder."""
+
 _ENGINES = r"^(local|dask(=.+)?)$"
 
 
@@ -114,12 +117,21 @@ def read_settings(path: Path) -> dict[str, Any]:
 
         document = load_json(content, f"settings {path}")
         settings = document.get("settings") if isinstance(document, dict) else None
+        if isinstance(settings, dict):
+            settings = {name: _find_beside(value, path) for name, value in settings.items()}
     else:
         settings = _parse_toml(content, path)
     if not isinstance(settings, dict):
         raise UnreadableError(f"settings {path}: this is not the run.json of a run")
     _check_values(settings, path)
     return settings
+
+
+def _find_beside(value: Any, path: Path) -> Any:
+    """Return where the file is that ``run.json`` names without a folder: in its own."""
+    if not isinstance(value, str) or value not in SAVED_FILES:
+        return value
+    return str(path.parent / value)
 
 
 def _parse_toml(content: bytes, path: Path) -> dict[str, Any]:

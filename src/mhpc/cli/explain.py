@@ -27,7 +27,7 @@ def explain(
     from mhpc.report.terminal import render_explanation
     from mhpc.run import load_run
 
-    result = load_run(folder, votes=votes).result
+    result = load_run(folder, votes=votes)
     with model_errors(folder):
         explanation = explain_result(result, instance, label)
     show(explanation, render_explanation, as_json=as_json)

@@ -1,5 +1,6 @@
 """Where sources contradict each other, and why an instance has the labels that it has."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -7,10 +8,15 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import Index
+from mhpc.errors import pluralize
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.system.display import Shown, ShownTable
 
 MAX_RANKED = 200
 """Disputed instances that a run records, those with the largest expected gain."""
+
+_MAX_LABELS = 4
+"""Disputed labels that are shown of an instance."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,8 @@ class ConfusedPair:
     under: str | None
 
 
-@dataclass(frozen=True)
-class Disagreements:
+@dataclass(frozen=True, repr=False)
+class Disagreements(Shown):
     """What a person should review.
 
     Attributes
@@ -81,6 +87,47 @@ class Disagreements:
     instances: tuple[Disagreement, ...]
     disputed: int
     confusions: tuple[ConfusedPair, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"Disagreements({pluralize(self.disputed, 'disputed instance')}, "
+            f"{pluralize(len(self.confusions), 'confused pair')})"
+        )
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the instances to review, and the labels that sources confuse."""
+        if not self.disputed:
+            yield ShownTable("Sources never contradict each other")
+            return
+        yield ShownTable(
+            f"Sources disagree on {pluralize(self.disputed, 'instance')}. Review "
+            f"{'this' if self.disputed == 1 else 'these'} first:",
+            ("instance", "gain", "answers", "all agree on", "disputed (for:against, + chosen)"),
+            [
+                (each.instance, round(each.gain, 3), each.answers, each.agreed or "", _list(each))
+                for each in self.instances
+            ],
+            len(self.instances),
+        )
+        if self.confusions:
+            yield ShownTable(
+                "Most confused labels, given how common they are:",
+                ("label", "other label", "times", "both under"),
+                [
+                    (pair.first, pair.second, pair.count, pair.under or "")
+                    for pair in self.confusions
+                ],
+                len(self.confusions),
+            )
+
+
+def _list(disagreement: Disagreement) -> str:
+    labels = [
+        f"{'+' if dispute.chosen else ''}{dispute.label} ({dispute.support}:{dispute.against})"
+        for dispute in disagreement.disputed[:_MAX_LABELS]
+    ]
+    more = len(disagreement.disputed) - len(labels)
+    return ", ".join(labels) + (f" and {more} more" if more else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +282,8 @@ class LabelExplanation:
     stances: tuple[SourceStance, ...]
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """Why an instance has the labels that it has.
 
     Attributes
@@ -261,3 +308,51 @@ class Explanation:
     answers: tuple[Answer, ...]
     labels: tuple[LabelExplanation, ...]
     effects: str
+
+    def __repr__(self) -> str:
+        answers, labels = len(self.answers), len(self.labels)
+        return (
+            f"Explanation({self.instance!r}: {pluralize(answers, 'answer')}, "
+            f"{pluralize(labels, 'label')})"
+        )
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the answers, the labels with their scores, and what each source adds to them."""
+        agreed = "the answers have no label in common"
+        if self.agreed is not None:
+            agreed = f"all answers agree on {self.agreed}"
+        yield ShownTable(
+            f"{self.instance}: {agreed}; expected gain of one more answer {self.gain:.3f}",
+            ("source", "answer"),
+            [(answer.source, _format_answer(answer)) for answer in self.answers],
+            len(self.answers),
+        )
+        yield ShownTable(
+            f"Effect of an answer (in parentheses): {self.effects}",
+            ("label", "chosen", "score", "share of the votes", "for", "against"),
+            [
+                (
+                    label.name,
+                    "yes" if label.chosen else "no",
+                    round(label.score, 3),
+                    "" if label.vote_share is None else round(label.vote_share, 3),
+                    _list_stances(label, ("direct", "below")),
+                    _list_stances(label, ("against",)),
+                )
+                for label in self.labels
+            ],
+            len(self.labels),
+        )
+
+
+def _format_answer(answer: Answer) -> str:
+    labels = (label if score == 1 else f"{label} ({score:.2f})" for label, score in answer.labels)
+    return ", ".join(labels) or "none of these"
+
+
+def _list_stances(label: LabelExplanation, stances: tuple[Stance, ...]) -> str:
+    return ", ".join(
+        each.source if each.effect is None else f"{each.source} ({each.effect:+.2f})"
+        for each in label.stances
+        if each.stance in stances
+    )

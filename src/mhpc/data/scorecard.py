@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from mhpc.system.display import short_table
+from mhpc.system.display import Shown, ShownTable
 
 View: TypeAlias = Literal["closed", "specific"]
 Ties: TypeAlias = Literal["pessimistic", "half", "strict", "none"]
@@ -57,7 +57,7 @@ class LevelScore:
 
 
 @dataclass(frozen=True)
-class Scorecard:
+class Scorecard(Shown):
     """The metrics of one consolidation in one view of the truth.
 
     Attributes
@@ -93,10 +93,18 @@ class Scorecard:
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
 
-    def _repr_html_(self) -> str:
-        title = f"{self.method}, {self.view} view, {self.instances:,} instances"
-        rows = (
-            (score.metric, float(score.value), score.better, score.ties) for score in self.scores
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the metrics of the scores and, where there are label sets, theirs."""
+        yield ShownTable(
+            f"{self.method}, {self.view} view, {self.instances:,} instances",
+            ("metric", "value", "better", "ties"),
+            [(each.metric, float(each.value), each.better, each.ties) for each in self.scores],
+            len(self.scores),
         )
-        header = ("metric", "value", "better", "ties")
-        return short_table(title, header, rows, total=len(self.scores))
+        if self.sets:
+            yield ShownTable(
+                "Label sets (labels with their ancestors)",
+                ("metric", "value", "better"),
+                [(each.metric, float(each.value), each.better) for each in self.sets],
+                len(self.sets),
+            )

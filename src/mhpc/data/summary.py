@@ -1,6 +1,6 @@
 """What a run found, what `mhpc inspect` finds, and the model that a run saves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
+from mhpc.errors import pluralize, quote_list
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
+from mhpc.system.display import Shown, ShownTable, percent
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,8 @@ class UnknownLabel:
     nearest: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Shown):
     """Facts about votes and their taxonomy, before anything is consolidated.
 
     Attributes
@@ -153,6 +155,46 @@ class Inspection:
     disagreement: float
     silent_sources: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"Inspection({self.answers} answers of {self.sources} sources on {self.instances} "
+            f"instances, {len(self.unknown_labels)} unknown labels)"
+        )
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the facts, and the labels that the taxonomy lacks."""
+        answers = self.answers_per_instance
+        facts = {
+            "taxonomy": f"{pluralize(self.labels, 'label')} on {pluralize(self.levels, 'level')}, "
+            f"{self.labels_used:,} of them used",
+            "coverage": f"{percent(self.coverage)} of all (instance, source) pairs",
+            "answers per instance": f"{answers['mean']:.1f} (from {answers['min']:.0f} to "
+            f"{answers['max']:.0f}); {percent(answers['single'])} have only one",
+            "votes by level": ", ".join(
+                f"{votes:,} on level {level}" for level, votes in self.votes_per_level.items()
+            ),
+            "none of these": pluralize(self.none_answers, "answer"),
+            "disagreement": "no instance was answered by several sources"
+            if self.disagreement != self.disagreement
+            else f"{percent(self.disagreement)} of the instances that several sources answered",
+            "sources without a known label": quote_list(self.silent_sources) or "none",
+            "labels not in the taxonomy": f"{len(self.unknown_labels):,}",
+        }
+        yield ShownTable(
+            f"{pluralize(self.sources, 'source')} gave {pluralize(self.answers, 'answer')} with "
+            f"{pluralize(self.votes, 'vote')} about {pluralize(self.instances, 'instance')}",
+            ("fact", "value"),
+            list(facts.items()),
+            len(facts),
+        )
+        if self.unknown_labels:
+            yield ShownTable(
+                "Labels that are not in the taxonomy:",
+                ("label", "votes", "nearest"),
+                [(each.label, each.votes, ", ".join(each.nearest)) for each in self.unknown_labels],
+                len(self.unknown_labels),
+            )
 
 
 @registered("model")

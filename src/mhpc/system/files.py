@@ -26,7 +26,7 @@ STDOUT = "-"
 
 RUN_FILES = {
     "scores.parquet", "labels.csv", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
-    "report.html", "report.json",
+    "report.html", "report.json", "votes.parquet", "gold.csv", "scope.csv",
 }  # fmt: skip
 """What a run writes; a folder with anything else in it is not replaced."""
 
