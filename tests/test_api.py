@@ -103,7 +103,7 @@ def test_a_rule_may_be_given_by_name() -> None:
 
 
 def test_methods_to_compare_may_be_named_made_or_mapped() -> None:
-    methods = ["majority", mhpc.SA(votes="augmented")]
+    methods: list[Any] = ["majority", mhpc.SA(votes="augmented")]
     assert [each.name for each in mhpc.compare(VOTES, GARDEN, methods, jobs=1)] == [
         "majority",
         "sa",

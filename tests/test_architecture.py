@@ -118,6 +118,12 @@ def test_every_public_name_can_be_imported() -> None:
         assert getattr(mhpc, name).__name__ == name
 
 
+def test_every_public_name_has_an_example() -> None:
+    assert [
+        name for name in mhpc.__all__ if ">>> " not in (getattr(mhpc, name).__doc__ or "")
+    ] == []
+
+
 def test_every_method_class_is_public() -> None:
     classes = {home.partition(":")[2] for home in METHODS.values()}
     assert classes <= set(mhpc.__all__)

@@ -35,9 +35,10 @@ def assert_same(loaded: Result, result: Result) -> None:
     assert loaded.labels == result.labels
     assert loaded.panel.sources.ids == result.panel.sources.ids
     assert loaded.panel.instances.ids == result.panel.instances.ids
-    assert (loaded.panel.raw != result.panel.raw).nnz == 0
-    scopes = loaded.panel.scope, result.panel.scope
-    assert all(scope is None for scope in scopes) or (scopes[0] != scopes[1]).nnz == 0
+    for name in ("raw", "scope"):
+        before, after = (getattr(each.panel, name) for each in (result, loaded))
+        assert (before is None) == (after is None)
+        assert before is None or (before != after).nnz == 0
     assert repr(loaded.sources) == repr(result.sources)
     assert loaded.decision.parameters == result.decision.parameters
     for name in ("score", "specific"):

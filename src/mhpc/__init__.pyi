@@ -6,10 +6,15 @@ from mhpc.api import evaluate as evaluate
 from mhpc.api import explain as explain
 from mhpc.api import inspect as inspect
 from mhpc.api import simulate as simulate
+from mhpc.data.comparison import Comparisons as Comparisons
 from mhpc.data.decision import Decision as Decision
+from mhpc.data.disagreement import Disagreements as Disagreements
+from mhpc.data.disagreement import Explanation as Explanation
 from mhpc.data.panel import Panel as Panel
+from mhpc.data.profiles import SourceProfiles as SourceProfiles
 from mhpc.data.scorecard import Scorecard as Scorecard
 from mhpc.data.scores import Consolidation as Consolidation
+from mhpc.data.summary import Inspection as Inspection
 from mhpc.data.taxonomy import Taxonomy as Taxonomy
 from mhpc.data.votes import Truth as Truth
 from mhpc.data.votes import Votes as Votes

@@ -36,6 +36,15 @@ class MhpcError(Exception):
 
     A message may quote a file, and so be of any length; of a long one the beginning and the end are
     shown.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> try:
+    ...     mhpc.read_taxonomy(["rose"])
+    ... except mhpc.MhpcError as error:
+    ...     print(error)
+    the taxonomy has one label, 'rose': there is nothing to choose between; give at least two
     """
 
     exit_code = 1
@@ -107,7 +116,16 @@ class UnknownMethodError(MhpcError, LookupError):
 
 
 class MhpcWarning(UserWarning):
-    """Something that the user should know; the result is valid."""
+    """Something that the user should know; the result is valid.
+
+    Examples
+    --------
+    >>> import warnings, mhpc
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", mhpc.MhpcWarning)
+    ...     mhpc.read_votes([("1", "ann", "rose"), ("1", "ann", "rose")])
+    Votes(1 votes of 1 sources on 1 instances)
+    """
 
     def __str__(self) -> str:
         return spell_arguments(super().__str__())

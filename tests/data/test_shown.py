@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 import mhpc
@@ -105,8 +106,14 @@ def test_methods_without_cross_validation_are_listed() -> None:
 
 
 def profile(name: str, answers: int, accurate: float, vague: float, wrong: float) -> SourceProfile:
-    shares = (Proportion(share, share - 0.05, share + 0.05) for share in (accurate, vague, wrong))
-    return SourceProfile(name, answers, 0.5, 1.0, *shares, 1.0, "", 0.0)
+    shares = {
+        kind: Proportion(share, share - 0.05, share + 0.05)
+        for kind, share in (("accurate", accurate), ("vague", vague), ("wrong", wrong))
+    }
+    return SourceProfile(
+        name, answers, coverage=0.5, mean_depth=1.0, **shares, independence=1.0, nearest_source="",
+        dependence=0.0,
+    )  # fmt: skip
 
 
 def test_the_picture_of_the_sources_has_three_bars_each_and_the_best_on_top() -> None:
@@ -123,8 +130,8 @@ def test_the_picture_of_the_sources_has_three_bars_each_and_the_best_on_top() ->
     assert names == ["silent (2)", f"{HOSTILE} (5)", "good (9)"]
     widths = [[round(bar.get_width(), 2) for bar in bars] for bars in axes.containers]
     assert widths == [[0.0, 0.2, 0.8], [0.0, 0.3, 0.1], [0.0, 0.5, 0.1]]
-    assert [round(x, 2) for x in axes.lines[4].get_xdata()] == [0.75, 0.85]
-    assert [round(x, 2) for x in axes.lines[5].get_xdata()] == [0.95, 0.85]
+    intervals = [np.round(np.asarray(line.get_xdata()), 2).tolist() for line in axes.lines]
+    assert intervals[4:] == [[0.75, 0.85], [0.95, 0.85]]
     assert not any(label.get_parse_math() for label in axes.get_yticklabels())
 
 

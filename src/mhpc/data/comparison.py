@@ -77,7 +77,15 @@ class Comparison:
 
 
 class Comparisons(Shown, tuple[Comparison, ...]):
-    """What `mhpc.compare` returns: the methods in the order in which they were named."""
+    """What `mhpc.compare` returns: the methods in the order in which they were named.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> mhpc.compare(votes, ["rose", "oak"], ["majority", "sa"], jobs=1)[0].name
+    'majority'
+    """
 
     __slots__ = ()
 

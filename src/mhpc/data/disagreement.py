@@ -82,6 +82,14 @@ class Disagreements(Shown):
         The number of instances with a disputed label.
     confusions : tuple of ConfusedPair
         Confused labels, the pair with the largest excess over chance first.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> result = mhpc.consolidate(votes, ["rose", "oak"], method="majority")
+    >>> mhpc.conflicts(result)
+    Disagreements(1 disputed instance, 1 confused pair)
     """
 
     instances: tuple[Disagreement, ...]
@@ -300,6 +308,14 @@ class Explanation(Shown):
         The labels asked for; by default those that are chosen or disputed.
     effects : str
         How the effects were computed, or why they were not.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> result = mhpc.consolidate(votes, ["rose", "oak"], method="majority")
+    >>> mhpc.explain(result, "1")
+    Explanation('1': 2 answers, 2 labels)
     """
 
     instance: str

@@ -90,7 +90,16 @@ class SourceProfile:
 
 
 class SourceProfiles(Shown, tuple[SourceProfile, ...]):
-    """The profiles of all sources, which print and notebooks show as a table."""
+    """The profiles of all sources, which print and notebooks show as a table.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> result = mhpc.consolidate(votes, ["rose", "oak"], method="majority")
+    >>> [profile.source for profile in result.sources]
+    ['ann', 'bob']
+    """
 
     __slots__ = ()
 

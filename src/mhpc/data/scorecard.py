@@ -75,6 +75,15 @@ class Scorecard(Shown):
         The metrics of the label sets, the same in both views; empty without label sets.
     levels : tuple of LevelScore
         The quality of the label sets level by level.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> result = mhpc.consolidate(votes, taxonomy, method="majority")
+    >>> mhpc.evaluate(result, {"1": "rose"})["micro_precision"]
+    1.0
     """
 
     method: str

@@ -139,6 +139,22 @@ class Inspection(Shown):
         Sources that never gave a label of the taxonomy.
     unknown_labels : tuple of UnknownLabel
         Labels that are not in the taxonomy, the most frequent first.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> print(mhpc.inspect(votes, ["rose", "oak"]))
+    2 sources gave 4 answers with 4 votes about 2 instances
+      fact                           value
+      taxonomy                       2 labels on 1 level, 2 of them used
+      coverage                       100 % of all (instance, source) pairs
+      answers per instance           2.0 (from 2 to 2); 0 % have only one
+      votes by level                 4 on level 1
+      none of these                  0 answers
+      disagreement                   50 % of the instances that several sources answered
+      sources without a known label  none
+      labels not in the taxonomy     0
     """
 
     instances: int

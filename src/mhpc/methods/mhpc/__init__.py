@@ -242,6 +242,14 @@ class MPCU(Smoothing):
     """MHPC with the weight 1 for every label: plain Euclidean distance in eq. 7.
 
     Shows what the support, and with it the hierarchy, contributes. Costs as much as MHPC.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.MPCU(lam=1)).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "mpc-u"
