@@ -106,12 +106,12 @@ def test_methods_without_cross_validation_are_listed() -> None:
 
 
 def profile(name: str, answers: int, accurate: float, vague: float, wrong: float) -> SourceProfile:
-    shares = {
-        kind: Proportion(share, share - 0.05, share + 0.05)
-        for kind, share in (("accurate", accurate), ("vague", vague), ("wrong", wrong))
-    }
+    def proportion(share: float) -> Proportion:
+        return Proportion(share, share - 0.05, share + 0.05)
+
     return SourceProfile(
-        name, answers, coverage=0.5, mean_depth=1.0, **shares, independence=1.0, nearest_source="",
+        name, answers, coverage=0.5, mean_depth=1.0, accurate=proportion(accurate),
+        vague=proportion(vague), wrong=proportion(wrong), independence=1.0, nearest_source="",
         dependence=0.0,
     )  # fmt: skip
 
