@@ -1,5 +1,6 @@
 """Commands read what a result in Python saved, as if they had written it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ def test_a_saved_result_is_read_applied_and_repeated(mhpc: Mhpc, rule: Any) -> N
     assert mhpc("consolidate", "--config", "OUT/run.json", "-o", "again").returncode == 0
     for file in ("labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv"):
         assert Path("again", file).read_bytes() == Path("OUT", file).read_bytes(), file
+    decided = [
+        json.loads(Path(name, "run.json").read_text())["decision"] for name in ("OUT", "again")
+    ]
+    # The bias has shifted a given threshold once, and not a second time.
+    assert decided[0].get("threshold") == decided[1].get("threshold")
+    assert decided[0]["rule"] == decided[1]["rule"]
     assert mhpc("report", "OUT").returncode == 0
     assert "fuchsia" in mhpc("explain", "OUT", "1").stdout
     assert mhpc("evaluate", "OUT", "--truth", "truth.csv").returncode == 0
