@@ -39,11 +39,12 @@ LAYERS: tuple[dict[str, str], ...] = (
     {"steps": "the four steps of every consolidation: encode, fit and score, decide, profile"},
     {
         "engines": "where the votes of a run are held: in this process, or on Dask workers",
-        "result": "what mhpc.consolidate returns",
         "report": "run.json, terminal output and the HTML page",
     },
-    {"api": "the verbs of the package"},
+    {"output": "the files of a run, written in one way"},
+    {"result": "what mhpc.consolidate returns"},
     {"run": "from files to a folder, and back"},
+    {"api": "the verbs of the package"},
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",
         "paper": "the experiments of the paper",
@@ -115,6 +116,12 @@ def test_every_public_name_can_be_imported() -> None:
     assert len(mhpc.__all__) > 30
     for name in mhpc.__all__:
         assert getattr(mhpc, name).__name__ == name
+
+
+def test_every_public_name_has_an_example() -> None:
+    assert [
+        name for name in mhpc.__all__ if ">>> " not in (getattr(mhpc, name).__doc__ or "")
+    ] == []
 
 
 def test_every_method_class_is_public() -> None:

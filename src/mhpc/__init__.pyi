@@ -5,10 +5,16 @@ from mhpc.api import consolidate as consolidate
 from mhpc.api import evaluate as evaluate
 from mhpc.api import explain as explain
 from mhpc.api import inspect as inspect
+from mhpc.api import simulate as simulate
+from mhpc.data.comparison import Comparisons as Comparisons
 from mhpc.data.decision import Decision as Decision
+from mhpc.data.disagreement import Disagreements as Disagreements
+from mhpc.data.disagreement import Explanation as Explanation
 from mhpc.data.panel import Panel as Panel
+from mhpc.data.profiles import SourceProfiles as SourceProfiles
 from mhpc.data.scorecard import Scorecard as Scorecard
 from mhpc.data.scores import Consolidation as Consolidation
+from mhpc.data.summary import Inspection as Inspection
 from mhpc.data.taxonomy import Taxonomy as Taxonomy
 from mhpc.data.votes import Truth as Truth
 from mhpc.data.votes import Votes as Votes
@@ -38,9 +44,9 @@ from mhpc.rules.paths import OnePath as OnePath
 from mhpc.rules.paths import TopPaths as TopPaths
 from mhpc.rules.threshold import MinProbability as MinProbability
 from mhpc.rules.threshold import Threshold as Threshold
+from mhpc.run import load_run as load_run
 from mhpc.selection.auto import Auto as Auto
 from mhpc.simulation.sources import Profile as Profile
-from mhpc.simulation.sources import simulate as simulate
 from mhpc.write.tables import write_taxonomy as write_taxonomy
 from mhpc.write.tables import write_votes as write_votes
 

@@ -1,19 +1,18 @@
-"""The verbs of the package: consolidate, evaluate, inspect, compare."""
+"""The verbs of the package: consolidate, evaluate, explain, inspect, compare, simulate."""
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from mhpc.data.comparison import CandidateScore, Comparison
-from mhpc.data.decision import FittedRule
+from mhpc.data.comparison import CandidateScore, Comparison, Comparisons
 from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
-from mhpc.data.scores import Consolidation, select_instances
+from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Inspection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import LabelPolicy, Policy, Truth, Unknown, Votes
@@ -25,20 +24,34 @@ from mhpc.methods.base import Method
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
+from mhpc.model import model_errors
 from mhpc.numerics.arrays import Sparse
+from mhpc.read.run_folder import read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
 from mhpc.rules.base import Rule, apply_rule
+from mhpc.rules.registry import make_rule
+from mhpc.run import load_run
 from mhpc.selection.racing import MIN_INSTANCES, race
-from mhpc.steps import decide, encode_votes, fit_and_score, fit_rule, log_scores, profile
+from mhpc.simulation import sources as simulation
+from mhpc.simulation.sources import Profile
+from mhpc.steps import (
+    encode_votes,
+    evaluate_views,
+    fit_and_score,
+    fit_rule,
+    log_scores,
+    profile,
+)
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
 
 Readable: TypeAlias = Any
-"""A path, a dataframe, a mapping of columns or a list of mappings."""
+"""A path, a dataframe, a mapping, a list, or our own object: what `mhpc.read_votes`,
+`mhpc.read_taxonomy` and `mhpc.read_truth` read."""
 
 
 def consolidate(
@@ -46,7 +59,7 @@ def consolidate(
     taxonomy: Taxonomy | Readable | None = None,
     *,
     method: str | Method | None = None,
-    rule: Rule | None = None,
+    rule: str | Rule | None = None,
     unknown: Unknown = "error",
     abstain: Iterable[str] = (),
     instances: Iterable[str] = (),
@@ -64,8 +77,10 @@ def consolidate(
     method : str or method, optional
         A registered name, or a method with its parameters: ``mhpc.MHPC(lam=1)``. By default
         ``mhpc.Auto()``, which combines several methods into one probability.
-    rule : Rule, optional
-        How scores become label sets, such as ``mhpc.ExpectedF(depth_bias=1)``. By default one path
+    rule : str or Rule, optional
+        How scores become label sets: ``"expected-f"``, ``"threshold"``, ``"min-probability"``,
+        ``"one-path"`` or ``"top-paths"``, or a rule with its parameters, such as
+        ``mhpc.ExpectedF(depth_bias=1)`` or ``mhpc.TopPaths(paths=2)``. By default one path
         where the method assumes one true label per instance, expected F where scores are
         probabilities, else a threshold.
     unknown : "error", "drop", "graft", "nearest" or "ancestor"
@@ -73,7 +88,7 @@ def consolidate(
         them to the taxonomy, or take the most similar label, or the deepest known one of a path.
     abstain : iterable of str
         Words that mean "asked, but did not know", besides ``abstain``, ``unknown``, ``n/a`` and the
-        like (`mhpc.encoding.labels.ABSTAIN_WORDS`).
+        like (`mhpc.data.spelling.ABSTAIN_WORDS`).
     instances : iterable of str, optional
         Further instances, which no source answered.
     gold : Truth, or anything that `mhpc.read_truth` reads, optional
@@ -86,24 +101,37 @@ def consolidate(
         that do not fit are computed when they are needed.
     progress : callable, optional
         Called with the name of a stage, how much of it is done, and how much there is.
+
+    Examples
+    --------
+    >>> votes = {"photo-1": {"ann": "bee", "bob": ["bee", "ant"]}, "photo-2": {"ann": "ant"}}
+    >>> taxonomy = {"insect": ["bee", "ant"], "plant": []}
+    >>> consolidate(votes, taxonomy, gold={"photo-2": "ant"}, rule="one-path").labels
+    {'photo-1': ['insect', 'bee'], 'photo-2': ['insect', 'ant']}
     """
-    votes, gold = _as_votes(votes), _as_truth(gold)
+    votes = read_votes(votes)
+    if gold is not None:
+        votes = replace(votes, gold=read_truth(gold))
     chosen = method if method is not None and not isinstance(method, str) else make_method(method)
+    policy = LabelPolicy.of(unknown, abstain)
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
         panel = encode_votes(
-            votes, _as_taxonomy(taxonomy, votes, gold, abstain),
-            unknown=LabelPolicy.of(unknown, abstain), instances=instances,
-            gold=votes.gold if gold is None else gold,
+            votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy, instances=instances,
+            gold=votes.gold,
         )  # fmt: skip
         scores = fit_and_score(chosen, panel, progress=progress)
-        decision = decide(rule, scores, panel)
-        result = Result(panel, scores, decision, profile(panel, scores, decision))
+        fitted_rule = fit_rule(make_rule(rule) if isinstance(rule, str) else rule, scores, panel)
+        decision = apply_rule(fitted_rule, scores)
+        sources = profile(panel, scores, decision)
+        result = Result(
+            panel, scores, decision, sources, votes=votes, policy=policy, rule=fitted_rule
+        )
     log_scores(scores)
     return result
 
 
 def evaluate(
-    result: Result | Consolidation,
+    result: Result | Consolidation | str | Path,
     truth: Truth | Readable,
     *,
     view: View = "closed",
@@ -114,8 +142,8 @@ def evaluate(
 
     Parameters
     ----------
-    result : Result or Consolidation
-        What to measure.
+    result : Result, Consolidation or path
+        What to measure; a path is that of the folder of a run.
     truth : Truth, or anything that `mhpc.read_truth` reads
         The true labels.
     view : "closed" or "specific"
@@ -125,55 +153,81 @@ def evaluate(
         `consolidate`. Only ``"error"`` refuses instances; ``"graft"`` drops labels.
     decided : csr_array, (N, K), optional
         An entry where an instance has a label; by default, the label sets of the Result.
+
+    Examples
+    --------
+    >>> votes = [("photo-1", "ann", "bee"), ("photo-1", "bob", "bee"), ("photo-2", "ann", "ant")]
+    >>> result = consolidate(votes, ["ant", "bee", "wasp"], method="majority")
+    >>> evaluate(result, {"photo-1": "bee", "photo-2": ["ant", "wasp"]})["micro_precision"]
+    1.0
     """
     if view not in ("closed", "specific"):
         raise ParameterError(f"view = {view!r} is not allowed; give closed | specific")
-    scores = result.consolidation if isinstance(result, Result) else result
+    if isinstance(result, str | Path):
+        scores = read_run(Path(result))
+        decided = read_labels(Path(result), scores) if decided is None else decided
+    else:
+        scores = result.consolidation if isinstance(result, Result) else result
     if decided is None and isinstance(result, Result):
         decided = result.decision.reason
-    encoded = encode_truth(_as_truth(truth), scores.taxonomy, scores.instances, unknown=unknown)
+    encoded = encode_truth(read_truth(truth), scores.taxonomy, scores.instances, unknown=unknown)
     return score(scores, encoded, view=view, decided=decided)
 
 
-def evaluate_views(
-    scores: Consolidation, rule: FittedRule, truth: Truth, unknown: Policy
-) -> tuple[Scorecard, ...]:
-    """Measure both views, and the label sets, of the instances that the truth knows."""
-    views: tuple[View, ...] = ("closed", "specific")
-    encoded = encode_truth(truth, scores.taxonomy, scores.instances, unknown=unknown)
-    known_scores = select_instances(scores, encoded.rows)
-    encoded = replace(encoded, rows=np.arange(len(encoded.rows)))
-    label_sets = apply_rule(rule, known_scores).reason
-    return tuple(score(known_scores, encoded, view=view, decided=label_sets) for view in views)
-
-
-def explain(result: Result, instance: str, label: str | None = None) -> Explanation:
+def explain(result: Result | str | Path, instance: str, label: str | None = None) -> Explanation:
     """Explain why an instance has a label: who supports or contradicts it, and to what effect.
 
     Parameters
     ----------
-    result : Result
-        As `mhpc.consolidate` returns it.
+    result : Result or path
+        As `mhpc.consolidate` returns it, or the folder of a run.
     instance : str
         The id of the instance.
     label : str, optional
         An id, or a name or path that only one label has. By default all labels that are chosen or
         disputed.
+
+    Examples
+    --------
+    >>> votes = [("photo-1", "ann", "bee"), ("photo-1", "bob", "bee"), ("photo-1", "cid", "ant")]
+    >>> result = consolidate(votes, ["ant", "bee"], method="majority")
+    >>> [stance.stance for stance in explain(result, "photo-1", "bee").labels[0].stances]
+    ['direct', 'direct', 'against']
     """
-    return explain_instance(result.panel, result.consolidation, result.decision, instance, label)
+    with _errors_of_model(result):
+        loaded = _as_result(result)
+        return explain_instance(
+            loaded.panel, loaded.consolidation, loaded.decision, str(instance), label
+        )
 
 
-def conflicts(result: Result, *, top: int = 50) -> Disagreements:
+def conflicts(result: Result | str | Path, *, top: int = 50) -> Disagreements:
     """Return the instances that a person should review first, and the labels that sources confuse.
 
     Parameters
     ----------
-    result : Result
-        As `mhpc.consolidate` returns it.
+    result : Result or path
+        As `mhpc.consolidate` returns it, or the folder of a run.
     top : int
         How many instances, and pairs of labels, to return at most.
+
+    Examples
+    --------
+    >>> votes = [("photo-1", "ann", "bee"), ("photo-1", "bob", "ant"), ("photo-2", "ann", "ant")]
+    >>> result = consolidate(votes, ["ant", "bee"], method="majority")
+    >>> [each.instance for each in conflicts(result).instances]
+    ['photo-1']
     """
+    result = _as_result(result)
     return find_conflicts(result.panel, result.consolidation, result.decision, limit=top)
+
+
+def _as_result(result: Result | str | Path) -> Result:
+    return load_run(result) if isinstance(result, str | Path) else result
+
+
+def _errors_of_model(result: Result | str | Path) -> AbstractContextManager[None]:
+    return model_errors(Path(result)) if isinstance(result, str | Path) else nullcontext()
 
 
 def inspect(
@@ -193,9 +247,14 @@ def inspect(
     votes, taxonomy, unknown, abstain
         As `consolidate` takes them. No label is refused or added to the taxonomy: ``"error"`` and
         ``"graft"`` list such labels as unknown, as ``"drop"`` does.
+
+    Examples
+    --------
+    >>> inspect([("photo-1", "ann", "bee"), ("photo-1", "bob", "wsp")], ["bee", "wasp"])
+    Inspection(2 answers of 2 sources on 1 instances, 1 unknown labels)
     """
-    votes = _as_votes(votes)
-    taxonomy = _as_taxonomy(taxonomy, votes, abstain=abstain)
+    votes = read_votes(votes)
+    taxonomy = _as_taxonomy(taxonomy, votes, abstain)
     policy = LabelPolicy.of(unknown, abstain)
     if policy.unknown in ("error", "graft"):
         policy = replace(policy, unknown="drop")
@@ -209,7 +268,7 @@ def inspect(
 def compare(
     votes: Votes | Readable,
     taxonomy: Taxonomy | Readable | None = None,
-    methods: Iterable[str] | Mapping[str, Method] = (),
+    methods: str | Iterable[str | Method] | Mapping[str, Method] = (),
     *,
     truth: Truth | Readable | None = None,
     unknown: Unknown = "error",
@@ -220,7 +279,7 @@ def compare(
     instances: int = MIN_INSTANCES,
     progress: Progress = silent,
     report: Callable[[CandidateScore], None] = lambda score: None,
-) -> tuple[Comparison, ...]:
+) -> Comparisons:
     """Compare methods by how well they predict held-out sources, and by truth where it is known.
 
     Methods are compared on a sample of the instances. It is doubled for those that may be the best,
@@ -230,9 +289,9 @@ def compare(
     ----------
     votes, taxonomy, unknown, abstain
         As `consolidate` takes them.
-    methods : iterable of str, or mapping of str to method
-        Registered names, for methods with their default parameters; or methods by the names they
-        should have. By default, all registered methods.
+    methods : str, iterable of str and methods, or mapping of str to method
+        Registered names, for methods with their default parameters; methods with theirs; or methods
+        by the names they should have. By default, all registered methods.
     truth : Truth, or anything that `mhpc.read_truth` reads, optional
         True labels to measure the results against, which are then computed for all instances.
     folds : int
@@ -250,12 +309,19 @@ def compare(
     report : callable
         Called with the score of a method as soon as it is known, and again if it is measured on
         more instances.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> garden = mhpc.load_garden()
+    >>> methods = ["majority", mhpc.SA(votes="augmented")]
+    >>> [each.name for each in compare(garden.votes, garden.taxonomy, methods, jobs=1)]
+    ['majority', 'sa']
     """
-    candidates = methods if isinstance(methods, Mapping) else make_grid(methods or METHODS)
-    votes = _as_votes(votes)
-    taxonomy = _as_taxonomy(taxonomy, votes, abstain=abstain)
+    candidates = _name_methods(methods)
+    votes = read_votes(votes)
     policy = LabelPolicy.of(unknown, abstain)
-    panel = encode_votes(votes, taxonomy, unknown=policy)
+    panel = encode_votes(votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy)
     with single_threaded_blas():
         losses = race(
             panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,
@@ -263,8 +329,64 @@ def compare(
         )  # fmt: skip
         by_name = {candidate.name: candidate for candidate in losses}
         if truth is None:
-            return tuple(_comparison(name, by_name.get(name)) for name in candidates)
-        return _consolidate_each(panel, candidates, by_name, _as_truth(truth), policy, progress)
+            return Comparisons(_comparison(name, by_name.get(name)) for name in candidates)
+        return _consolidate_each(panel, candidates, by_name, read_truth(truth), policy, progress)
+
+
+def simulate(
+    truth: Truth | Readable,
+    taxonomy: Taxonomy | Readable,
+    sources: Sequence[Profile],
+    *,
+    seed: int = 0,
+    names: Sequence[str] | None = None,
+) -> Votes:
+    """Return the simulated votes of sources with the given profiles (Algorithm 2 of the paper).
+
+    Every source draws p_V and p_N for every true label. The label is replaced by its parent as
+    long as p_V > specificity ** level; above a root it is lost. Then, if p_N > accuracy, it is
+    replaced by a label drawn from its siblings and itself. An answer that loses all its labels is
+    "none of these".
+
+    Parameters
+    ----------
+    truth : Truth, or anything that `mhpc.read_truth` reads
+        The labels to corrupt, usually the most specific ones.
+    taxonomy : Taxonomy, or anything that `mhpc.read_taxonomy` reads
+        Of several parents, one is drawn at random.
+    sources : sequence of Profile
+        One profile per source.
+    seed : int
+        The same seed gives the same votes.
+    names : sequence of str, optional
+        Ids of the sources; ``s1``, ``s2``, … unless given.
+
+    Examples
+    --------
+    >>> truth = {"photo-1": "bee", "photo-2": "ant"}
+    >>> simulate(truth, {"insect": ["bee", "ant"]}, [Profile(accuracy=0.9)] * 3, seed=1)
+    Votes(6 votes of 3 sources on 2 instances)
+    """
+    return simulation.simulate(
+        read_truth(truth), read_taxonomy(taxonomy), sources, seed=seed, names=names
+    )
+
+
+def _name_methods(
+    methods: str | Iterable[str | Method] | Mapping[str, Method],
+) -> Mapping[str, Method]:
+    if isinstance(methods, Mapping):
+        return methods
+    listed = [methods] if isinstance(methods, str) else list(methods or METHODS)
+    candidates: dict[str, Method] = {}
+    for method in listed:
+        named = make_grid([method]) if isinstance(method, str) else {method.name: method}
+        if twice := candidates.keys() & named.keys():
+            raise ParameterError(
+                f"method {min(twice)!r} is given twice; give a mapping of names to methods"
+            )
+        candidates |= named
+    return candidates
 
 
 def _consolidate_each(
@@ -274,7 +396,7 @@ def _consolidate_each(
     truth: Truth,
     unknown: Policy,
     progress: Progress,
-) -> tuple[Comparison, ...]:
+) -> Comparisons:
     for method in candidates.values():
         check_memory(method, SinglePartition(panel))
     comparisons: list[Comparison] = []
@@ -285,7 +407,7 @@ def _consolidate_each(
         seconds = time.perf_counter() - start
         cards = evaluate_views(scores, fit_rule(None, scores, panel), truth, unknown)
         comparisons.append(_comparison(name, losses.get(name), cards, seconds))
-    return tuple(comparisons)
+    return Comparisons(comparisons)
 
 
 def _comparison(
@@ -299,17 +421,7 @@ def _comparison(
     return Comparison(name, candidate, cards, seconds)
 
 
-def _as_votes(votes: Any) -> Votes:
-    return votes if isinstance(votes, Votes) else read_votes(votes)
-
-
-def _as_taxonomy(
-    taxonomy: Any, votes: Votes, gold: Truth | None = None, abstain: Iterable[str] = ()
-) -> Taxonomy:
+def _as_taxonomy(taxonomy: Any, votes: Votes, abstain: Iterable[str]) -> Taxonomy:
     if taxonomy is None:
-        return taxonomy_from_votes(votes, gold, abstain=abstain)
-    return taxonomy if isinstance(taxonomy, Taxonomy) else read_taxonomy(taxonomy)
-
-
-def _as_truth(truth: Any) -> Any:
-    return truth if truth is None or isinstance(truth, Truth) else read_truth(truth)
+        return taxonomy_from_votes(votes, votes.gold, abstain=abstain)
+    return read_taxonomy(taxonomy)

@@ -3,10 +3,18 @@
 Every error is also a builtin one, so that ``except ValueError`` works. A message says in one line
 what is wrong, which value, where, and what would work. The command line prints it and exits with
 ``exit_code``: 1 if the data are wrong, 2 if the call is.
+
+What a message advises has one name in Python and another on the command line. `option` puts it
+into the message as data: ``str(error)`` says ``unknown='drop'``, and `spell_options`, by which the
+command line prints messages, says ``--unknown drop``.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 _MAX_MESSAGE = 1600
 """The length up to which a message is shown in full."""
@@ -14,21 +22,39 @@ _MAX_MESSAGE = 1600
 _MAX_WORD = 200
 """The length up to which words are compared; the time grows with the product of both lengths."""
 
+_OPTION = re.compile("\x02([^\x02\x03]*)\x03")
+"""An option within a message: its name, its value and its command as JSON."""
+
+_ARGUMENTS = {"taxonomy_format": "format", "taxonomy_columns": "columns"}
+"""The settings that are called otherwise where Python takes them."""
+
+_FLAGS = {"columns": "column", "taxonomy_columns": "column", "parameters": "set"}
+"""The settings that are called otherwise on the command line."""
+
+_SHELL_MARKS = frozenset(";|&<>()$`\\\"' *?[]#~!")
+"""Characters that mean something else to a shell."""
+
 
 class MhpcError(Exception):
     """An error that the user can correct, with a message that says how.
 
     A message may quote a file, and so be of any length; of a long one the beginning and the end are
     shown.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> try:
+    ...     mhpc.read_taxonomy(["rose"])
+    ... except mhpc.MhpcError as error:
+    ...     print(error)
+    the taxonomy has one label, 'rose': there is nothing to choose between; give at least two
     """
 
     exit_code = 1
 
     def __str__(self) -> str:
-        message = super().__str__()
-        if len(message) <= _MAX_MESSAGE:
-            return message
-        return f"{message[: _MAX_MESSAGE // 2]} … {message[-_MAX_MESSAGE // 4 :]}"
+        return _abridge(spell_arguments(super().__str__()))
 
 
 class DataError(MhpcError, ValueError):
@@ -94,11 +120,93 @@ class UnknownMethodError(MhpcError, LookupError):
 
 
 class MhpcWarning(UserWarning):
-    """Something that the user should know; the result is valid."""
+    """Something that the user should know; the result is valid.
+
+    Examples
+    --------
+    >>> import warnings, mhpc
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", mhpc.MhpcWarning)
+    ...     mhpc.read_votes([("1", "ann", "rose"), ("1", "ann", "rose")])
+    Votes(1 votes of 1 sources on 1 instances)
+    """
+
+    def __str__(self) -> str:
+        return spell_arguments(super().__str__())
 
 
 class ConvergenceWarning(MhpcWarning):
     """An iteration stopped before it converged."""
+
+
+def option(name: str, value: Any = None, *, command: str | None = None) -> str:
+    """Return an option for a message, in a form that is spelled when the message is shown.
+
+    Parameters
+    ----------
+    name : str
+        The name of the setting, which is that of the argument: ``"unknown"``.
+    value : str, int, True or mapping, optional
+        What to set it to; True for a flag; none to name the option only.
+    command : str, optional
+        The command that has the option, if no function of Python has such an argument.
+
+    Examples
+    --------
+    >>> print(DataError(f"leave such labels out with {option('unknown', 'drop')}"))
+    leave such labels out with unknown='drop'
+    >>> spell_options(DataError(f"choose one with {option('columns', {'label': 'NAME'})}"))
+    'choose one with --column label=NAME'
+    """
+    return f"\x02{json.dumps([name, value, command])}\x03"
+
+
+def spell_arguments(message: str) -> str:
+    """Return a message in which options are arguments of Python."""
+    return _spell(message, _as_argument)
+
+
+def spell_options(message: object) -> str:
+    """Return a message, error or warning in which options are those of the command line."""
+    if isinstance(message, MhpcError | MhpcWarning) and message.args:
+        message = message.args[0]
+    return _abridge(_spell(str(message), _as_option))
+
+
+def _spell(message: str, spelling: Callable[[str, Any, str | None], str]) -> str:
+    def replace(match: re.Match[str]) -> str:
+        try:
+            name, value, command = json.loads(match[1])
+        except ValueError:
+            # The name of a file may contain anything.
+            return match[0]
+        return spelling(name, value, command)
+
+    return _OPTION.sub(replace, message)
+
+
+def _as_argument(name: str, value: Any, command: str | None) -> str:
+    if command is not None:
+        return f"mhpc {command} {_as_option(name, value, None)}"
+    name = _ARGUMENTS.get(name, name)
+    return name if value is None else f"{name}={value!r}"
+
+
+def _as_option(name: str, value: Any, command: str | None) -> str:
+    flag = f"--{_FLAGS.get(name, name).replace('_', '-')}"
+    if isinstance(value, Mapping):
+        table = "taxonomy." if name == "taxonomy_columns" else ""
+        return " ".join(f"{flag} {table}{key}={entry}" for key, entry in value.items())
+    if value is None or value is True:
+        return flag
+    # A semicolon or a bar would end the command in a shell.
+    return f"{flag} {shlex.quote(str(value)) if set(str(value)) & _SHELL_MARKS else value}"
+
+
+def _abridge(message: str) -> str:
+    if len(message) <= _MAX_MESSAGE:
+        return message
+    return f"{message[: _MAX_MESSAGE // 2]} … {message[-_MAX_MESSAGE // 4 :]}"
 
 
 def suggest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:

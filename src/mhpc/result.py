@@ -1,28 +1,46 @@
-"""Result: what `mhpc.consolidate` returns, and how it becomes a dataframe or a file."""
+"""Result: what `mhpc.consolidate` returns, and how it becomes a dataframe, a file or a folder."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mhpc.data.decision import Decision, LabelledScores, labelled_scores
+from mhpc.data.decision import Decision, FittedRule, LabelledScores, labelled_scores
 from mhpc.data.disagreement import MAX_RANKED, Disagreements
 from mhpc.data.items import Items
-from mhpc.data.panel import Panel
-from mhpc.data.profiles import SourceProfile
-from mhpc.data.scores import Consolidation, Step, scored_cells
-from mhpc.errors import ParameterError
+from mhpc.data.panel import Panel, SinglePartition
+from mhpc.data.profiles import SourceProfiles
+from mhpc.data.scores import Consolidation, Step, Top, scored_cells
+from mhpc.data.summary import Model, RunSummary
+from mhpc.data.votes import LabelPolicy, Votes
+from mhpc.engines.local import write_results
+from mhpc.errors import DataError, ParameterError
 from mhpc.explanation.items import find_items
-from mhpc.explanation.queries import find_conflicts
+from mhpc.explanation.queries import find_conflicts, find_disagreements
+from mhpc.explanation.sources import count_run
+from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.system.display import short_table
+from mhpc.output import write_document, write_tables
+from mhpc.report.html import render_page
+from mhpc.report.page_data import make_page_data
+from mhpc.report.sentences import describe_result
+from mhpc.report.summary import run_document, summarize
+from mhpc.settings import RunSettings
+from mhpc.steps import make_model
+from mhpc.system.display import escape_control
+from mhpc.system.files import atomic_file, atomic_folder
+from mhpc.system.parallel import single_threaded_blas
 from mhpc.write.formats import RUN_CONTENTS, Content
-from mhpc.write.tables import Library, make_frame, make_table, write_file
+from mhpc.write.tables import Library, make_frame, make_table, write_csv, write_file, write_votes
+
+DEFAULT_TOP = 20
+"""How many labels per instance are kept in scores.parquet, as on the command line."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What `mhpc.consolidate` found.
 
@@ -34,14 +52,39 @@ class Result:
         The scores, and how the method computed them.
     decision : Decision
         The label sets, and the rule that decided on them.
-    sources : tuple of SourceProfile
+    sources : SourceProfiles
         How much each source answers, how reliable it is, and whom it resembles.
+    votes : Votes or None
+        The votes as they were read, with their gold labels, for `save`.
+    policy : LabelPolicy
+        What was done with labels that the taxonomy lacks.
+    rule : FittedRule or None
+        The rule that decided on the label sets; None if the result was loaded.
+    model : callable or None
+        Returns what was fitted, if the result was loaded.
+    document : mapping or None
+        The ``run.json`` that the result was loaded from.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"photo-1": {"ann": "bee", "bob": "bee", "cid": "ant"}, "photo-2": {"ann": "ant"}}
+    >>> result = mhpc.consolidate(votes, {"insect": ["bee", "ant"]}, method="majority")
+    >>> result
+    Result(majority: 4 labels of 2 instances, 3 sources)
+    >>> result.labels
+    {'photo-1': ['insect', 'bee'], 'photo-2': ['insect', 'ant']}
     """
 
     panel: Panel
     consolidation: Consolidation
     decision: Decision
-    sources: tuple[SourceProfile, ...]
+    sources: SourceProfiles
+    votes: Votes | None = None
+    policy: LabelPolicy = field(default_factory=LabelPolicy)
+    rule: FittedRule | None = None
+    model: Callable[[], Model] | None = None
+    document: Mapping[str, Any] | None = None
 
     @property
     def scores(self) -> dict[str, list[str] | FloatArray]:
@@ -140,18 +183,134 @@ class Result:
             content = replace(content, review_order=tuple(case.instance for case in disputed))
         write_file(target, content, what, format=format, parameters=parameters)
 
-    def _repr_html_(self) -> str:
-        rows = (
-            (
-                profile.source,
-                profile.answers,
-                profile.accurate.value,
-                profile.vague.value,
-                profile.wrong.value,
+    def save(self, folder: str | Path, *, force: bool = False, top: Top = DEFAULT_TOP) -> None:
+        """Write the folder that ``mhpc consolidate`` writes, completely or not at all.
+
+        `mhpc.load_run` and all commands read it. Since votes may be in memory only, they are
+        written too, to ``votes.parquet``, and gold labels and scopes to ``gold.csv`` and
+        ``scope.csv``: the folder can be moved, and ``mhpc consolidate --config OUT/run.json``
+        repeats what it holds.
+
+        Parameters
+        ----------
+        folder : path
+            The folder, which is made.
+        force : bool
+            Whether to replace the output of an earlier run.
+        top : int or "all"
+            How many labels of each instance to keep in ``scores.parquet``.
+        """
+        if self.votes is None:
+            raise DataError(
+                "this result does not have its votes; save one of mhpc.consolidate or mhpc.load_run"
             )
-            for profile in self.sources
+        with single_threaded_blas(), atomic_folder(Path(folder), force=force) as unfinished:
+            settings = _write_inputs(unfinished, self.votes)
+            results = partial(
+                write_results, panel=self.panel, scores=self.consolidation, rule=self.decision,
+                top=top,
+            )  # fmt: skip
+            written = write_tables(
+                unfinished, SinglePartition(self.panel), self.panel, self._model(), results
+            )
+            summary = summarize(
+                self.consolidation, written.counts, self.decision, written.sources,
+                written.conflicts, (), {},
+            )  # fmt: skip
+            write_document(unfinished, {**self._settings(), **settings, "top": top}, {}, summary)
+
+    def report(self, target: str | Path = "report.html") -> None:
+        """Write the page that ``mhpc report`` writes: one file to look at and to share.
+
+        Parameters
+        ----------
+        target : path
+            An existing file is replaced.
+        """
+        page = render_page(page_data(self))
+        with atomic_file(target) as file:
+            file.write(page.encode())
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """What was found: counts, the decision, the sources and the instances to review."""
+        panel = with_inferred_scope(self.panel)
+        counts = count_run(panel, self.consolidation, self.decision, limit=MAX_RANKED)
+        conflicts = find_disagreements(SinglePartition(panel), panel.scope, counts)
+        return summarize(self.consolidation, counts, self.decision, self.sources, conflicts, (), {})
+
+    def _model(self) -> Model | None:
+        if self.model is not None:
+            return self.model()
+        if self.rule is None:
+            return None
+        return make_model(self.consolidation, self.rule, self.panel)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings of a run that gives this result."""
+        scores = self.consolidation
+        settings = RunSettings(
+            votes="votes.parquet", taxonomy="taxonomy.csv", unknown=self.policy.unknown,
+            abstain=self.policy.abstain,
+            method=scores.method, parameters=dict(scores.parameters),
+            **_rule_settings(self.decision),
+        )  # fmt: skip
+        return settings.model_dump()
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({self.consolidation.method}: {self.decision.reason.nnz} labels of "
+            f"{len(self.panel.instances)} instances, {len(self.sources)} sources)"
         )
-        header = ("source", "answers", "accurate", "vague", "wrong")
-        caption = f"{self.consolidation!r} of {len(self.sources)} sources"
-        sources = short_table(caption, header, rows, total=len(self.sources))
-        return sources + self.decision._repr_html_()
+
+    def __str__(self) -> str:
+        return "\n".join(map(escape_control, describe_result(self.summary)))
+
+    def _repr_html_(self) -> str:
+        return self.sources._repr_html_() + self.decision._repr_html_()
+
+
+def page_data(result: Result) -> dict[str, Any]:
+    """Collect what the report page of a result shows."""
+    document = result.document or run_document(result._settings(), {}, result.summary)
+    return make_page_data(
+        result.panel, result.consolidation, result.decision, result.sources, document
+    )
+
+
+def _write_inputs(folder: Path, votes: Votes) -> dict[str, Any]:
+    """Write votes with all that belongs to them, and return the settings that name the files."""
+    write_votes(folder / "votes.parquet", votes)
+    settings: dict[str, Any] = {"votes": "votes.parquet", "scope": votes.scope, "gold": None}
+    if votes.gold is not None:
+        gold, settings["gold"] = votes.gold, "gold.csv"
+        labels = (*gold.labels.ids, None)
+        rows = zip(gold.instance.tolist(), gold.label.tolist(), strict=True)
+        write_csv(
+            folder / "gold.csv",
+            ("instance", "label"),
+            ((gold.instances[i], labels[k]) for i, k in rows),
+        )
+    if isinstance(votes.scope, Mapping):
+        settings["scope"] = "scope.csv"
+        write_csv(
+            folder / "scope.csv",
+            ("source", "label"),
+            ((source, label) for source, labels in votes.scope.items() for label in labels),
+        )
+    return settings
+
+
+def _rule_settings(decision: Decision) -> dict[str, Any]:
+    """Return the settings by which a rule decides in the same way."""
+    parameters = decision.parameters
+    settings: dict[str, Any] = {"rule": decision.rule}
+    settings["depth_bias"] = parameters.get("depth_bias", 0.0)
+    if parameters.get("threshold_from") == "given":
+        # This threshold has been shifted by the bias.
+        settings |= {"threshold": parameters["threshold"], "depth_bias": 0.0}
+    elif "min_probability" in parameters or "min_score" in parameters:
+        settings["threshold"] = parameters.get("min_probability", parameters.get("min_score"))
+    if decision.rule == "top-paths":
+        settings["paths"] = parameters.get("paths")
+    return settings

@@ -2,32 +2,29 @@
 
 import glob
 import hashlib
-import json
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mhpc.api import evaluate_views
 from mhpc.data.panel import Panel
+from mhpc.data.profiles import SourceProfiles
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import LabelPolicy, Truth
+from mhpc.data.votes import LabelPolicy, Truth, Votes
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
-from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
-from mhpc.explanation.queries import find_disagreements
-from mhpc.explanation.sources import profile_sources
+from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError, option
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
-from mhpc.methods.scope import effective_scope
-from mhpc.model import HOMES, model_errors, read_model, write_model
+from mhpc.model import HOMES, model_errors, read_model
+from mhpc.output import write_document, write_tables
 from mhpc.read.files import split_sheet
 from mhpc.read.label_map import read_label_map
 from mhpc.read.run_folder import (
@@ -41,11 +38,10 @@ from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth_as
 from mhpc.read.votes import read_votes_as
 from mhpc.report.html import write_report
-from mhpc.report.page_data import make_page_data
-from mhpc.report.summary import run_document, summarize, versions
-from mhpc.result import Result
-from mhpc.settings import RunSettings
-from mhpc.steps import encode_votes, log_scores, make_default_rule
+from mhpc.report.summary import summarize, versions
+from mhpc.result import Result, page_data
+from mhpc.settings import SAVED_FILES, RunSettings
+from mhpc.steps import encode_votes, evaluate_views, log_scores, make_default_rule, make_model
 from mhpc.system.checkpoints import (
     MIN_SECONDS,
     CheckpointStore,
@@ -57,9 +53,10 @@ from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
-from mhpc.write.tables import write_sources, write_taxonomy
 
 _LOG = logging.getLogger("mhpc")
+
+_CHOOSE_VOTES = option("votes", "FILE")
 
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "map")
 """The settings that name files to read."""
@@ -122,8 +119,8 @@ def run(
             checkpoints.begin(resume=resume)
             if settings.truth and not engine.is_local:
                 raise ParameterError(
-                    f"--truth cannot be given with --engine {settings.engine}; measure afterwards: "
-                    f"mhpc evaluate {output} --truth {settings.truth}"
+                    f"{option('truth')} cannot be given with {option('engine', settings.engine)}; "
+                    f"measure afterwards with mhpc evaluate {output}"
                 )
             return _Run(settings, inputs, engine, folder, progress, earlier, checkpoints).run()
 
@@ -196,15 +193,8 @@ class _Run:
             settings.rule or ("threshold" if settings.threshold else None),
             depth_bias=settings.depth_bias, threshold=settings.threshold, paths=settings.paths,
         )  # fmt: skip
-        model = Model(
-            method=scores.method,
-            parameters=dict(scores.parameters),
-            fitted=scores.fitted() if scores.fitted else None,
-            rule=encoded.fit_rule(rule, scores),
-            sources=encoded.partitions.sources,
-            scope=encoded.template.scope,
-        )
-        return encoded, scores, model
+        fitted_rule = encoded.fit_rule(rule, scores)
+        return encoded, scores, make_model(scores, fitted_rule, encoded.template)
 
     def _write(
         self,
@@ -213,23 +203,20 @@ class _Run:
         model: Model,
         cards: tuple[Scorecard, ...],
     ) -> RunSummary:
-        folder, partitions, template = self.folder, encoded.partitions, encoded.template
         with self._stage("writing"):
-            write_taxonomy(folder / "taxonomy.csv", template.taxonomy)
-            if model.fitted is not None:
-                write_model(folder, model)
-            scope = effective_scope(partitions, template)
-            counts = encoded.write_results(
-                folder, scores, model.rule, top=self.settings.top, scope=scope,
+            write_results = partial(
+                encoded.write_results, scores=scores, rule=model.rule, top=self.settings.top,
                 progress=self.progress,
             )  # fmt: skip
-            sources = profile_sources(partitions, template, counts)
-            conflicts = find_disagreements(partitions, scope, counts)
-            write_sources(folder / "sources.csv", sources)
+            written = write_tables(
+                self.folder, encoded.partitions, encoded.template, model, write_results
+            )
         scores = replace(scores, notes=(*scores.notes, *self.checkpoints.notes))
-        summary = summarize(scores, counts, model.rule, sources, conflicts, cards, self.seconds)
-        document = run_document(self.settings.model_dump(), self.inputs.fingerprints, summary)
-        (folder / "run.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+        summary = summarize(
+            scores, written.counts, model.rule, written.sources, written.conflicts, cards,
+            self.seconds,
+        )  # fmt: skip
+        write_document(self.folder, self.settings.model_dump(), self.inputs.fingerprints, summary)
         return summary
 
     @contextmanager
@@ -267,113 +254,144 @@ def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, An
     return {**settings.model_dump(include=_FIT_SETTINGS), **inputs.fingerprints, **versions()}
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedRun:
-    """The ``run.json`` of a run, and its result; scores that ``--top`` left out are 0."""
-
-    document: RunDocument
-    result: Result
-
-
-def load_run(
-    folder: Path, *, votes: str | Sequence[str] = (), panel: Panel | None = None
-) -> LoadedRun:
-    """Read a run again, with its votes.
+def load_run(folder: str | Path, *, votes: str | Path | Sequence[str] = ()) -> Result:
+    """Read the result of a run, or a saved result, with its votes.
 
     Parameters
     ----------
-    folder : Path
-        What ``mhpc consolidate`` wrote.
-    votes : str or sequence of str, optional
+    folder : path
+        What ``mhpc consolidate`` or `Result.save` wrote.
+    votes : path or sequence of paths, optional
         Where the votes are now; by default, where they were.
-    panel : Panel, optional
-        The encoded votes, if they are at hand; nothing is then read again.
+
+    Returns
+    -------
+    Result
+        Scores that were not kept, by ``--top`` or `top`, are 0.
+
+    Examples
+    --------
+    >>> import tempfile, mhpc
+    >>> votes = [("photo-1", "ann", "bee"), ("photo-1", "bob", "ant")]
+    >>> result = mhpc.consolidate(votes, ["ant", "bee"], method="majority")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(folder + "/OUT")
+    ...     mhpc.load_run(folder + "/OUT").labels == result.labels
+    True
     """
+    return _load(Path(folder), votes)
+
+
+def _load(folder: Path, votes: str | Path | Sequence[str], panel: Panel | None = None) -> Result:
+    """Read a run; with a panel, the encoded votes, nothing but its results."""
     document = read_run_document(folder)
-    has_model = (folder / "model.npz").is_file()
-    scores = replace(
-        read_run(folder), fitted=cache(partial(_read_fitted, folder)) if has_model else None
-    )
+    settings = _resolve_files(document.settings, folder)
+    scores = read_run(folder)
+    table: Votes | None = None
     if panel is None:
-        files = _find_votes(document, folder, votes)
-        panel = _encode_again(document.settings, files, scores.taxonomy)
+        files = _find_votes(document, folder, _as_tuple(votes) or _as_tuple(settings.votes))
+        table = _read_again(settings, files)
+        # A saved result may have instances without votes.
+        further = scores.instances if document.settings.votes in SAVED_FILES else ()
+        panel = _encode_again(settings, table, scores.taxonomy, further)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "
-            "--votes FILE, or consolidate again"
+            f"{_CHOOSE_VOTES}, or consolidate again"
         )
+    model = cache(partial(read_model, folder)) if (folder / "model.npz").is_file() else None
+    if model is not None:
+        scores = replace(scores, fitted=partial(_fitted, model))
     summary = document.summary
     decision = read_decision(folder, scores.taxonomy, panel.instances, summary.decision)
-    return LoadedRun(document, Result(panel, scores, decision, summary.sources))
+    return Result(
+        panel, scores, decision, SourceProfiles(summary.sources), votes=table,
+        policy=LabelPolicy(settings.unknown, settings.abstain), model=model,
+        document=document.content,
+    )  # fmt: skip
+
+
+def _fitted(model: Callable[[], Model]) -> FittedMethod:
+    fitted: FittedMethod = model().fitted
+    return fitted
+
+
+def _resolve_files(settings: RecordedSettings, folder: Path) -> RecordedSettings:
+    """Find the files that are beside ``run.json``, where `Result.save` puts them."""
+
+    def find(file: str) -> str:
+        return str(folder / file) if file in SAVED_FILES else file
+
+    votes = tuple(map(find, _as_tuple(settings.votes)))
+    gold = None if settings.gold is None else find(settings.gold)
+    return replace(settings, votes=votes, scope=find(settings.scope), gold=gold)
 
 
 def page_data_of_run(
     folder: Path, *, votes: str | Sequence[str] = (), panel: Panel | None = None
 ) -> dict[str, Any]:
     """Collect the data of a run's report page; parameters as in `load_run`."""
-    loaded = load_run(folder, votes=votes, panel=panel)
-    result = loaded.result
-    return make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources,
-        loaded.document.content,
-    )  # fmt: skip
+    return page_data(_load(folder, votes, panel))
 
 
-def _read_fitted(folder: Path) -> FittedMethod:
-    fitted: FittedMethod = read_model(folder).fitted
-    return fitted
-
-
-def _find_votes(document: RunDocument, folder: Path, votes: str | Sequence[str]) -> tuple[str, ...]:
+def _find_votes(document: RunDocument, folder: Path, files: tuple[str, ...]) -> tuple[str, ...]:
     """Return where the votes are, after checking that they are those of the run."""
-    files = _as_tuple(votes) or _as_tuple(document.settings.votes)
     if "-" in files:
         raise UnreadableError(
             f"{folder} was made of votes that came through a pipe, and does not keep them; say "
-            "where they are with --votes FILE"
+            f"where they are with {_CHOOSE_VOTES}"
         )
     for file in files:
         if not is_lasting(Path(file)):
             raise UnreadableError(
                 f"{file}, the votes of {folder}, is not there any more; say where it is with "
-                "--votes FILE"
+                f"{_CHOOSE_VOTES}"
             )
     recorded = document.inputs.votes
     if recorded and fingerprint_all(files)["sha256"] != recorded.sha256:
         raise DataError(
             f"{files[0]} has changed since {folder} was made of it: its sha256 is another one; "
-            "give the votes as they were with --votes FILE, or consolidate again"
+            f"give the votes as they were with {_CHOOSE_VOTES}, or consolidate again"
         )
     return files
 
 
-def _as_tuple(paths: str | Sequence[str]) -> tuple[str, ...]:
-    return (paths,) if isinstance(paths, str) else tuple(paths)
+def _as_tuple(paths: str | Path | Sequence[str]) -> tuple[str, ...]:
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(paths)
 
 
-def _encode_again(recorded: RecordedSettings, votes: tuple[str, ...], taxonomy: Taxonomy) -> Panel:
-    # Labels that were added to the taxonomy are in the one that the run wrote.
-    unknown = "drop" if recorded.unknown == "graft" else recorded.unknown
+def _read_again(recorded: RecordedSettings, votes: tuple[str, ...]) -> Votes:
     settings = RunSettings(
         votes=votes, taxonomy="-", format=recorded.format, columns=recorded.columns,
         separator=recorded.separator, score_max=recorded.score_max, negative=recorded.negative,
         gold=recorded.gold,
     )  # fmt: skip
-    label_map = read_label_map(recorded.map)
+    with warnings.catch_warnings():
+        # The run itself has warned.
+        warnings.simplefilter("ignore", MhpcWarning)
+        label_map = read_label_map(recorded.map)
+        options = replace(settings.read_options(), label_map=label_map)
+        table = read_votes_as(votes, options, scope=recorded.scope)
+        gold = _read_known(settings, "gold", label_map)
+    return table if gold is None else replace(table, gold=gold)
+
+
+def _encode_again(
+    recorded: RecordedSettings, votes: Votes, taxonomy: Taxonomy, instances: Iterable[str]
+) -> Panel:
+    # Labels that were added to the taxonomy are in the one that the run wrote.
+    unknown = "drop" if recorded.unknown == "graft" else recorded.unknown
     with warnings.catch_warnings():
         # The run itself has warned.
         warnings.simplefilter("ignore", MhpcWarning)
         earlier = read_model(Path(recorded.apply)) if recorded.apply else None
         return encode_votes(
-            read_votes_as(
-                votes,
-                replace(settings.read_options(), label_map=label_map),
-                scope=recorded.scope,
-            ),
+            votes,
             taxonomy,
             unknown=LabelPolicy(unknown, recorded.abstain),
-            gold=_read_known(settings, "gold", label_map),
+            gold=votes.gold,
             known_sources=(earlier.sources, earlier.scope) if earlier else None,
+            instances=instances,
         )
 
 

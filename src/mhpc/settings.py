@@ -21,6 +21,9 @@ NAMED_TAXONOMIES = ("icd-10-cm",)
 Table: TypeAlias = Literal["votes", "taxonomy", "truth", "gold"]
 """The tables of a run whose columns can be chosen."""
 
+SAVED_FILES = ("votes.parquet", "taxonomy.csv", "gold.csv", "scope.csv")
+"""What a saved result names as its inputs: files in its own folder."""
+
 _ENGINES = r"^(local|dask(=.+)?)$"
 
 
@@ -181,12 +184,20 @@ def read_settings(path: Path) -> dict[str, Any]:
         settings = document.get("settings") if isinstance(document, dict) else None
         if not isinstance(settings, dict):
             raise UnreadableError(f"settings {path}: this is not the run.json of a run")
+        settings = {name: _find_beside(value, path) for name, value in settings.items()}
     elif path.suffix in (".yaml", ".yml"):
         settings = _parse_yaml(content, path)
     else:
         settings = _parse_toml(content, path)
     _check_values(settings, path)
     return settings
+
+
+def _find_beside(value: Any, path: Path) -> Any:
+    """Return where the file is that ``run.json`` names without a folder: in its own."""
+    if not isinstance(value, str) or value not in SAVED_FILES:
+        return value
+    return str(path.parent / value)
 
 
 def _parse_toml(content: bytes, path: Path) -> dict[str, Any]:

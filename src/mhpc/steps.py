@@ -6,6 +6,7 @@ take these steps, so that the same votes give the same results everywhere.
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, SinglePartition, sample_rows
-from mhpc.data.profiles import SourceProfile
+from mhpc.data.profiles import SourceProfiles
+from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
@@ -25,6 +27,7 @@ from mhpc.methods.base import BaseMethod, Method, predict_scores
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
+from mhpc.metrics.scorecard import score as measure
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
@@ -132,10 +135,34 @@ def make_default_rule(scores: Consolidation, name: str | None = None, **paramete
     return make_rule(name, **parameters)
 
 
-def profile(panel: Panel, scores: Consolidation, decision: Decision) -> tuple[SourceProfile, ...]:
+def make_model(scores: Consolidation, rule: FittedRule, panel: Panel) -> Model:
+    """Return what a run fitted; `panel` has its sources and their scope."""
+    return Model(
+        method=scores.method,
+        parameters=dict(scores.parameters),
+        fitted=scores.fitted() if scores.fitted else None,
+        rule=rule,
+        sources=panel.sources,
+        scope=panel.scope,
+    )
+
+
+def profile(panel: Panel, scores: Consolidation, decision: Decision) -> SourceProfiles:
     """Describe every source: how much it answers, how reliable it is, whom it resembles."""
     counts = count_run(panel, scores, decision)
-    return profile_sources(SinglePartition(panel), panel, counts)
+    return SourceProfiles(profile_sources(SinglePartition(panel), panel, counts))
+
+
+def evaluate_views(
+    scores: Consolidation, rule: FittedRule, truth: Truth, unknown: Policy
+) -> tuple[Scorecard, ...]:
+    """Measure both views, and the label sets, of the instances that the truth knows."""
+    views: tuple[View, ...] = ("closed", "specific")
+    encoded = encode_truth(truth, scores.taxonomy, scores.instances, unknown=unknown)
+    known_scores = select_instances(scores, encoded.rows)
+    encoded = replace(encoded, rows=np.arange(len(encoded.rows)))
+    label_sets = apply_rule(rule, known_scores).reason
+    return tuple(measure(known_scores, encoded, view=view, decided=label_sets) for view in views)
 
 
 def log_scores(scores: Consolidation) -> None:

@@ -62,3 +62,47 @@ def test_without_a_hierarchy_labels_are_flat() -> None:
 def test_an_unknown_kind_of_answers_is_refused() -> None:
     with pytest.raises(ParameterError, match="give sets | single"):
         Consolidator(answers="one")  # type: ignore[arg-type]
+
+
+def test_other_tasks_are_predicted_by_what_was_fitted() -> None:
+    model = Consolidator(GARDEN, method="majority").fit(DATA)
+    assert model.predict(DATA).to_dict() == model.labels_.to_dict()
+    new = pd.DataFrame(
+        [("x", "bob", "oak"), ("x", "ann", "tree"), ("y", "cid", ["finch", "oak"])],
+        columns=["task", "worker", "label"],
+    )
+    labels = model.predict(new)
+    assert labels.name == "agg_label"
+    assert labels.to_dict() == {
+        "x": ["plant", "tree"], "y": ["plant", "tree", "oak", "animal", "bird", "finch"],
+    }  # fmt: skip
+    probabilities = model.predict_proba(new)
+    assert probabilities.loc["x", "oak"] == 0.5
+    assert probabilities.index.tolist() == ["x", "y"]
+    # What was fitted stays.
+    assert model.labels_.index.tolist() == [10, 7, 8, 9]
+
+
+def test_tasks_are_predicted_only_after_a_fit() -> None:
+    with pytest.raises(ParameterError, match="not fitted; call fit first"):
+        Consolidator(GARDEN).predict(DATA)
+
+
+def test_skills_are_indexed_by_worker_with_its_own_type() -> None:
+    data = DATA.replace({"worker": {"ann": 3, "bob": 1, "cid": 2}})
+    skills = Consolidator(GARDEN, method="majority").fit(data).skills_
+    assert (skills.name, skills.index.name) == ("skill", "worker")
+    # Ann gave monarda, finch (rejected), finch and oak; the others only what is in the result.
+    assert skills.to_dict() == {3: 0.75, 1: 1.0, 2: 1.0}
+
+
+def test_workers_that_are_the_same_text_are_one() -> None:
+    data = pd.DataFrame(
+        {"task": [1, 2], "worker": pd.Series([1, "1"], dtype=object), "label": ["oak", "finch"]}
+    )
+    assert Consolidator(GARDEN, method="majority").fit(data).skills_.to_dict() == {"1": 1.0}
+
+
+def test_the_rule_may_be_named() -> None:
+    labels = Consolidator(GARDEN, method="majority", rule="one-path").fit_predict(DATA)
+    assert labels.loc[9] == ["plant", "tree", "oak"]

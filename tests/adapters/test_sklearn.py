@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from mhpc.errors import UnknownLabelError
+from mhpc.errors import MhpcWarning, UnknownLabelError
 from tests.fixtures.build import GARDEN
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -106,3 +107,46 @@ def test_one_truth_predicts_the_instances_of_the_fit_as_fit_predict_does() -> No
 def test_unknown_labels_are_refused_unless_they_are_to_be_dropped() -> None:
     with pytest.raises(UnknownLabelError, match="'daisy'"):
         Consolidator(GARDEN).fit(np.array([["daisy", "oak"]], dtype=object))
+
+
+Y = [["monarda"], ["finch"], [], "oak"]
+"""The true labels of the four instances."""
+
+
+def test_the_score_is_the_hierarchical_f_of_the_label_sets() -> None:
+    model = Consolidator(GARDEN, method="majority").fit(X)
+    # Predicted: plant, flower; animal, bird, finch; none; plant, tree. True: with their ancestors
+    # 3 + 3 + 0 + 3 labels, of which all 7 predicted ones are true.
+    precision, recall = 7 / 7, 7 / 9
+    expected = 2 * precision * recall / (precision + recall)
+    assert model.score(X, Y) == pytest.approx(expected)
+    indicators = np.array([[label in row for label in model.classes_] for row in Y], dtype=int)
+    assert model.score(X, indicators) == pytest.approx(expected)
+    assert model.score(X, scipy.sparse.csr_array(indicators)) == pytest.approx(expected)
+
+
+def test_instances_without_a_known_truth_are_not_measured() -> None:
+    model = Consolidator(GARDEN, method="majority").fit(X)
+    assert model.score(X, [None, "finch", np.nan, None]) == 1.0
+
+
+def test_a_truth_of_unknown_labels_is_refused_or_measures_nothing() -> None:
+    with pytest.raises(UnknownLabelError):
+        Consolidator(GARDEN, method="majority").fit(X).score(X, ["daisy"] * 4)
+    model = Consolidator(GARDEN, method="majority", unknown="drop").fit(X)
+    with pytest.warns(MhpcWarning):
+        assert np.isnan(model.score(X, ["daisy"] * 4))
+
+
+def test_label_sets_are_turned_into_labels_as_binarizers_do() -> None:
+    model = Consolidator(GARDEN, method="majority").fit(X)
+    expected = [("plant", "flower"), ("animal", "bird", "finch"), (), ("plant", "tree")]
+    assert model.inverse_transform(model.predict(X)) == expected
+    assert model.inverse_transform(model.predict(X).toarray()) == expected
+
+
+def test_classes_have_names() -> None:
+    taxonomy = {"label": ["1", "2"], "parent": [None, "1"], "name": ["tree", "oak"]}
+    model = Consolidator(taxonomy, method="majority", rule="one-path").fit([["1", "2"], ["2", "2"]])
+    assert model.classes_.tolist() == ["1", "2"]
+    assert model.class_names_.tolist() == ["tree", "oak"]

@@ -34,7 +34,14 @@ def old(garden: Path, mhpc: Mhpc) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "stage", ["write_taxonomy", "write_model", "write_sources", "summarize", "write_report"]
+    "stage",
+    [
+        "output.write_taxonomy",
+        "output.write_model",
+        "output.write_sources",
+        "run.summarize",
+        "run.write_report",
+    ],
 )
 def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
     stage: str, garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
@@ -43,7 +50,7 @@ def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
         raise OSError(28, "No space left on device")
 
     before = names(garden)
-    monkeypatch.setattr(f"mhpc.run.{stage}", fill_disk)
+    monkeypatch.setattr(f"mhpc.{stage}", fill_disk)
     done = mhpc(*CONSOLIDATE, "OUT", "--force", "--report")
     assert done.returncode == 2
     assert done.stderr == (

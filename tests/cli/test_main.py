@@ -111,7 +111,7 @@ def test_an_interrupt_exits_with_130_without_leftovers(
         path.write_text("an incomplete table")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mhpc.run.write_sources", interrupt)
+    monkeypatch.setattr("mhpc.output.write_sources", interrupt)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 130
     assert done.stdout == ""
@@ -125,7 +125,7 @@ def test_an_operating_system_error_is_one_line(
     def fail(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("mhpc.run.write_sources", fail)
+    monkeypatch.setattr("mhpc.output.write_sources", fail)
     done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT")
     assert done.returncode == 1
     assert done.stderr == "mhpc: error: [Errno 5] Input/output error\n"

@@ -92,7 +92,7 @@ def wait_for_end(process: subprocess.Popen[str]) -> tuple[float, str, str]:
         ("mhpc.engines.local.encode_votes", IN_LAPACK),
         ("mhpc.engines.local.encode_votes", IGNORING_SIGNALS),
         ("mhpc.engines.local.encode_votes", IN_WORKERS),
-        ("mhpc.run.write_sources", WRITING),
+        ("mhpc.output.write_sources", WRITING),
     ],
     ids=["query", "numpy", "lapack", "swallowed", "workers", "writing"],
 )
@@ -136,7 +136,7 @@ def test_an_interrupt_while_reading_a_pipe_ends_the_process_soon(garden: Path) -
 def test_an_earlier_output_survives_an_interrupt(garden: Path) -> None:
     (garden / "deep" / "OUT").mkdir(parents=True)
     (garden / "deep" / "OUT" / "run.json").write_text("of an earlier run")
-    with start(garden, "mhpc.run.write_sources", WRITING, "--force") as process:
+    with start(garden, "mhpc.output.write_sources", WRITING, "--force") as process:
         os.killpg(process.pid, signal.SIGINT)
         seconds, *_ = wait_for_end(process)
     assert (process.returncode, seconds < SOON) == (130, True)
@@ -145,7 +145,7 @@ def test_an_earlier_output_survives_an_interrupt(garden: Path) -> None:
 
 
 def test_a_second_interrupt_changes_nothing(garden: Path) -> None:
-    with start(garden, "mhpc.run.write_sources", WRITING) as process:
+    with start(garden, "mhpc.output.write_sources", WRITING) as process:
         for _ in range(2):
             os.killpg(process.pid, signal.SIGINT)
             time.sleep(0.1)

@@ -188,16 +188,16 @@ def test_where_nothing_can_be_grafted_labels_are_dropped() -> None:
 @pytest.mark.parametrize(
     ("labels", "advice"),
     [
-        (("monarda; Fuchsia",), "--separator ';'"),
-        (("monarda|plant > flower",), "--separator '|'"),
-        (("monarda, fuchsia, bee fly",), "--separator ','"),
-        (("monarda/fuchsia",), "--separator '/'"),
-        (("!monarda",), "--negative mark"),
-        (("plant > flower > tulip",), "--unknown ancestor"),
-        (("monrada",), "--unknown nearest"),
+        (("monarda; Fuchsia",), "separator=';'"),
+        (("monarda|plant > flower",), "separator='|'"),
+        (("monarda, fuchsia, bee fly",), "separator=','"),
+        (("monarda/fuchsia",), "separator='/'"),
+        (("!monarda",), "negative='mark'"),
+        (("plant > flower > tulip",), "unknown='ancestor'"),
+        (("monrada",), "unknown='nearest'"),
         (("hornet",), "; correct it, or leave"),
-        (("hornet", "wasp", "!Monarda"), "--negative mark"),
-        (("monrada", "a;b", "plant;flower", "plant;monarda"), "--separator ';'"),
+        (("hornet", "wasp", "!Monarda"), "negative='mark'"),
+        (("monrada", "a;b", "plant;flower", "plant;monarda"), "separator=';'"),
     ],
 )
 def test_the_error_begins_with_the_advice_that_fits_what_was_seen(
@@ -205,10 +205,10 @@ def test_the_error_begins_with_the_advice_that_fits_what_was_seen(
 ) -> None:
     message = refusal(*labels)
     assert advice in message
-    options = ("--separator", "--negative", "--unknown ancestor", "--unknown nearest")
-    assert sum(option in message for option in options) == ("--" in advice)
-    assert "--unknown drop" in message
-    assert "--unknown graft" in message
+    options = ("separator=", "negative=", "unknown='ancestor'", "unknown='nearest'")
+    assert sum(option in message for option in options) == ("=" in advice)
+    assert "unknown='drop'" in message
+    assert "unknown='graft'" in message
     assert "\n" not in message
 
 

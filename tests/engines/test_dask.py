@@ -247,7 +247,7 @@ def test_a_sample_is_the_same_as_that_of_a_panel_in_memory(
 def test_a_truth_is_refused_with_the_command_that_measures_the_result(
     cluster: ClusterProcesses, tmp_path: Path
 ) -> None:
-    with pytest.raises(ParameterError, match="mhpc evaluate .*OUT --truth"):
+    with pytest.raises(ParameterError, match="measure afterwards with mhpc evaluate .*OUT"):
         consolidate(
             GARDEN, tmp_path / "OUT", cluster.engine, method="wa", truth=str(GARDEN / "truth.csv")
         )

@@ -101,8 +101,10 @@ def test_a_method_that_does_not_fit_is_refused_before_it_is_fitted(
         mhpc.consolidate(votes, siblings, method="channel", memory="2GB")
     assert "channel of 10,000 instances and 10,000 labels needs about " in str(refused.value)
     assert "100,000,000 pairs of labels that may be given for each other" in str(refused.value)
-    assert "and 2.0 GB may be used; use --method dawid-skene, " in str(refused.value)
-    assert "raise --memory if there is more, or use --engine dask" in str(refused.value)
+    assert "and 2.0 GB may be used; use method='dawid-skene', " in str(refused.value)
+    assert "raise memory if there is more, or use mhpc consolidate --engine dask" in str(
+        refused.value
+    )
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["a file", "a folder"])
@@ -128,7 +130,7 @@ def test_files_of_unknown_size_are_read(tmp_path: Path) -> None:
 
 
 def test_no_method_is_recommended_that_would_not_fit_either() -> None:
-    with use_memory_budget(1), pytest.raises(TooLargeError, match="may be used; raise --memory"):
+    with use_memory_budget(1), pytest.raises(TooLargeError, match="may be used; raise memory"):
         check_memory(make_method("channel"), SinglePartition(small_panel()))
 
 

@@ -105,7 +105,7 @@ def test_the_number_of_no_parent_is_no_name() -> None:
 
 
 def test_a_missing_label_names_the_option() -> None:
-    with pytest.raises(MissingColumnError, match="no column 'label'.*--column taxonomy.ROLE"):
+    with pytest.raises(MissingColumnError, match="no column 'label'.*columns={'ROLE': 'NAME'}"):
         read_taxonomy({"what": ["a", "b"], "parent": ["", "a"]})
 
 

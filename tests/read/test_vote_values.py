@@ -59,7 +59,7 @@ def test_percentages_and_decimal_commas_are_recognized_and_said(
 
 @pytest.mark.parametrize(
     ("scores", "option"),
-    [([1, 5, 3], "--score-max 5"), ([2, 9, 7], "--score-max 10"), ([150, 900], "--score-max 1000")],
+    [([1, 5, 3], "score_max=5"), ([2, 9, 7], "score_max=10"), ([150, 900], "score_max=1000")],
 )
 def test_another_scale_is_refused_with_the_option_that_would_read_it(
     scores: list[float], option: str
@@ -73,7 +73,7 @@ def test_scores_are_divided_by_the_highest_possible_one() -> None:
 
 
 def test_a_score_above_the_highest_possible_one_is_refused() -> None:
-    with pytest.raises(DataError, match="record 2: score '6'.*above the highest score, 5"):
+    with pytest.raises(DataError, match="record 2: score '6'.*above 5, which"):
         read_votes(graded(1, 6), score_max=5)
 
 

@@ -96,10 +96,11 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
 
 
 def test_limits_select_what_to_review_first_and_are_noted(folder: Path) -> None:
-    run = load_run(folder)
-    result, limits = run.result, PageLimits(instances=3, explained=1, sources=2)
+    result = load_run(folder)
+    limits = PageLimits(instances=3, explained=1, sources=2)
+    assert result.document is not None
     page = make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources, run.document.content,
+        result.panel, result.consolidation, result.decision, result.sources, result.document,
         limits=limits,
     )  # fmt: skip
     assert page["shown"]["instances"] == [3, 4]

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from mhpc.errors import MhpcWarning
+from mhpc.errors import MhpcWarning, spell_options
 from mhpc.methods.registry import METHODS, make_method
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system.checkpoints import (
+    RESUME,
     RESUME_HINT,
     CheckpointStore,
     RunCheckpoints,
@@ -112,7 +113,7 @@ def test_a_fitted_method_is_not_fitted_again(
     add_second_labels(data)
     expected = consolidate(data, method=method)
     with monkeypatch.context() as patched:
-        patched.setattr("mhpc.run.write_sources", _fail)
+        patched.setattr("mhpc.output.write_sources", _fail)
         with pytest.raises(FailedError):
             consolidate(data, method=method)
     for name in {*METHODS} - {"auto"}:
@@ -223,7 +224,7 @@ def test_the_first_seconds_of_a_run_are_not_checkpointed(data: Path, fitted: lis
 KILLED = """
 import os, sys
 from functools import partial
-import mhpc.run
+import mhpc.output, mhpc.run
 from mhpc.cli import main
 
 def kill(*args, **kwargs):
@@ -232,7 +233,7 @@ def kill(*args, **kwargs):
     time.sleep(60)
 
 mhpc.run.run = partial(mhpc.run.run, checkpoint_after=0.0)
-mhpc.run.write_sources = kill
+mhpc.output.write_sources = kill
 if __name__ == "__main__":
     main()
 """
@@ -252,7 +253,7 @@ def test_a_process_that_is_killed_after_fitting_can_be_resumed(
     )  # fmt: skip
     assert ended.returncode == code
     if number == signal.SIGINT:
-        assert ended.stderr.strip() == f"mhpc: interrupted; {RESUME_HINT}"
+        assert ended.stderr.strip() == f"mhpc: interrupted; {spell_options(RESUME)}"
     assert {name: (data / "OUT" / name).read_bytes() for name in expected} == expected
     assert consolidate(data, resume=True) == expected
     assert "resumed" in notes(data)[-1]

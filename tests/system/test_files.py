@@ -102,7 +102,7 @@ def test_an_error_leaves_no_folder(tmp_path: Path, error: type[BaseException]) -
 
 def test_an_existing_folder_is_refused_without_force(tmp_path: Path) -> None:
     write_folder(tmp_path / "OUT", "old")
-    with pytest.raises(OutputExistsError, match="OUT is there already; .*--force"):
+    with pytest.raises(OutputExistsError, match="OUT is there already; .*force=True"):
         write_folder(tmp_path / "OUT", "new")
     assert (tmp_path / "OUT" / "run.json").read_text() == "old"
 

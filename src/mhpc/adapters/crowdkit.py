@@ -5,12 +5,14 @@ It needs pandas, not crowd-kit.
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mhpc.adapters.sklearn import sparse_scores, taxonomy_from
+from mhpc.adapters.common import decide, predict_scores, sparse_scores, taxonomy_from
 from mhpc.api import consolidate
+from mhpc.data.decision import Decision, labelled_scores
+from mhpc.data.scores import Consolidation
+from mhpc.data.votes import Votes
 from mhpc.errors import ParameterError
 from mhpc.methods.base import Method
 from mhpc.read.votes import read_votes
-from mhpc.result import Result
 from mhpc.rules.base import Rule
 
 if TYPE_CHECKING:
@@ -37,8 +39,22 @@ class Consolidator:
         What `fit_predict` returns.
     probas_ : DataFrame
         What `fit_predict_proba` returns.
+    skills_ : Series
+        How reliable workers are, indexed by worker: the share of their most specific labels that
+        are in the result.
     result_ : Result
         All that `mhpc.consolidate` returns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [(1, "ann", "rose"), (1, "bob", "rose"), (1, "cid", "bird"), (2, "ann", "bird")]
+    >>> data = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    >>> model = Consolidator({"flower": ["rose"], "bird": []}, method="majority", answers="single")
+    >>> model.fit_predict(data).to_dict()
+    {1: 'rose', 2: 'bird'}
+    >>> model.skills_.to_dict()
+    {'ann': 1.0, 'bob': 1.0, 'cid': 0.0}
     """
 
     def __init__(
@@ -46,7 +62,7 @@ class Consolidator:
         taxonomy: Any = None,
         *,
         method: str | Method | None = None,
-        rule: Rule | None = None,
+        rule: str | Rule | None = None,
         answers: Literal["sets", "single"] = "sets",
     ) -> None:
         if answers not in ("sets", "single"):
@@ -55,10 +71,8 @@ class Consolidator:
 
     def fit(self, data: "pd.DataFrame") -> Self:
         """Consolidate a frame with the columns task, worker and label; lists are several labels."""
-        rows = data[["task", "worker", "label"]].explode("label")
-        # Tasks are numbered, so that their ids come back with their own types.
-        number, self._tasks = rows["task"].factorize()
-        votes = read_votes({"task": number, "worker": rows["worker"], "label": rows["label"]})
+        votes, self._tasks = _read(data)
+        self._workers = _workers_by_source(data, votes)
         self.result_ = consolidate(
             votes, taxonomy_from(self.taxonomy, votes), method=self.method, rule=self.rule
         )
@@ -72,37 +86,85 @@ class Consolidator:
         """Return a score for every task and label, a frame of sparse columns indexed by task."""
         return self.fit(data).probas_
 
+    def predict(self, data: "pd.DataFrame") -> "pd.Series[Any]":
+        """Return the labels of other tasks of the same workers, by what was fitted."""
+        scores, tasks = self._score(data)
+        return self._labels(scores, decide(self.result_, scores), tasks)
+
+    def predict_proba(self, data: "pd.DataFrame") -> "pd.DataFrame":
+        """Return the scores of other tasks of the same workers, by what was fitted."""
+        return _probabilities(*self._score(data))
+
     @property
     def labels_(self) -> "pd.Series[Any]":
         """The labels of every task."""
-        import pandas as pd
-
-        single = self.answers == "single"
-        labels = _single(self.result_) if single else list(self.result_.labels.values())
-        return pd.Series(labels, index=self._index(), name="agg_label", dtype=object)
+        return self._labels(self.result_.consolidation, self.result_.decision, self._tasks)
 
     @property
     def probas_(self) -> "pd.DataFrame":
         """A score for every task and label."""
+        return _probabilities(self.result_.consolidation, self._tasks)
+
+    @property
+    def skills_(self) -> "pd.Series[Any]":
+        """The share of each worker's most specific labels that are in the result."""
         import pandas as pd
 
-        labels = pd.Index(list(self.result_.consolidation.taxonomy.labels), name="label")
-        return pd.DataFrame.sparse.from_spmatrix(
-            sparse_scores(self.result_.consolidation), index=self._index(), columns=labels
-        )
+        profiles = self.result_.sources
+        workers = [self._workers.get(profile.source, profile.source) for profile in profiles]
+        skills = [1.0 - profile.wrong.value for profile in profiles]
+        return pd.Series(skills, index=pd.Index(workers, name="worker"), name="skill")
 
-    def _index(self) -> Any:
+    def _score(self, data: "pd.DataFrame") -> tuple[Consolidation, Any]:
+        if not hasattr(self, "result_"):
+            raise ParameterError("this Consolidator is not fitted; call fit first")
+        votes, tasks = _read(data)
+        return predict_scores(self.result_, votes), tasks
+
+    def _labels(self, scores: Consolidation, decision: Decision, tasks: Any) -> "pd.Series[Any]":
         import pandas as pd
 
-        tasks = [self._tasks[int(number)] for number in self.result_.consolidation.instances]
-        return pd.Index(tasks, name="task")
+        single = self.answers == "single"
+        labels = _single(scores, decision) if single else list(decision.labels().values())
+        return pd.Series(labels, index=_index(scores, tasks), name="agg_label", dtype=object)
 
 
-def _single(result: Result) -> list[str | None]:
+def _read(data: "pd.DataFrame") -> tuple[Votes, Any]:
+    """Read votes; tasks are numbered, so that their ids come back with their own types."""
+    rows = data[["task", "worker", "label"]].explode("label")
+    number, tasks = rows["task"].factorize()
+    columns = {"task": number, "worker": rows["worker"], "label": rows["label"]}
+    return read_votes(columns), tasks
+
+
+def _workers_by_source(data: "pd.DataFrame", votes: Votes) -> dict[str, Any]:
+    """Return workers with their own types by the ids that sources have as text."""
+    workers = data["worker"].drop_duplicates().tolist()
+    # Both are in order of first appearance. Two workers may be the same text, as 1 and "1".
+    is_one_to_one = len(workers) == len(votes.sources)
+    return dict(zip(votes.sources, workers, strict=True)) if is_one_to_one else {}
+
+
+def _probabilities(scores: Consolidation, tasks: Any) -> "pd.DataFrame":
+    import pandas as pd
+
+    labels = pd.Index(list(scores.taxonomy.labels), name="label")
+    return pd.DataFrame.sparse.from_spmatrix(
+        sparse_scores(scores), index=_index(scores, tasks), columns=labels
+    )
+
+
+def _index(scores: Consolidation, tasks: Any) -> Any:
+    import pandas as pd
+
+    return pd.Index([tasks[int(number)] for number in scores.instances], name="task")
+
+
+def _single(scores: Consolidation, decision: Decision) -> list[str | None]:
     """Return the most likely of the deepest labels of every instance, None where it has none."""
-    deepest, labels = result.outcome.deepest(), result.consolidation.taxonomy.labels
+    deepest = labelled_scores(scores, decision.reason).deepest()
     single: list[str | None] = []
     for row in range(len(deepest.instances)):
         chosen, score = deepest.labels_of(row)
-        single.append(labels[chosen[score.argmax()]] if len(chosen) else None)
+        single.append(scores.taxonomy.labels[chosen[score.argmax()]] if len(chosen) else None)
     return single

@@ -9,41 +9,15 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from mhpc.api import consolidate
-from mhpc.data.scores import Consolidation, scored_cells
-from mhpc.data.taxonomy import Taxonomy, build_taxonomy
+from mhpc.adapters.common import decide, predict_scores, sparse_scores, taxonomy_from
+from mhpc.api import consolidate, evaluate
+from mhpc.data.scores import Consolidation
 from mhpc.data.votes import Votes
-from mhpc.errors import ParameterError
+from mhpc.errors import UnknownLabelError
 from mhpc.methods.base import Method
-from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import Sparse
-from mhpc.numerics.sparse import csr_from_sorted
-from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.votes import read_votes
-from mhpc.rules.base import Rule, apply_rule
-from mhpc.steps import encode_votes, fit_rule, score
-
-
-def taxonomy_from(source: Any, votes: Votes) -> Taxonomy:
-    """Return a taxonomy, read if need be; without one, every label of the votes is a root."""
-    if source is None:
-        return build_taxonomy(votes.labels.ids, [])
-    return source if isinstance(source, Taxonomy) else read_taxonomy(source)
-
-
-def sparse_scores(consolidation: Consolidation) -> Sparse:
-    """Return the scores above 0, (N, K), without ever storing the others."""
-    blocks = list(scored_cells(consolidation))
-    row, label, score = (
-        np.concatenate([getattr(block, name) for block in blocks])
-        for name in ("row", "label", "score")
-    )
-    scores = csr_from_sorted(
-        row, label, score, shape=(len(consolidation.instances), len(consolidation.taxonomy))
-    )
-    scores.eliminate_zeros()
-    return scores
-
+from mhpc.rules.base import Rule
 
 try:
     from sklearn.base import BaseEstimator
@@ -71,11 +45,22 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : array of str, (K,)
-        The labels: the columns of what is predicted.
+        The ids of the labels: the columns of what is predicted.
+    class_names_ : array of str, (K,)
+        Their names.
     result_ : Result
         The result for the instances of the fit.
     n_features_in_, feature_names_in_
         The sources.
+
+    Examples
+    --------
+    >>> X = [["rose", "flower"], ["bird", "bird"]]
+    >>> model = Consolidator({"flower": ["rose"], "bird": []}, method="majority").fit(X)
+    >>> model.inverse_transform(model.predict(X))
+    [('flower',), ('bird',)]
+    >>> model.score(X, ["flower", "bird"])
+    1.0
     """
 
     def __init__(
@@ -83,7 +68,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
         taxonomy: Any = None,
         *,
         method: str | Method | None = None,
-        rule: Rule | None = None,
+        rule: str | Rule | None = None,
         unknown: Literal["error", "drop", "nearest", "ancestor"] = "error",
     ) -> None:
         self.taxonomy = taxonomy
@@ -98,7 +83,9 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
             votes, taxonomy_from(self.taxonomy, votes), method=self.method, rule=self.rule,
             unknown=self.unknown, instances=rows,
         )  # fmt: skip
-        self.classes_ = np.array(self.result_.consolidation.taxonomy.labels.ids, dtype=object)
+        taxonomy = self.result_.consolidation.taxonomy
+        self.classes_ = np.array(taxonomy.labels.ids, dtype=object)
+        self.class_names_ = np.array(taxonomy.names, dtype=object)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Sparse:
@@ -109,29 +96,48 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Sparse:
         """Return the label sets of any instances, by what was fitted, as `fit_predict` does."""
         scores = self._score(X)
-        rule = fit_rule(self.rule, self.result_.consolidation, self.result_.panel)
-        return _in_order(_ones(apply_rule(rule, scores).reason), scores)
+        return _in_order(_ones(decide(self.result_, scores).reason), scores)
 
     def predict_proba(self, X: Any) -> Sparse:
         """Return the scores of any instances, (n, K), by what was fitted; several may be true."""
         scores = self._score(X)
         return _in_order(sparse_scores(scores), scores)
 
+    def inverse_transform(self, Y: Any) -> list[tuple[str, ...]]:
+        """Return label sets, (n, K), as tuples of labels, as MultiLabelBinarizer does."""
+        check_is_fitted(self)
+        return [tuple(labels) for labels in _label_lists(Y, self.classes_)]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the hierarchical F of the predicted label sets, ancestors included, at most 1.
+
+        It is what suits a hierarchy: a label that is nearly right counts for something. The share
+        of sets that are exactly right is ``accuracy_score(Y, model.predict(X))``.
+
+        Parameters
+        ----------
+        X : array, (n, M)
+            Answers, as for `fit`.
+        y : sequence of labels or lists of labels, or array or csr_array of 0 and 1, (n, K)
+            The true labels; ancestors need not be among them. Instances with None or nan are left
+            out. The score is nan if there is nothing to measure.
+        """
+        scores = self._score(X)
+        truth = dict(enumerate(_label_lists(y, self.classes_)))
+        known = {str(row): labels for row, labels in truth.items() if labels is not None}
+        decided = decide(self.result_, scores).reason
+        try:
+            card = evaluate(scores, known, unknown=self.unknown, decided=decided)
+        except UnknownLabelError:
+            if self.unknown == "error":
+                raise
+            return float("nan")
+        return card["hierarchical_f"]
+
     def _score(self, X: Any) -> Consolidation:
         check_is_fitted(self)
         votes, rows = self._votes(X, reset=False)
-        before = self.result_.consolidation
-        fitted = before.fitted() if before.fitted else None
-        if fitted is None:
-            raise ParameterError(
-                f"{before.method} scores all instances at once and cannot predict others; "
-                "use fit_predict, or another method"
-            )
-        panel = encode_votes(
-            votes, before.taxonomy, unknown=self.unknown, instances=rows,
-            known_sources=(self.result_.panel.sources, self.result_.panel.scope),
-        )  # fmt: skip
-        return score(make_method(before.method, before.parameters), fitted, panel)
+        return predict_scores(self.result_, votes, unknown=self.unknown, instances=rows)
 
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
@@ -159,6 +165,23 @@ def _labels(cell: Any) -> Iterator[Any]:
         yield from cell or [None]
     elif cell is not None and cell == cell:
         yield cell
+
+
+def _label_lists(y: Any, classes: Any) -> list[Any]:
+    """Return the labels of every row of indicators, or of every cell; None if they are unknown."""
+    if getattr(y, "ndim", 1) == 2:
+        rows = y.tocsr() if hasattr(y, "toarray") else np.asarray(y)
+        return [classes[np.flatnonzero(_to_row(row))].tolist() for row in rows]
+    return [_known_labels(cell) for cell in y]
+
+
+def _to_row(row: Any) -> Any:
+    return row.toarray().ravel() if hasattr(row, "toarray") else row
+
+
+def _known_labels(cell: Any) -> list[Any] | None:
+    labels = list(_labels(cell))
+    return None if not labels else [label for label in labels if label is not None]
 
 
 def _ones(reason: Sparse) -> Sparse:

@@ -8,13 +8,15 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 
 from mhpc.cli.signals import exit_if_signalled, exit_on_signal
-from mhpc.errors import MhpcError, MhpcWarning
+from mhpc.errors import MhpcError, MhpcWarning, spell_options
+from mhpc.system.checkpoints import RESUME, RESUME_HINT
 from mhpc.system.display import escape_control
 
 COMMANDS = {
@@ -116,7 +118,8 @@ def main(args: list[str] | None = None) -> None:
     except (MhpcError, OSError, MemoryError) as error:
         if "--debug" in words:
             raise
-        hints = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        notes = (RESUME if note == RESUME_HINT else note for note in _notes(error))
+        hints = "".join(f"; {spell_options(note)}" for note in notes)
         message = _to_one_line(error) or type(error).__name__
         click.echo(f"mhpc: error: {message}{hints}", err=True)
         code = getattr(error, "exit_code", 1)
@@ -132,9 +135,13 @@ def _call(words: list[str]) -> Any:
         raise
 
 
+def _notes(error: BaseException) -> Sequence[str]:
+    return getattr(error, "__notes__", ())
+
+
 def _to_one_line(message: object) -> str:
-    """Return a message in one line; ids and file names in it may contain anything."""
-    return escape_control(" ".join(str(message).split()))
+    """Return a message in one line, with options; ids and file names in it may be anything."""
+    return escape_control(" ".join(spell_options(message).split()))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -33,7 +33,7 @@ def explain(
     from mhpc.report.terminal import render_explanation
     from mhpc.run import load_run
 
-    result = load_run(folder, votes=votes).result
+    result = load_run(folder, votes=votes)
     with model_errors(folder):
         explanation = explain_result(result, instance, label)
     show(explanation, render_explanation, as_json=as_json)
@@ -133,7 +133,7 @@ def _find_more(
     from mhpc.explanation.queries import find_conflicts
     from mhpc.run import load_run
 
-    result = load_run(folder, votes=votes).result
+    result = load_run(folder, votes=votes)
     computed = find_conflicts(
         result.panel, result.consolidation, result.decision, limit=limit, pairs=0
     )

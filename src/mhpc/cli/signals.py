@@ -14,7 +14,8 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-from mhpc.system.checkpoints import RESUME_HINT
+from mhpc.errors import spell_options
+from mhpc.system.checkpoints import RESUME, RESUME_HINT
 from mhpc.system.files import remove_all, stable_path
 
 GRACE = 1.5
@@ -98,4 +99,5 @@ def _report(number: int, *, resume: bool) -> None:
     # Bypass Python's buffers, whose locks another thread may hold; stderr may be closed.
     if number == signal.SIGINT:
         with suppress(OSError):
-            os.write(2, f"mhpc: interrupted{f'; {RESUME_HINT}' if resume else ''}\n".encode())
+            hint = f"; {spell_options(RESUME)}" if resume else ""
+            os.write(2, f"mhpc: interrupted{hint}\n".encode())

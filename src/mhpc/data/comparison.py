@@ -2,12 +2,13 @@
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.parameters import registered
+from mhpc.system.display import Shown, ShownTable
 
 
 @registered("candidate-score")
@@ -73,3 +74,68 @@ class Comparison:
     candidate: CandidateScore | None
     scorecards: tuple[Scorecard, ...]
     seconds: float
+
+
+class Comparisons(Shown, tuple[Comparison, ...]):
+    """What `mhpc.compare` returns: the methods in the order in which they were named.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> mhpc.compare(votes, ["rose", "oak"], ["majority", "sa"], jobs=1)[0].name
+    'majority'
+    """
+
+    __slots__ = ()
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return one row per method, the one that predicts held-out sources best first."""
+        metrics = [
+            (card.view, score.metric)
+            for comparison in self[:1]
+            for card in comparison.scorecards
+            for score in (*card.scores, *(card.sets if card.view == "closed" else ()))
+            if score.metric in ("ranking_loss", "hierarchical_f")
+        ]
+        ranked = sorted(self, key=_rank)
+        yield ShownTable(
+            "Methods by log-rank loss of predicted held-out sources, the best first",
+            (
+                "method", "loss, closed", "loss, specific",
+                *(f"{metric.replace('_', ' ')}, {view}" for view, metric in metrics),
+                "instances", "seconds",
+            ),
+            [
+                (
+                    comparison.name,
+                    *(_format_loss(comparison.candidate, view) for view in _VIEWS),
+                    *(_metric(comparison, view, metric) for view, metric in metrics),
+                    "" if comparison.candidate is None else comparison.candidate.instances,
+                    round(comparison.seconds, 2),
+                )
+                for comparison in ranked
+            ],
+            len(self),
+        )  # fmt: skip
+
+
+_VIEWS: tuple[View, ...] = ("closed", "specific")
+
+
+def _rank(comparison: Comparison) -> tuple[int, float]:
+    # Methods that were clearly worse were measured on fewer instances.
+    candidate = comparison.candidate
+    return (0, 0.0) if candidate is None else (-candidate.instances, candidate.loss("closed"))
+
+
+def _format_loss(candidate: CandidateScore | None, view: View) -> str:
+    if candidate is None:
+        return ""
+    error = candidate.standard_error(view)
+    return f"{candidate.loss(view):.4f}" + ("" if error != error else f" ± {error:.4f}")
+
+
+def _metric(comparison: Comparison, view: View, metric: str) -> str:
+    card = next(card for card in comparison.scorecards if card.view == view)
+    return f"{card[metric]:.4f}"

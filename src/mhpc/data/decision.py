@@ -55,6 +55,14 @@ class Decision:
         The name of the rule.
     parameters : mapping
         The parameters of the rule, computed ones included.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method="majority").decision
+    Decision(threshold: 1 labels of 2 instances)
     """
 
     taxonomy: Taxonomy

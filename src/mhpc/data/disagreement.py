@@ -1,6 +1,6 @@
 """Where sources contradict each other, and why an instance has the labels that it has."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -9,11 +9,16 @@ from scipy import sparse
 
 from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
+from mhpc.errors import pluralize
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import cell_numbers, concatenate_ranges
+from mhpc.system.display import Shown, ShownTable
 
 MAX_RANKED = 200
 """Disputed instances that a run records, those with the largest expected gain."""
+
+_MAX_LABELS = 4
+"""Disputed labels that are shown of an instance."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ class ConfusedPair:
     under: str | None
 
 
-@dataclass(frozen=True)
-class Disagreements:
+@dataclass(frozen=True, repr=False)
+class Disagreements(Shown):
     """What a person should review.
 
     Attributes
@@ -82,6 +87,14 @@ class Disagreements:
         Confused labels, the pair with the largest excess over chance first.
     names : mapping of str to str
         The names of all these labels, by id, as far as they differ from the ids.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> result = mhpc.consolidate(votes, ["rose", "oak"], method="majority")
+    >>> mhpc.conflicts(result)
+    Disagreements(1 disputed instance, 1 confused pair)
     """
 
     instances: tuple[Disagreement, ...]
@@ -97,9 +110,50 @@ class Disagreements:
         ]
         return tuple(dict.fromkeys(label for label in mentioned if label is not None))
 
+    def __repr__(self) -> str:
+        return (
+            f"Disagreements({pluralize(self.disputed, 'disputed instance')}, "
+            f"{pluralize(len(self.confusions), 'confused pair')})"
+        )
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the instances to review, and the labels that sources confuse."""
+        if not self.disputed:
+            yield ShownTable("Sources never contradict each other")
+            return
+        yield ShownTable(
+            f"Sources disagree on {pluralize(self.disputed, 'instance')}. Review "
+            f"{'this' if self.disputed == 1 else 'these'} first:",
+            ("instance", "gain", "answers", "all agree on", "disputed (for:against, + chosen)"),
+            [
+                (each.instance, round(each.gain, 3), each.answers, each.agreed or "", _list(each))
+                for each in self.instances
+            ],
+            len(self.instances),
+        )
+        if self.confusions:
+            yield ShownTable(
+                "Most confused labels, given how common they are:",
+                ("label", "other label", "times", "both under"),
+                [
+                    (pair.first, pair.second, pair.count, pair.under or "")
+                    for pair in self.confusions
+                ],
+                len(self.confusions),
+            )
+
 
 def _disputed_ids(case: Disagreement) -> tuple[str, ...]:
     return tuple(dispute.label for dispute in case.disputed)
+
+
+def _list(disagreement: Disagreement) -> str:
+    labels = [
+        f"{'+' if dispute.chosen else ''}{dispute.label} ({dispute.support}:{dispute.against})"
+        for dispute in disagreement.disputed[:_MAX_LABELS]
+    ]
+    more = len(disagreement.disputed) - len(labels)
+    return ", ".join(labels) + (f" and {more} more" if more else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,8 +327,8 @@ class LabelExplanation:
     stances: tuple[SourceStance, ...]
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """Why an instance has the labels that it has.
 
     Attributes
@@ -293,6 +347,14 @@ class Explanation:
         How the effects were computed, or why they were not.
     names : mapping of str to str
         The names of all these labels, by id, as far as they differ from the ids.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> result = mhpc.consolidate(votes, ["rose", "oak"], method="majority")
+    >>> mhpc.explain(result, "1")
+    Explanation('1': 2 answers, 2 labels)
     """
 
     instance: str
@@ -302,3 +364,51 @@ class Explanation:
     labels: tuple[LabelExplanation, ...]
     effects: str
     names: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        answers, labels = len(self.answers), len(self.labels)
+        return (
+            f"Explanation({self.instance!r}: {pluralize(answers, 'answer')}, "
+            f"{pluralize(labels, 'label')})"
+        )
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the answers, the labels with their scores, and what each source adds to them."""
+        agreed = "the answers have no label in common"
+        if self.agreed is not None:
+            agreed = f"all answers agree on {self.agreed}"
+        yield ShownTable(
+            f"{self.instance}: {agreed}; expected gain of one more answer {self.gain:.3f}",
+            ("source", "answer"),
+            [(answer.source, _format_answer(answer)) for answer in self.answers],
+            len(self.answers),
+        )
+        yield ShownTable(
+            f"Effect of an answer (in parentheses): {self.effects}",
+            ("label", "chosen", "score", "share of the votes", "for", "against"),
+            [
+                (
+                    label.name,
+                    "yes" if label.chosen else "no",
+                    round(label.score, 3),
+                    "" if label.vote_share is None else round(label.vote_share, 3),
+                    _list_stances(label, ("direct", "below")),
+                    _list_stances(label, ("against",)),
+                )
+                for label in self.labels
+            ],
+            len(self.labels),
+        )
+
+
+def _format_answer(answer: Answer) -> str:
+    labels = (label if score == 1 else f"{label} ({score:.2f})" for label, score in answer.labels)
+    return ", ".join(labels) or "none of these"
+
+
+def _list_stances(label: LabelExplanation, stances: tuple[Stance, ...]) -> str:
+    return ", ".join(
+        each.source if each.effect is None else f"{each.source} ({each.effect:+.2f})"
+        for each in label.stances
+        if each.stance in stances
+    )

@@ -59,6 +59,12 @@ class Panel:
     gold : EncodedTruth or None
         The known labels of some instances, which are also the answers of the last source. They
         are no answers of a source (`drop_gold`).
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> mhpc.encode(mhpc.read_votes([("1", "ann", "rose")]), mhpc.read_taxonomy(["rose", "oak"]))
+    Panel(1 answers of 1 sources on 1 instances, 2 labels)
     """
 
     taxonomy: Taxonomy

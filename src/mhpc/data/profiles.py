@@ -1,14 +1,20 @@
 """What is known about sources: their profiles in a result, their skill and dependence."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from mhpc.errors import MissingExtraError, pluralize
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.parameters import registered
+from mhpc.system.display import Shown, ShownTable, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SourceRelation: TypeAlias = Literal["near-duplicate", "correlated"]
 
@@ -81,6 +87,124 @@ class SourceProfile:
     relation: SourceRelation | None = None
     weaknesses: tuple[Weakness, ...] = ()
     same_set: float = math.nan
+
+
+class SourceProfiles(Shown, tuple[SourceProfile, ...]):
+    """The profiles of all sources, which print and notebooks show as a table.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> result = mhpc.consolidate(votes, ["rose", "oak"], method="majority")
+    >>> [profile.source for profile in result.sources]
+    ['ann', 'bob']
+    """
+
+    __slots__ = ()
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return one row per source, those with the most answers first."""
+        yield ShownTable(
+            f"{pluralize(len(self), 'source')}: of their most specific labels, the shares that the "
+            "result has, has more specifically, and rejects",
+            (
+                "source", "answers", "coverage", "accurate", "vague", "wrong", "95 % interval",
+                "independence",
+            ),
+            [
+                (
+                    each.source, each.answers, percent(each.coverage),
+                    *map(percent, (each.accurate.value, each.vague.value, each.wrong.value)),
+                    " to ".join(filter(None, map(percent, each.wrong[1:]))),
+                    round(each.independence, 2),
+                )
+                for each in _most_answers(self)
+            ],
+            len(self),
+        )  # fmt: skip
+
+    def plot(self, *, most: int = 30, ax: "Axes | None" = None) -> "Axes":
+        """Draw the shares of accurate, vague and wrong labels of every source.
+
+        Lines are the 95 % intervals of the shares that are accurate, from the left, and wrong, from
+        the right. It needs matplotlib.
+
+        Parameters
+        ----------
+        most : int
+            How many sources to draw, those with the most answers.
+        ax : Axes, optional
+            Where to draw; by default a new figure.
+
+        Examples
+        --------
+        >>> import mhpc
+        >>> garden = mhpc.load_garden()
+        >>> result = mhpc.consolidate(garden.votes, garden.taxonomy, method="majority")
+        >>> axes = result.sources.plot()  # doctest: +SKIP
+        """
+        shown = _most_answers(self)[:most]
+        # The first is drawn at the bottom; sources without a label, which are nan, go there.
+        shown = sorted(
+            shown, key=lambda each: (each.wrong.value == each.wrong.value, -_wrong(each))
+        )
+        ax = ax or _new_axes(len(shown))
+        _draw_shares(ax, shown)
+        _draw_intervals(ax, shown)
+        ax.set_xlim(0, 1)
+        ax.set_xlabel(
+            "share of the most specific labels (answers in brackets; lines: 95 % intervals)"
+        )
+        ax.xaxis.set_major_formatter(lambda share, _: percent(share))
+        if len(shown) < len(self):
+            ax.set_title(
+                f"the {len(shown)} sources with the most answers, of {len(self):,}", pad=24
+            )
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+
+_COLOURS = {"accurate": "#2a6f4e", "vague": "#c9a227", "wrong": "#b0521b"}
+
+
+def _most_answers(profiles: Sequence[SourceProfile]) -> list[SourceProfile]:
+    return sorted(profiles, key=lambda each: -each.answers)
+
+
+def _wrong(profile: SourceProfile) -> float:
+    return 0.0 if profile.wrong.value != profile.wrong.value else profile.wrong.value
+
+
+def _new_axes(sources: int) -> "Axes":
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError(
+            "drawing needs matplotlib, which is not installed; pip install 'mhpc[report]'"
+        ) from None
+    _, ax = plt.subplots(figsize=(7.5, 1.3 + 0.32 * max(sources, 1)), layout="constrained")
+    return ax
+
+
+def _draw_shares(ax: "Axes", profiles: Sequence[SourceProfile]) -> None:
+    """Draw three bars for each source, one after the other; ids are text, never formulas."""
+    left = np.zeros(len(profiles))
+    for kind, colour in _COLOURS.items():
+        share = np.nan_to_num([getattr(profile, kind).value for profile in profiles])
+        ax.barh(range(len(profiles)), share, left=left, color=colour, label=kind, height=0.72)
+        left += share
+    names = [f"{profile.source} ({profile.answers:,})" for profile in profiles]
+    ax.set_yticks(range(len(profiles)), names, parse_math=False)
+
+
+def _draw_intervals(ax: "Axes", profiles: Sequence[SourceProfile]) -> None:
+    for row, profile in enumerate(profiles):
+        _, low, high = profile.accurate
+        ax.plot([low, high], [row + 0.12] * 2, color="black", linewidth=1.2)
+        _, low, high = profile.wrong
+        ax.plot([1 - low, 1 - high], [row - 0.12] * 2, color="black", linewidth=1.2)
 
 
 @registered("source-dependence")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from mhpc.system.display import short_table
+from mhpc.system.display import Shown, ShownTable
 
 View: TypeAlias = Literal["closed", "specific"]
 Ties: TypeAlias = Literal["pessimistic", "half", "strict", "none"]
@@ -57,7 +57,7 @@ class LevelScore:
 
 
 @dataclass(frozen=True)
-class Scorecard:
+class Scorecard(Shown):
     """The metrics of one consolidation in one view of the truth.
 
     Attributes
@@ -75,6 +75,15 @@ class Scorecard:
         The metrics of the label sets, the same in both views; empty without label sets.
     levels : tuple of LevelScore
         The quality of the label sets level by level.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> result = mhpc.consolidate(votes, taxonomy, method="majority")
+    >>> mhpc.evaluate(result, {"1": "rose"})["micro_precision"]
+    1.0
     """
 
     method: str
@@ -93,10 +102,18 @@ class Scorecard:
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
 
-    def _repr_html_(self) -> str:
-        title = f"{self.method}, {self.view} view, {self.instances:,} instances"
-        rows = (
-            (score.metric, float(score.value), score.better, score.ties) for score in self.scores
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the metrics of the scores and, where there are label sets, theirs."""
+        yield ShownTable(
+            f"{self.method}, {self.view} view, {self.instances:,} instances",
+            ("metric", "value", "better", "ties"),
+            [(each.metric, float(each.value), each.better, each.ties) for each in self.scores],
+            len(self.scores),
         )
-        header = ("metric", "value", "better", "ties")
-        return short_table(title, header, rows, total=len(self.scores))
+        if self.sets:
+            yield ShownTable(
+                "Label sets (labels with their ancestors)",
+                ("metric", "value", "better"),
+                [(each.metric, float(each.value), each.better) for each in self.sets],
+                len(self.sets),
+            )

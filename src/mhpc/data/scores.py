@@ -136,6 +136,14 @@ class Consolidation:
         Remarks on the computation for the user.
     fitted : callable or None
         Returns the fitted method, which predicts new instances.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method="majority").consolidation
+    Consolidation(majority: 2 instances x 5 labels)
     """
 
     taxonomy: Taxonomy

@@ -1,6 +1,6 @@
 """What a run found, what `mhpc inspect` finds, and the model that a run saves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,10 @@ from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
 from mhpc.data.votes import MatchKind
-from mhpc.errors import pluralize
+from mhpc.errors import pluralize, quote_list
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
-from mhpc.system.display import short_table
+from mhpc.system.display import Shown, ShownTable, percent
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ class UnknownLabel:
     how: MatchKind | None = None
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Shown):
     """Facts about votes and their taxonomy, before anything is consolidated.
 
     Attributes
@@ -186,6 +186,22 @@ class Inspection:
     matched_labels : tuple of MatchedLabel
         Labels that are understood although they are not in the taxonomy as they are written, the
         most frequent first.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "oak"}, "2": {"ann": "oak", "bob": "oak"}}
+    >>> print(mhpc.inspect(votes, ["rose", "oak"]))
+    2 sources gave 4 answers with 4 votes about 2 instances
+      fact                           value
+      taxonomy                       2 labels on 1 level, 2 of them used
+      coverage                       100 % of all (instance, source) pairs
+      answers per instance           2.0 (from 2 to 2); 0 % have only one
+      votes by level                 4 on level 1
+      none of these                  0 answers
+      disagreement                   50 % of the instances that several sources answered
+      sources without a known label  none
+      labels not in the taxonomy     0
     """
 
     instances: int
@@ -214,14 +230,45 @@ class Inspection:
         rows = [(entry.label, entry.to or "", entry.votes, entry.how or "") for entry in entries]
         return tuple(sorted(rows, key=lambda row: -row[2]))
 
-    def _repr_html_(self) -> str:
-        caption = (
-            f"{pluralize(self.answers, 'answer')} of {pluralize(self.sources, 'source')} about "
-            f"{pluralize(self.instances, 'instance')}; labels that are not in the taxonomy as they "
-            f"are written: {len(self.label_map) or 'none'}"
+    def __repr__(self) -> str:
+        return (
+            f"Inspection({self.answers} answers of {self.sources} sources on {self.instances} "
+            f"instances, {len(self.unknown_labels)} unknown labels)"
         )
-        header = ("from", "to", "votes", "how")
-        return short_table(caption, header, self.label_map, total=len(self.label_map))
+
+    def shown_tables(self) -> Iterator[ShownTable]:
+        """Return the facts, and the labels that the taxonomy lacks."""
+        answers = self.answers_per_instance
+        facts = {
+            "taxonomy": f"{pluralize(self.labels, 'label')} on {pluralize(self.levels, 'level')}, "
+            f"{self.labels_used:,} of them used",
+            "coverage": f"{percent(self.coverage)} of all (instance, source) pairs",
+            "answers per instance": f"{answers['mean']:.1f} (from {answers['min']:.0f} to "
+            f"{answers['max']:.0f}); {percent(answers['single'])} have only one",
+            "votes by level": ", ".join(
+                f"{votes:,} on level {level}" for level, votes in self.votes_per_level.items()
+            ),
+            "none of these": pluralize(self.none_answers, "answer"),
+            "disagreement": "no instance was answered by several sources"
+            if self.disagreement != self.disagreement
+            else f"{percent(self.disagreement)} of the instances that several sources answered",
+            "sources without a known label": quote_list(self.silent_sources) or "none",
+            "labels not in the taxonomy": f"{len(self.unknown_labels):,}",
+        }
+        yield ShownTable(
+            f"{pluralize(self.sources, 'source')} gave {pluralize(self.answers, 'answer')} with "
+            f"{pluralize(self.votes, 'vote')} about {pluralize(self.instances, 'instance')}",
+            ("fact", "value"),
+            list(facts.items()),
+            len(facts),
+        )
+        if self.label_map:
+            yield ShownTable(
+                "Labels that are not in the taxonomy as they are written:",
+                ("from", "to", "votes", "how"),
+                list(self.label_map),
+                len(self.label_map),
+            )
 
 
 @registered("model")

@@ -35,6 +35,15 @@ class Taxonomy:
         The paper's H: ``parents[k, p] == 1`` where label ``p`` is a direct parent of ``k``.
     alternative_ids : mapping of str to str
         Further ids of labels: former ones, or those of labels that were merged into it.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> taxonomy = mhpc.read_taxonomy({"flower": ["rose", "tulip"], "tree": ["oak"]})
+    >>> taxonomy.labels.ids
+    ('flower', 'tree', 'rose', 'tulip', 'oak')
+    >>> taxonomy.locate(["flower > rose"]).tolist()
+    [2]
     """
 
     labels: Index

@@ -27,6 +27,12 @@ class Truth:
         The positions of each row in these.
     origin : str
         Where the truth comes from, for messages.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> mhpc.read_truth({"1": ["rose", "oak"], "2": []})
+    Truth(3 labels of 2 instances)
     """
 
     instances: Index
@@ -112,6 +118,12 @@ class Votes:
         Where the votes come from, for messages.
     gold : Truth, optional
         Known labels of some instances, if the input contains them.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> mhpc.read_votes([("1", "ann", "rose"), ("1", "bob", None)])
+    Votes(2 votes of 2 sources on 1 instances)
     """
 
     instances: Index

@@ -20,6 +20,7 @@ from mhpc.errors import (
     MhpcWarning,
     UnknownInstanceError,
     UnknownLabelError,
+    option,
     pluralize,
     suggest,
 )
@@ -148,7 +149,7 @@ def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, refus
         raise UnknownInstanceError(
             f"{truth.origin}: instance {first!r} has no votes{suggest(first, instances)} "
             f"({pluralize(len(unknown), 'such instance')} in all); remove it, or leave "
-            "such instances out with --unknown drop"
+            f"such instances out with {option('unknown', 'drop')}"
         )
     warnings.warn(
         f"{truth.origin}: {pluralize(len(unknown), 'instance')} without votes left out "

@@ -24,7 +24,7 @@ from mhpc.data.spelling import SPECIAL_WORDS, STEP, normalize_label, parent_path
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import ABSTAINED, LabelPolicy, MatchKind, Policy
 from mhpc.encoding.similarity import find_most_similar
-from mhpc.errors import MhpcWarning, UnknownLabelError, pluralize, quote_list
+from mhpc.errors import MhpcWarning, UnknownLabelError, option, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray
 
 _SEPARATORS = (";", "|", ",", "/")
@@ -110,7 +110,9 @@ def locate_labels(
     missing = matches.missing
     if len(missing) and policy.unknown == "error":
         message = _explain_missing(taxonomy, labels, missing, describe)
-        added = ", or add them to the taxonomy with --unknown graft" if can_graft else ""
+        added = (
+            f", or add them to the taxonomy with {option('unknown', 'graft')}" if can_graft else ""
+        )
         raise UnknownLabelError(f"{origin}: {message}{added}")
     messages = list(_describe_matches(taxonomy, labels, matches))
     position = matches.position.copy()
@@ -263,7 +265,8 @@ def _explain_missing(
     return (
         f"{_describe_missing(taxonomy, texts[example], nearest[example])}"
         f"{describe(int(missing[example]))}{more}; "
-        f"{common or 'correct it'}, or leave such labels out with --unknown drop"
+        f"{common or 'correct it'}, or leave such labels out with "
+        f"{option('unknown', 'drop')}"
     )
 
 
@@ -293,9 +296,9 @@ def _advise(taxonomy: Taxonomy, labels: Sequence[str], nearest: IntArray) -> lis
     for label, above, similar in zip(labels, ancestors, nearest, strict=True):
         words = _advise_on_marks(taxonomy, label)
         if not words and above != UNKNOWN:
-            words = "take the deepest known label of a path with --unknown ancestor"
+            words = f"take the deepest known label of a path with {option('unknown', 'ancestor')}"
         elif not words and similar != UNKNOWN:
-            words = "correct it, or take the nearest label with --unknown nearest"
+            words = f"correct it, or take the nearest label with {option('unknown', 'nearest')}"
         advice.append(words)
     return advice
 
@@ -305,10 +308,11 @@ def _advise_on_marks(taxonomy: Taxonomy, label: str) -> str:
     for separator in _SEPARATORS:
         parts = [part for part in label.split(separator) if part.strip()]
         if len(parts) > 1 and _are_known(taxonomy, parts):
-            return f"if a cell holds several labels, give --separator {separator!r}"
+            return f"if a cell holds several labels, give {option('separator', separator)}"
     negated = label.strip().removeprefix(_NEGATION)
     if negated != label.strip() and _are_known(taxonomy, [negated]):
-        return f"if {_NEGATION!r} means that a label does not apply, give --negative mark"
+        give = option("negative", "mark")
+        return f"if {_NEGATION!r} means that a label does not apply, give {give}"
     return ""
 
 

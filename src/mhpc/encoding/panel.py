@@ -51,6 +51,12 @@ def encode(
     -------
     Panel
         With an extended taxonomy if labels were grafted.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> mhpc.encode(mhpc.read_votes([("1", "ann", "rose")]), mhpc.read_taxonomy(["rose", "oak"]))
+    Panel(1 answers of 1 sources on 1 instances, 2 labels)
     """
     located = locate_labels(
         taxonomy, votes.labels, unknown=unknown, origin=votes.origin,

@@ -13,9 +13,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from mhpc.errors import MissingExtraError, WorkerError
+from mhpc.errors import MissingExtraError, WorkerError, option
 from mhpc.system.files import temporary_folder
 from mhpc.system.parallel import core_count, defer_interrupts
+
+_WITH_DASK = option("engine", "dask", command="consolidate")
 
 _RETRIES = 3
 """How often a task that fails is tried again."""
@@ -61,7 +63,7 @@ def connect(
         except (OSError, ValueError) as error:
             raise WorkerError(
                 f"no Dask scheduler answers at {address} ({_shorten(error)}); start one with "
-                "'dask scheduler', or use --engine dask, which needs none"
+                f"'dask scheduler', or use {_WITH_DASK}, which needs none"
             ) from None
         stack.callback(_close, client, timeout=2)
         cluster = DaskCluster(
@@ -186,7 +188,7 @@ def _import_distributed() -> Any:
         import distributed
     except ImportError:
         raise MissingExtraError(
-            "--engine dask needs Dask, which is not installed: pip install 'mhpc[dask]'"
+            f"{_WITH_DASK} needs Dask, which is not installed: pip install 'mhpc[dask]'"
         ) from None
     return distributed
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from mhpc.data.decision import RULE_SAMPLE, FittedRule
+from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
 from mhpc.data.items import Items
 from mhpc.data.panel import Panel, SinglePartition, panel_block
 from mhpc.data.scores import (
@@ -119,7 +119,7 @@ def write_results(
     folder: Path,
     panel: Panel,
     scores: Consolidation,
-    rule: FittedRule,
+    rule: FittedRule | Decision,
     *,
     top: Top,
     scope: Sparse | None = None,
@@ -134,7 +134,7 @@ def write_results(
     folder : Path
         Where to write.
     panel, scores, rule
-        The votes, their scores, and the rule that turns scores into label sets.
+        The votes, their scores, and the rule that turns scores into label sets, or these sets.
     top : int or "all"
         How many labels of each instance to keep in scores.parquet, beside its label set.
     scope : csr_array, (M, K), or None
@@ -177,10 +177,13 @@ class _DecidedBlock:
 
 
 def _decide_block(
-    rows: slice, *, panel: Panel, scores: Consolidation, rule: FittedRule, top: Top
+    rows: slice, *, panel: Panel, scores: Consolidation, rule: FittedRule | Decision, top: Top
 ) -> _DecidedBlock:
     score, specific = scores.score[rows], scores.specific[rows]
-    label_sets = rule.decide(score, specific, scores.taxonomy)
+    if isinstance(rule, Decision):
+        label_sets = rule.reason[rows]
+    else:
+        label_sets = rule.decide(score, specific, scores.taxonomy)
     row, part = row_indices(label_sets), panel_block(panel, rows)
     threshold = rule.parameters.get("threshold")
     examined = examine_block(part, score, label_sets, threshold=threshold)

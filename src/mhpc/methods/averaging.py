@@ -19,6 +19,14 @@ class SA(BaseMethod):
 
     The baseline to beat, and hard to beat with many independent sources. Costs one pass over the
     votes.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.SA(votes="augmented")).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "sa"
@@ -55,6 +63,14 @@ class WA(BaseMethod):
 
     Frequent labels move up, above all ancestors; within a label, instances are ranked as by SA.
     Costs one pass over the votes.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.WA()).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "wa"

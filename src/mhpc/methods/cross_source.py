@@ -50,6 +50,14 @@ class CrossSource(BaseMethod):
     of answers.
 
     If no instance has two answers, there is nothing to learn from, and scores are mean answers.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.CrossSource()).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "cross-source"

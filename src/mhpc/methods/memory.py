@@ -11,7 +11,7 @@ from typing import Any
 
 from mhpc.data.panel import PanelPartitions, dense_blocks
 from mhpc.data.size import Size, measure_size
-from mhpc.errors import TooLargeError, pluralize
+from mhpc.errors import TooLargeError, option, pluralize
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
 from mhpc.methods.used_labels import use_labels
@@ -107,8 +107,9 @@ def check_readable(source: str | Sequence[str]) -> None:
     if needed > limit:
         raise TooLargeError(
             f"{paths[0]} holds {rows:,} votes, which need about {format_size(needed)} to be read "
-            f"at once, and {format_size(limit)} may be used; raise --memory if there is more, or "
-            "use --engine dask, which reads them in parts"
+            f"at once, and {format_size(limit)} may be used; raise {option('memory')} if there is "
+            f"more, or use {option('engine', 'dask', command='consolidate')}, which reads them in "
+            "parts"
         )
 
 
@@ -120,8 +121,11 @@ def _recommend(method: BaseMethod, size: Size, limit: int) -> str:
         if name != method.name and estimate_memory(make_method(name), size) <= limit
     )
     name = next(lighter, None)
-    advice = f"use --method {name}, " if name else ""
-    return f"{advice}raise --memory if there is more, or use --engine dask on several machines"
+    advice = f"use {option('method', name)}, " if name else ""
+    return (
+        f"{advice}raise {option('memory')} if there is more, or use "
+        f"{option('engine', 'dask', command='consolidate')} on several machines"
+    )
 
 
 def _score_bytes(method: BaseMethod, size: Size) -> int:

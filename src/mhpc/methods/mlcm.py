@@ -58,6 +58,14 @@ class MLCM(BaseMethod):
 
     Only the q_j are fitted, (groups, K). Their fixed point is one linear system, which costs
     groups^3 / 3 + 2 groups^2 K whatever the number of instances; an iteration costs votes x K.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.MLCM()).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "mlcm"

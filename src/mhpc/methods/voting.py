@@ -32,6 +32,14 @@ class Majority(BaseMethod):
     assigned if its share is above one half: if two sources disagree, neither wins, and what they
     have in common stays. One more answer for a label never lowers its score. Costs one pass over
     the votes.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.Majority()).labels["1"]
+    ['flower']
     """
 
     name: ClassVar[str] = "majority"
@@ -91,6 +99,14 @@ class Wawa(BaseMethod):
     within its scope. With one label per answer and a flat taxonomy this is worker agreement with
     aggregate. One round of what EM would repeat: cheap, and never far from the majority. Costs two
     passes over the votes.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.Wawa()).labels["1"]
+    ['flower']
     """
 
     name: ClassVar[str] = "wawa"
@@ -140,6 +156,14 @@ class INat(BaseMethod):
     less, the score is the share times `threshold`: it ranks, but never assigns. One more answer for
     a label never lowers its score. Costs, summed over the instances, the number of answers times
     the number of affirmed labels.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.INat()).labels["1"]
+    ['flower']
     """
 
     name: ClassVar[str] = "inat"

@@ -11,6 +11,7 @@ from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MhpcWarning, TaxonomyError, pluralize, quote_list
 from mhpc.read.files import LocalFile, local_file
 from mhpc.read.formats import choose_format
+from mhpc.read.objects import is_nested, tabulate_taxonomy
 from mhpc.read.paths import find_paths, taxonomy_from_paths
 from mhpc.read.tables import MAX_CELL, TableSource, spreadsheet_columns
 from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
@@ -23,7 +24,7 @@ _ICD = "icd-10-cm"
 
 
 def read_taxonomy(
-    source: TableSource,
+    source: Taxonomy | TableSource,
     *,
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
@@ -33,14 +34,16 @@ def read_taxonomy(
 
     Parameters
     ----------
-    source : path, "-", dataframe, mapping of columns, list of mappings, graph or name
+    source : path, "-", dataframe, mapping, list, graph, name or Taxonomy
         A table with a column ``parent`` has one row per parent of a label, with an empty parent for
         a root; a column ``name`` may hold the name to show. Without a column ``parent``, labels are
         paths such as ``20/01/03`` or ``A > B > C``, and every prefix is an ancestor; or the columns
         are levels such as ``level1``, ``level2``. Tables may be spreadsheets; ``t.xlsx:Sheet 2`` is
         one sheet. Other formats are indented text, nested JSON or YAML, OBO, SKOS, the config of
         Label Studio, a Clus HMC ARFF file, a networkx graph with edges from parents to children,
-        and the name ``icd-10-cm``.
+        and the name ``icd-10-cm``. In memory also ``{"flower": "plant", "plant": None}``, the
+        parent of every label; ``{"plant": {"flower": ["monarda"]}}``, the labels below a label;
+        ``[("flower", "plant")]``, pairs of a label and its parent; and a list of paths.
     columns : mapping of role to column name, optional
         The columns of a table whose names are unusual: ``{"label": "node"}``.
     separator : str, optional
@@ -54,15 +57,21 @@ def read_taxonomy(
     --------
     >>> read_taxonomy({"label": ["plant", "flower"], "parent": [None, "plant"]})
     Taxonomy(2 labels, 2 levels)
-    >>> read_taxonomy({"label": ["plant > flower > monarda"]})
+    >>> read_taxonomy(["plant > flower > monarda"])
     Taxonomy(3 labels, 3 levels)
+    >>> read_taxonomy({"plant": {"flower": ["monarda", "rose"]}, "animal": ["bird"]})
+    Taxonomy(6 labels, 3 levels)
     """
+    if isinstance(source, Taxonomy):
+        return source
     name, _, argument = format.partition("=") if format else (None, "", "")
     if isinstance(source, str | Path) and not (_is_icd(source) or name == _ICD):
         with local_file(source) as file:
             value = _cells_of(file)
             return _read(TaxonomyInput(value, file.name, argument or separator, columns), name)
-    value = str(source) if isinstance(source, Path) else source
+    value = str(source) if isinstance(source, Path) else tabulate_taxonomy(source, columns)
+    if name is None and is_nested(value) and not columns:
+        name = "nested"
     return _read(TaxonomyInput(value, "the taxonomy", argument or separator, columns), name)
 
 

@@ -11,6 +11,7 @@ from mhpc.read.arff import read_arff
 from mhpc.read.columns import check_not_empty, read_cells
 from mhpc.read.files import local_file
 from mhpc.read.label_map import LabelMapSource, read_label_map
+from mhpc.read.objects import tabulate_truth
 from mhpc.read.options import ReadOptions
 from mhpc.read.tables import TableSource
 from mhpc.read.vote_formats.base import VotesInput, replace_cells
@@ -24,7 +25,7 @@ _TRUTH = "truth"
 
 
 def read_truth(
-    source: TableSource,
+    source: Truth | TableSource,
     *,
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
@@ -34,27 +35,36 @@ def read_truth(
 
     Parameters
     ----------
-    source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
+    source : path, "-", list of paths, dataframe, mapping, list of mappings or pairs, or Truth
         Everything that votes can be read from, such as a table with one column of 0 and 1 per
         label. An empty label means that the instance has none. The rows of an ARFF file are
         instances '1', '2', …; only its class is read. In the export of an annotation tool, the
-        answers marked as ground truth are read.
+        answers marked as ground truth are read. In memory also ``{"photo-1": "bee", "photo-2":
+        ["ant", "wasp"], "photo-3": []}``: the labels of every instance.
     columns, separator, map
         As for `mhpc.read_votes`.
+
+    Examples
+    --------
+    >>> read_truth({"photo-1": "bee", "photo-2": ["ant", "wasp"], "photo-3": []})
+    Truth(4 labels of 3 instances)
     """
     options = ReadOptions(columns=columns or {}, separator=separator, label_map=read_label_map(map))
     return read_truth_as(source, options)
 
 
-def read_truth_as(source: TableSource, options: ReadOptions) -> Truth:
+def read_truth_as(source: Truth | TableSource, options: ReadOptions) -> Truth:
     """Read known labels by options that are one object; otherwise as `read_truth`."""
+    if isinstance(source, Truth):
+        return source
     if isinstance(source, str | Path):
         with local_file(source) as file:
             if file.format == "arff":
                 return read_arff(file).truth
             if file.format != "zip":
                 return _read_known(file, options)
-    return _read_known(source, options)
+        return _read_known(source, options)
+    return _read_known(tabulate_truth(source, options.columns), options)
 
 
 def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mhpc.data.votes import ABSTAIN_WORD
-from mhpc.errors import DataError, MhpcWarning, ParameterError, pluralize, quote_list
+from mhpc.errors import DataError, MhpcWarning, ParameterError, option, pluralize, quote_list
 from mhpc.read.options import NEGATIVE_MARK, ReadOptions
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
@@ -218,12 +218,12 @@ def _refuse_wrong(votes: VotesInput, facts: _ScoreFacts, options: ReadOptions) -
         raise _score_error(
             votes, "score < 0",
             "a score is a number from 0 to 1; if one below 0 means that the label does not apply, "
-            "give --negative score",
+            f"give {option('negative', 'score')}",
         )  # fmt: skip
     if options.score_max is not None and facts.highest > options.score_max:
         raise _score_error(
             votes, f"score > {options.score_max!r}",
-            f"it is above the highest score, {options.score_max:g}, that --score-max gives",
+            f"it is above {options.score_max:g}, which {option('score_max')} gives as the highest",
         )  # fmt: skip
 
 
@@ -254,7 +254,8 @@ def _scale_error(
     advice = "a score is a number from 0 to 1"
     if is_scaled:
         usual = next((scale for scale in SCALES if facts.highest <= scale), facts.highest)
-        advice += f"; if {usual:g} is the highest possible score, give --score-max {usual:g}"
+        give = option("score_max", int(usual) if usual.is_integer() else usual)
+        advice += f"; if {usual:g} is the highest possible score, give {give}"
     return _score_error(votes, f"score > {above!r}", advice)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
-from mhpc.errors import DataError, MhpcWarning, pluralize, suggest
+from mhpc.errors import DataError, MhpcWarning, option, pluralize, suggest
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.read.columns import (
     ALIASES,
@@ -20,6 +20,7 @@ from mhpc.read.columns import (
     read_cells,
 )
 from mhpc.read.label_map import LabelMapSource, read_label_map
+from mhpc.read.objects import scope_columns, tabulate_votes
 from mhpc.read.options import Negative, ReadOptions
 from mhpc.read.tables import Table, TableSource, open_table, text_sql
 from mhpc.read.truth import make_truth
@@ -34,10 +35,10 @@ _ROW_NUMBERS = ("id", "uid", "uuid", "key", "recordid", "column1")
 
 
 def read_votes(
-    source: TableSource,
+    source: Votes | TableSource,
     *,
     columns: Mapping[str, str] | None = None,
-    scope: Scope | str | Path = "all",
+    scope: Scope | TableSource = "all",
     format: str | None = None,  # noqa: A002 - the word that users know
     separator: str | None = None,
     score_max: float | None = None,
@@ -48,18 +49,20 @@ def read_votes(
 
     Parameters
     ----------
-    source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
+    source : path, "-", list of paths, dataframe, mapping, list of mappings or tuples, or Votes
         CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, a
         spreadsheet, of which ``votes.xlsx:Sheet 2`` is one sheet, or a folder of Parquet files. A
         source that gives an instance several labels has several rows; an empty label means "none of
         these". Or the export of an annotation tool, or a table with one column per source or per
         label. Several files are read as one: a list, a folder, a pattern such as ``models/*.csv``,
-        or a zip archive. A file that does not name its source is named after it.
+        or a zip archive. A file that does not name its source is named after it. In memory also
+        ``{"photo-1": {"ann": "bee", "bob": ["bee", "ant"]}}``, labels by instance and source, or
+        ``[("photo-1", "ann", "bee")]``, with a score as a fourth entry if there is one.
     columns : mapping of role to column name, optional
         The columns whose names are unusual: ``{"instance": "photo"}``. The role ``rank`` is that of
         a column with ranks instead of scores. In the export of a tool with several controls,
         ``label`` chooses one of them.
-    scope : "all", "used", mapping of source to labels, or a file with the columns source and label
+    scope : "all", "used", mapping of source to labels, or a table with the columns source and label
         Which labels each source can give. ``"used"`` means those that it ever gave, with their
         ancestors. Not giving a label outside its scope does not count against the label.
     format : str, optional
@@ -78,6 +81,8 @@ def read_votes(
     --------
     >>> read_votes({"task": [1, 1], "worker": ["ann", "bob"], "label": ["bee", None]})
     Votes(2 votes of 2 sources on 1 instances)
+    >>> read_votes({"photo-1": {"ann": "bee", "bob": ["bee", "ant"]}})
+    Votes(3 votes of 2 sources on 1 instances)
     """
     options = ReadOptions(
         columns=columns or {}, format=format, separator=separator, score_max=score_max,
@@ -87,9 +92,12 @@ def read_votes(
 
 
 def read_votes_as(
-    source: TableSource, options: ReadOptions, *, scope: Scope | str | Path = "all"
+    source: Votes | TableSource, options: ReadOptions, *, scope: Scope | TableSource = "all"
 ) -> Votes:
     """Read votes by options that are one object; otherwise as `read_votes`."""
+    if isinstance(source, Votes):
+        return _with_scope(source, scope)
+    source = tabulate_votes(source)
     with open_votes(source, options) as vote_table:
         table = vote_table.table
         cells = vote_table.cells
@@ -125,7 +133,8 @@ def _warn_row_numbers(cells: Cells, column: str, origin: str) -> None:
     if is_unique and len(cells.index["source"]) > 1 and normalize_name(column) in _ROW_NUMBERS:
         warnings.warn(
             f"{origin}: every row has its own {column!r}, so that no instance has two answers; if "
-            "it numbers the rows, choose the column of the instances with --column instance=NAME",
+            "it numbers the rows, choose the column of the instances with "
+            f"{option('columns', {'instance': 'NAME'})}",
             MhpcWarning,
             stacklevel=4,
         )
@@ -167,29 +176,37 @@ def read_gold(votes: VoteTable, instances: Index) -> Truth | None:
     return make_truth(rows, votes.table.origin) if rows else None
 
 
-def resolve_scope(scope: Scope | str | Path, format_scope: Scope, sources: Index) -> Scope:
+def _with_scope(votes: Votes, scope: Scope | TableSource) -> Votes:
+    return replace(votes, scope=resolve_scope(scope, votes.scope, votes.sources))
+
+
+def resolve_scope(scope: Scope | TableSource, format_scope: Scope, sources: Index) -> Scope:
     """Return which labels each source can give.
 
     Parameters
     ----------
-    scope : "all", "used", mapping of source to labels, or a file
+    scope : "all", "used", mapping of source to labels, or a table
         What the user asked for.
     format_scope : Scope
         What the format of the votes says, which counts if the user asked for nothing.
     sources : Index
         The sources with votes; the user's scope may name no others.
     """
-    if scope == "used":
+    if isinstance(scope, str) and scope == "used":
         return "used"
-    if scope == "all":
+    if isinstance(scope, str) and scope == "all":
         if isinstance(format_scope, Mapping):
             # A matrix may say what its source was asked without containing an answer.
             return {source: labels for source, labels in format_scope.items() if source in sources}
         return format_scope
-    if isinstance(scope, Mapping):
-        labels_of, origin = dict(scope), "the scope"
+    if isinstance(scope, Mapping) and not scope_columns(scope):
+        labels_of = {
+            str(source): (labels,) if isinstance(labels, str) else tuple(map(str, labels))
+            for source, labels in scope.items()
+        }
     else:
-        labels_of, origin = _read_scope(scope), f"{scope}"
+        labels_of = _read_scope(scope)
+    origin = f"{scope}" if isinstance(scope, str | Path) else "the scope"
     for source in labels_of:
         if source not in sources:
             raise DataError(
@@ -199,8 +216,8 @@ def resolve_scope(scope: Scope | str | Path, format_scope: Scope, sources: Index
     return labels_of
 
 
-def _read_scope(source: str | Path) -> dict[str, tuple[str, ...]]:
-    with open_table(source) as table:
+def _read_scope(source: TableSource) -> dict[str, tuple[str, ...]]:
+    with open_table(source, name="the scope") as table:
         roles = find_columns(
             table.columns, ALIASES, required=("source", "label"), origin=table.origin
         )

@@ -8,6 +8,7 @@ from typing import Any
 from mhpc.data.combination import Combination
 from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.profiles import SourceProfile
+from mhpc.data.summary import RunSummary
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
 
@@ -133,6 +134,27 @@ def describe_disagreement(disputed: int, instances: int) -> str:
     )
 
 
+def describe_result(summary: RunSummary) -> Iterator[str]:
+    """Say in about ten lines what was found, and what to do next in Python."""
+    yield describe_data(summary.counts)
+    yield describe_method(summary.method, summary.combination)
+    yield from describe_panel(summary.combination)
+    yield from describe_gold(summary.combination)
+    yield describe_decision(summary.decision)
+    disputed, first = summary.conflicts.disputed, summary.conflicts.instances[:_MAX_NAMES]
+    yield describe_disagreement(disputed, summary.counts["instances"])
+    if first:
+        yield f"Review first: {', '.join(each.instance for each in first)}"
+    yield from describe_most_reliable(summary.sources)
+    yield from describe_least_reliable(summary.sources)
+    yield from describe_dependence(summary.sources)
+    instance = repr(first[0].instance) if first else "instance"
+    yield (
+        f"Next: result.to_frame(), mhpc.conflicts(result), mhpc.explain(result, {instance}), "
+        "result.sources.plot(), result.report('report.html')"
+    )
+
+
 def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
     """Name two labels that sources confuse; pairs are ranked by their excess over chance."""
 
@@ -143,6 +165,18 @@ def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
     return (
         f"Most confused labels, given how common they are: {name(pair.first)} and "
         f"{name(pair.second)} ({pluralize(pair.count, 'time')}{under})."
+    )
+
+
+def describe_most_reliable(sources: Sequence[SourceProfile]) -> Iterator[str]:
+    """Name the source with the lowest upper bound of its proportion of rejected labels."""
+    known = [source for source in sources if source.wrong.high == source.wrong.high]
+    if len(known) < 2:
+        return
+    best = min(known, key=lambda source: source.wrong.high)
+    yield (
+        f"Most reliable source: {best.source}. {format_percent(best.wrong.value)} of its labels "
+        f"were rejected (95 % interval {format_interval(best.wrong.low, best.wrong.high)})"
     )
 
 

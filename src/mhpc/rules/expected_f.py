@@ -64,6 +64,15 @@ class ExpectedF(Rule):
 
     A larger depth bias never removes a label. If all answers are "none of these", all sets are
     empty, whatever the scores.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> rule = mhpc.ExpectedF(depth_bias=1)
+    >>> mhpc.consolidate(votes, taxonomy, method="majority", rule=rule).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "expected-f"

@@ -28,6 +28,15 @@ class OnePath(Rule):
 
     A depth bias b moves the end along its path to where ``specific * 2^(b * depth)`` is highest;
     a larger one never gives a shallower label.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> rule = mhpc.OnePath(depth_bias=1)
+    >>> mhpc.consolidate(votes, taxonomy, method="majority", rule=rule).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "one-path"
@@ -49,6 +58,15 @@ class TopPaths(Rule):
 
     A depth bias b moves each end along its own path to where ``specific * 2^(b * depth)`` is
     highest; a larger one never gives a shallower end.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> rule = mhpc.TopPaths(paths=2)
+    >>> mhpc.consolidate(votes, taxonomy, method="majority", rule=rule).labels["1"]
+    ['flower']
     """
 
     name: ClassVar[str] = "top-paths"

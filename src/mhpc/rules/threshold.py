@@ -28,6 +28,15 @@ class Threshold(Rule):
     large; a larger one never removes a label. An instance gets no label if none reaches the
     threshold. If all answers are "none of these" and the method has no threshold, no instance gets
     any.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> rule = mhpc.Threshold(threshold=0.6)
+    >>> mhpc.consolidate(votes, taxonomy, method="majority", rule=rule).labels["1"]
+    ['flower']
     """
 
     name: ClassVar[str] = "threshold"
@@ -93,6 +102,15 @@ class MinProbability(Rule):
     the threshold do so too, on a DAG as well, so that one comparison per score is exact.
 
     A depth bias b divides the odds of the threshold by 2^b; a larger one never removes a label.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> rule = mhpc.MinProbability(threshold=0.4)
+    >>> mhpc.consolidate(votes, taxonomy, method="majority", rule=rule).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "min-probability"

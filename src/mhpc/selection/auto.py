@@ -103,6 +103,14 @@ class Auto(BaseMethod):
     the same way. A label that a source never gives although others often do is taken to be outside
     its scope, unless held-out answers are predicted worse then. Methods that do not fit in memory
     are left out. The cost is one fit of every method.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.Auto(seed=1)).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "auto"

@@ -29,6 +29,11 @@ class Profile:
         from its siblings, itself among them. A smaller value means more noise.
     coverage : float in [0, 1]
         The probability that the source answers an instance at all.
+
+    Examples
+    --------
+    >>> Profile(accuracy=0.9)
+    Profile(specificity=0.8, accuracy=0.9, coverage=1.0)
     """
 
     specificity: float = 0.8

@@ -17,11 +17,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from mhpc.errors import MhpcWarning, UnreadableError, pluralize, quote_list
+from mhpc.errors import (
+    MhpcWarning,
+    UnreadableError,
+    option,
+    pluralize,
+    quote_list,
+    spell_arguments,
+)
 from mhpc.system.files import atomic_path
 
-RESUME_HINT = "--resume continues from what was finished"
-"""What is added to an error after which a run can be resumed."""
+RESUME = f"{option('resume', True)} continues from what was finished"
+"""What is said of a run that can be resumed."""
+
+RESUME_HINT = spell_arguments(RESUME)
+"""The note that is added to its error. Python shows notes as they are."""
 
 KEY = "key.json"
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from mhpc.errors import OutputExistsError, UnwritableError
+from mhpc.errors import OutputExistsError, UnwritableError, option
 
 try:
     import fcntl
@@ -26,7 +26,7 @@ STDOUT = "-"
 
 RUN_FILES = {
     "items.csv", "labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "model.npz",
-    "run.json", "report.html", "report.json",
+    "run.json", "report.html", "report.json", "votes.parquet", "gold.csv", "scope.csv",
 }  # fmt: skip
 """What a run writes; a folder with anything else in it is not replaced."""
 
@@ -146,18 +146,18 @@ def check_output(target: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputExistsError(
-            f"{target} is there already; choose another, or replace it with --force"
+            f"{target} is there already; choose another, or replace it with {option('force', True)}"
         )
     if not target.is_dir() or (any(target.iterdir()) and not (target / RUN_MARK).exists()):
         raise OutputExistsError(
-            f"{target} is not an output of mhpc (it has no {RUN_MARK}), so --force leaves it "
-            "alone; choose another"
+            f"{target} is not an output of mhpc (it has no {RUN_MARK}), so "
+            f"{option('force', True)} leaves it alone; choose another"
         )
     others = sorted(path.name for path in target.iterdir() if path.name not in RUN_FILES)
     if others:
         raise OutputExistsError(
-            f"{target} holds {others[0]!r}, which no run wrote and --force would delete; "
-            "move it away, or choose another folder"
+            f"{target} holds {others[0]!r}, which no run wrote and {option('force', True)} would "
+            "delete; move it away, or choose another folder"
         )
 
 
@@ -182,7 +182,7 @@ def check_target(path: Path, *, force: bool) -> None:
         raise UnwritableError(f"{path} is a folder; give a file in it")
     if path.is_file() and not force:
         raise OutputExistsError(
-            f"{path} is there already; choose another, or replace it with --force"
+            f"{path} is there already; choose another, or replace it with {option('force', True)}"
         )
 
 

@@ -56,6 +56,16 @@ def write_votes(
     format : str, optional
         ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``spreadsheet``; by default the one that belongs
         to the suffix, or else CSV.
+
+    Examples
+    --------
+    >>> import tempfile, mhpc
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mhpc.write_votes(folder + "/votes.csv", mhpc.read_votes([("1", "ann", "rose")]))
+    ...     print(Path(folder, "votes.csv").read_text().strip())
+    instance,source,label
+    1,ann,rose
     """
     write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
 
@@ -79,6 +89,17 @@ def write_taxonomy(
     format : str, optional
         ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``spreadsheet`` or ``label-studio-config``; by
         default the one that belongs to the suffix, or else CSV.
+
+    Examples
+    --------
+    >>> import tempfile, mhpc
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mhpc.write_taxonomy(folder + "/labels.csv", mhpc.read_taxonomy({"rose": "flower"}))
+    ...     print(Path(folder, "labels.csv").read_text().strip())
+    label,parent,name
+    rose,flower,rose
+    flower,,flower
     """
     write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
 

@@ -51,6 +51,14 @@ class Channel(BaseMethod):
 
     With more than five sources, some are explained together, in their order. With one source, the
     default noise model is used.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.Channel()).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "channel"

@@ -62,6 +62,14 @@ class DawidSkene(BaseMethod):
     Assumes that sources err independently: copies, or similar classifiers, outvote better sources.
     An iteration is one pass over the answers, and costs, summed over the instances, the number of
     answers times the number of affirmed labels; only the skills are kept in between.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.DawidSkene()).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "dawid-skene"

@@ -91,7 +91,7 @@ class Smoothing(BaseMethod):
         if self._settings.solver != "exact":
             return ""
         graph = "a dense graph" if self._settings.n_neighbors is None else "a graph"
-        return f"for {graph} of all instances; --method mhpc-local --set solver=graph needs less"
+        return f"for {graph} of all instances; mhpc-local with solver=graph needs less"
 
     def fit(self, partitions: PanelPartitions, *, max_exact: int = MAX_EXACT) -> FittedMHPC:
         """Solve on all instances or, if there are too many, on landmarks.
@@ -242,6 +242,14 @@ class MPCU(Smoothing):
     """MHPC with the weight 1 for every label: plain Euclidean distance in eq. 7.
 
     Shows what the support, and with it the hierarchy, contributes. Costs as much as MHPC.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.MPCU(lam=1)).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "mpc-u"

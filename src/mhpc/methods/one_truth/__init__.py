@@ -39,6 +39,14 @@ class OneTruth(BaseMethod):
     where no answer is evidence for itself. The candidates are the labels given to an instance and
     their ancestors. Time per iteration and memory grow with answers x candidates per instance; EM
     works on all instances at once, on one machine. Scopes are ignored.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "rose", "bob": "flower"}, "2": {"ann": "oak", "bob": "rose"}}
+    >>> taxonomy = {"flower": ["rose", "tulip"], "tree": ["oak"]}
+    >>> mhpc.consolidate(votes, taxonomy, method=mhpc.OneTruth()).labels["1"]
+    ['flower', 'rose']
     """
 
     name: ClassVar[str] = "one-truth"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy
-from mhpc.errors import DataError, TaxonomyError, quote_list, suggest
+from mhpc.errors import DataError, TaxonomyError, option, quote_list, suggest
 from mhpc.read.json_xml import walk_elements
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
@@ -99,6 +99,6 @@ def _choose_control(source: TaxonomyInput, controls: list[_Control]) -> _Control
         candidates = quote_list([control.name for control in taxonomies])
         raise DataError(
             f"{source.origin}: several controls, {candidates}; choose one with "
-            "--taxonomy-format label-studio=NAME"
+            f"{option('taxonomy_format', 'label-studio=NAME')}"
         )
     return taxonomies[0]

@@ -183,8 +183,9 @@ def _walk_children(content: Any, *, is_top: bool) -> Iterator[tuple[str | None, 
             yield None, str(name), _describe_node(inside)[2] if unnamed else inside
     elif isinstance(content, Mapping):
         yield _describe_node(content)
-    elif isinstance(content, Sequence) and not isinstance(content, str):
-        for item in content:
+    elif isinstance(content, Sequence | set | frozenset) and not isinstance(content, str):
+        # The order of a set differs from one process to the next.
+        for item in content if isinstance(content, Sequence) else sorted(content, key=str):
             if isinstance(item, Mapping) and _is_node(item):
                 yield _describe_node(item)
             elif isinstance(item, Mapping | list):

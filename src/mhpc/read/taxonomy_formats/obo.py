@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import ParameterError, TaxonomyError, UnreadableError
+from mhpc.errors import ParameterError, TaxonomyError, UnreadableError, option
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _RELATIONS = ("part_of",)
@@ -41,8 +41,8 @@ class Obo:
         """Return the taxonomy of the terms that are not obsolete."""
         if source.argument not in (None, *_RELATIONS):
             raise ParameterError(
-                f"--taxonomy-format obo={source.argument}: no such relation; give obo or "
-                "obo=part_of"
+                f"{option('taxonomy_format', f'obo={source.argument}')}: no such relation; give "
+                "obo or obo=part_of"
             )
         terms = {term.id: term for term in _read_terms(source)}
         current = {id_: term for id_, term in terms.items() if not term.is_obsolete}

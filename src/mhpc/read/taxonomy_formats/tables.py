@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy, connect_labels
-from mhpc.errors import TaxonomyError, UnreadableError
+from mhpc.errors import TaxonomyError, UnreadableError, option
 from mhpc.numerics.arrays import IntArray
 from mhpc.numerics.hash_table import NOT_FOUND, HashArray, HashTable, build_hash_table
 from mhpc.read.columns import (
@@ -32,6 +32,9 @@ NO_PARENT = ("-1", "0")
 
 SAMPLED_LINES = 50
 """How many lines decide whether a file without a header has edges or paths."""
+
+CHOOSE_COLUMN = option("taxonomy_columns", {"ROLE": "NAME"})
+"""What messages advise where a column is not found."""
 
 _DELIMITERS = ("\t", ",", ";", " ")
 _TEXT_NAMES = {"category", "concept", "taxon", "term", "topic", "subcategory"}
@@ -81,7 +84,7 @@ def _find_roles(table: Table, chosen: Mapping[str, str] | None) -> dict[str, str
     if "label" not in columns:
         find_columns(table.columns, TAXONOMY_ALIASES, required=("label",), chosen=chosen,
                      origin=table.origin,
-                     cure="rename one, or choose it with --column taxonomy.ROLE=NAME")  # fmt: skip
+                     cure=f"rename one, or choose it with {CHOOSE_COLUMN}")  # fmt: skip
     spare = {normalize_name(column): column for column in present if column not in columns.values()}
     others = [spare[name] for name in _LABEL_NAMES if name in spare]
     texts = [column for column in others if normalize_name(column) in _TEXT_NAMES]

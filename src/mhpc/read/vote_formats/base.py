@@ -17,6 +17,7 @@ from mhpc.errors import (
     DataError,
     MissingColumnError,
     UnreadableError,
+    option,
     pluralize,
     quote_list,
     suggest,
@@ -161,7 +162,7 @@ class VotesInput:
         *,
         required: Sequence[str],
         chosen: Mapping[str, str],
-        cure: str = "choose it with --column ROLE=NAME",
+        cure: str = f"choose it with {option('columns', {'ROLE': 'NAME'})}",
     ) -> dict[str, str]:
         """Return the column of each role that the table has, as `mhpc.read.columns` finds it."""
         usual = {
@@ -295,7 +296,7 @@ def choose_controls(
         if len(present) > 1:
             raise DataError(
                 f"{votes.origin}: {len(present)} {what}s contain labels, {quote_list(present)}; "
-                f"choose one with --column label=NAME"
+                f"choose one with {option('columns', {'label': 'NAME'})}"
             )
         return list(present)
     matching = [name for name in present if fnmatchcase(name, pattern)]

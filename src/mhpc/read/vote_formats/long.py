@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mhpc.errors import MissingColumnError, quote_list
+from mhpc.errors import MissingColumnError, option, quote_list
 from mhpc.read.columns import ALIASES
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
@@ -53,7 +53,7 @@ class LongFormat:
 def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]:
     roles = votes.find_columns(
         LONG_ALIASES, required=("instance", "label"), chosen=columns,
-        cure="rename one, or choose it with --column ROLE=NAME",
+        cure=f"rename one, or choose it with {option('columns', {'ROLE': 'NAME'})}",
     )  # fmt: skip
     if "rank" not in columns:
         # A rank may be that of anything, so it counts only if the user says so.
@@ -61,8 +61,10 @@ def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]
     if "source" not in roles and votes.default_source is None:
         raise MissingColumnError(
             f"{votes.origin}: no column 'source' (nor {quote_list(ALIASES['source'][1:])}); it has "
-            f"{quote_list(votes.header)}; choose it with --column source=NAME, or with "
-            "--column source=NAME,NAME,… if every source has a column of its own"
+            f"{quote_list(votes.header)}; choose it with "
+            f"{option('columns', {'source': 'NAME'})}, or with "
+            f"{option('columns', {'source': 'NAME,NAME,…'})} if every source has a column of its "
+            "own"
         )
     return roles
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mhpc.data.votes import ABSTAIN_WORD
-from mhpc.errors import MissingColumnError, quote_list
+from mhpc.errors import MissingColumnError, option, quote_list
 from mhpc.read.columns import ALIASES, find_columns, normalize_name
 from mhpc.read.json_xml import pointer
 from mhpc.read.vote_formats.base import SCORED_COLUMNS, LongTable, VotesInput, field_sql, path_sql
@@ -56,7 +56,7 @@ class Records:
         if "instance" not in keys:
             raise MissingColumnError(
                 f"{votes.origin}: no key 'instance' (nor {quote_list(ALIASES['instance'][1:])}); "
-                "choose it with --column instance=NAME"
+                f"choose it with {option('columns', {'instance': 'NAME'})}"
             )
         instance = field_sql("json", keys["instance"])
         nested = _find_answers(votes.first_record)
@@ -144,7 +144,7 @@ def _make_long(
     if "label" not in keys:
         raise MissingColumnError(
             f"{votes.origin}: no key 'label' (nor {quote_list(ALIASES['label'][1:])}); choose it "
-            "with --column label=NAME"
+            f"with {option('columns', {'label': 'NAME'})}"
         )
     columns = votes.connection.table("answers").columns
     sources = ["source"] if "source" in columns else []

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from mhpc.errors import MhpcWarning, MissingColumnError, quote_list, suggest
+from mhpc.errors import MhpcWarning, MissingColumnError, option, quote_list, suggest
 from mhpc.read.columns import ALIASES, normalize_name
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
@@ -62,7 +62,8 @@ class SourceColumns:
         if len(sources) < 2:
             raise MissingColumnError(
                 f"{votes.origin}: no two columns share their labels; name the columns of the "
-                f"sources with --column source=NAME,NAME,…; it has {quote_list(votes.header)}"
+                f"sources with {option('columns', {'source': 'NAME,NAME,…'})}; it has "
+                f"{quote_list(votes.header)}"
             )
         table = Table(votes.connection, votes.columns, votes.origin)
         scores = {name: _score_column(name, votes.header) for name in sources}
