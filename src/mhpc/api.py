@@ -32,7 +32,15 @@ from mhpc.read.votes import read_votes
 from mhpc.result import Result
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.selection.racing import MIN_INSTANCES, race
-from mhpc.steps import decide, encode_votes, fit_and_score, fit_rule, log_scores, profile
+from mhpc.steps import (
+    decide,
+    encode_votes,
+    fit_and_score,
+    fit_rule,
+    log_scores,
+    profile,
+    use_all_votes,
+)
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
@@ -253,7 +261,7 @@ def _consolidate_each(
     for name, method in candidates.items():
         progress(f"consolidating by {name}", len(comparisons), len(candidates))
         start = time.perf_counter()
-        scores = method.consolidate(panel)
+        scores = use_all_votes(method.consolidate(panel), panel)
         seconds = time.perf_counter() - start
         cards = evaluate_views(scores, fit_rule(None, scores, panel), truth, unknown)
         comparisons.append(_comparison(name, losses.get(name), cards, seconds))

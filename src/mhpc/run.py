@@ -176,7 +176,8 @@ class _Run:
     def _score(self, encoded: EncodedVotes) -> tuple[EncodedVotes, Consolidation, Model]:
         """Fit a method and a rule, or apply those of an earlier run."""
         if self.earlier is not None:
-            return encoded, encoded.apply(self.earlier, progress=self.progress), self.earlier
+            scores = encoded.apply(self.earlier, progress=self.progress)
+            return encoded, scores, _with_accuracy(self.earlier, scores)
         settings = self.settings
         method = make_method(settings.method, settings.parameters, seed=settings.seed)
         encoded = encoded.place_for(method, self.folder)
@@ -193,6 +194,7 @@ class _Run:
             rule=encoded.fit_rule(rule, scores),
             sources=encoded.partitions.sources,
             scope=encoded.template.scope,
+            source_accuracy=scores.source_accuracy,
         )
         return encoded, scores, model
 
@@ -232,6 +234,13 @@ class _Run:
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
 
 
+def _with_accuracy(model: Model, scores: Consolidation) -> Model:
+    """Return the model of an earlier run, which may not have had negative votes to count."""
+    if scores.source_accuracy is None:
+        return model
+    return replace(model, source_accuracy=scores.source_accuracy)
+
+
 def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
     """Return what checkpoints depend on, by name; None if a pipe is read, which has no identity."""
     files = [getattr(settings, name) for name in _FILES]
@@ -269,6 +278,8 @@ def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = No
     if panel is None:
         file = _find_votes(document, folder, votes)
         panel = _encode_again(document.settings, file, scores.taxonomy)
+    if panel.denials is not None and has_model:
+        scores = replace(scores, source_accuracy=read_model(folder).source_accuracy)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "

@@ -6,6 +6,7 @@ take these steps, so that the same votes give the same results everywhere.
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown, Votes
+from mhpc.encoding.denials import apply_denials, estimate_accuracy
 from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
@@ -25,7 +27,7 @@ from mhpc.methods.base import BaseMethod, Method, predict_scores
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
-from mhpc.numerics.arrays import IntArray, Sparse
+from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
 from mhpc.system.display import Progress, silent
@@ -75,23 +77,56 @@ def add_known(
 
 
 def fit_and_score(method: Method, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-    """Fit a method to a panel and score all its instances; gold labels keep their scores."""
+    """Fit a method to a panel and score all its instances, as `use_all_votes` does."""
     _LOG.info("consolidating %r by %s", panel, method.name)
     check_memory(method, SinglePartition(panel))
-    return clamp_gold(method.consolidate(panel, progress=progress), panel.gold)
+    return use_all_votes(method.consolidate(panel, progress=progress), panel)
 
 
 def score(
-    method: BaseMethod, fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
+    method: BaseMethod,
+    fitted: FittedMethod,
+    panel: Panel,
+    *,
+    source_accuracy: FloatArray | None = None,
+    progress: Progress = silent,
 ) -> Consolidation:
-    """Score the instances of a panel by what a method fitted before, on these or on others."""
-    return clamp_gold(predict_scores(method, fitted, panel, progress=progress), panel.gold)
+    """Score the instances of a panel by what a method fitted before, on these or on others.
+
+    `source_accuracy` is that of the earlier scores, if they have one.
+    """
+    scores = predict_scores(method, fitted, panel, progress=progress)
+    return use_all_votes(scores, panel, source_accuracy=source_accuracy)
+
+
+def use_all_votes(
+    scores: Consolidation, panel: Panel, *, source_accuracy: FloatArray | None = None
+) -> Consolidation:
+    """Return the scores of a method with all that it does not see: gold labels, negative votes.
+
+    Parameters
+    ----------
+    scores : Consolidation
+        The scores of a method.
+    panel : Panel
+        The panel that they are for.
+    source_accuracy : float array, (M,), optional
+        How often each source is right; estimated from these scores by default.
+    """
+    scores = clamp_gold(scores, panel.gold)
+    if panel.denials is None:
+        return scores
+    if source_accuracy is None:
+        source_accuracy = estimate_accuracy(scores, panel)
+    return replace(apply_denials(scores, panel, source_accuracy), source_accuracy=source_accuracy)
 
 
 def apply_model(model: Model, panel: Panel, *, progress: Progress = silent) -> Consolidation:
     """Score the instances of a panel by the model of an earlier run."""
     method = make_method(model.method, model.parameters)
-    return score(method, model.fitted, panel, progress=progress)
+    return score(
+        method, model.fitted, panel, source_accuracy=model.source_accuracy, progress=progress
+    )
 
 
 def decide(rule: Rule | None, scores: Consolidation, panel: Panel) -> Decision:

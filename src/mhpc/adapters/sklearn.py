@@ -131,7 +131,8 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
             votes, before.taxonomy, unknown=self.unknown, instances=rows,
             known_sources=(self.result_.panel.sources, self.result_.panel.scope),
         )  # fmt: skip
-        return score(make_method(before.method, before.parameters), fitted, panel)
+        method = make_method(before.method, before.parameters)
+        return score(method, fitted, panel, source_accuracy=before.source_accuracy)
 
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

@@ -65,10 +65,11 @@ class RunCounts:
     ----------
     instances, chosen, without_label : int
         The number of instances, of labels chosen for them, and of instances that got none.
-    by_source : float array, (6, M)
+    by_source : float array, (8, M)
         For every source: its answers; its votes; the sum of their depths; its most specific labels
-        that are in the label sets; those of them below which the sets have another label; and its
-        answers whose most specific labels are exactly those of the label sets.
+        that are in the label sets; those of them below which the sets have another label; its
+        answers whose most specific labels are exactly those of the label sets; the instances on
+        which it abstained; and its negative votes.
     by_label : float array, (4, K)
         For every label: the answers that give the label itself; the instances for which some answer
         gives it or a descendant; the instances whose set has it; the instances on which it is
@@ -127,7 +128,7 @@ class Inspection:
     answers_per_instance : mapping
         ``mean``, ``min``, ``max``, and ``single``: the proportion of instances with one answer.
     none_answers : int
-        The number of answers without a label.
+        The number of answers that say that no label applies.
     votes_per_level : mapping of int to int
         How specific the votes are.
     disagreement : float
@@ -137,6 +138,8 @@ class Inspection:
         Sources that never gave a label of the taxonomy.
     unknown_labels : tuple of UnknownLabel
         Labels that are not in the taxonomy, the most frequent first.
+    abstentions, denials : int
+        The number of answers that say that the source did not know, and of negative votes.
     """
 
     instances: int
@@ -153,6 +156,8 @@ class Inspection:
     disagreement: float
     silent_sources: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
+    abstentions: int = 0
+    denials: int = 0
 
 
 @registered("model")
@@ -174,6 +179,8 @@ class Model:
         The sources in the order in which the fitted method knows them.
     scope : csr_array, (M, K), or None
         The scope of the sources, as in `Panel`.
+    source_accuracy : float array, (M,), or None
+        How often each source is right, by which negative votes count, as in `Consolidation`.
     """
 
     method: str
@@ -182,3 +189,4 @@ class Model:
     rule: FittedRule
     sources: Index
     scope: Sparse | None = None
+    source_accuracy: FloatArray | None = None

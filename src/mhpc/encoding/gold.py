@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.denials import renumber_sources
 from mhpc.data.hierarchy import deepest
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
@@ -111,9 +112,9 @@ def encode_truth(
     located = locate_labels(taxonomy, truth.labels, unknown=policy, origin=truth.origin)
     instance = row[truth.instance]
     label = np.append(located.position, UNKNOWN)[truth.label]
-    known = (instance != UNKNOWN) & (label != UNKNOWN)
+    known = (instance != UNKNOWN) & (label >= 0)
     # An instance with none of the labels counts; one whose labels were all dropped does not.
-    counts = (instance != UNKNOWN) & ((label != UNKNOWN) | (truth.label == UNKNOWN))
+    counts = (instance != UNKNOWN) & ((label >= 0) | (truth.label == UNKNOWN))
     rows = np.unique(instance[counts])
     if not len(rows):
         raise UnknownLabelError(
@@ -170,4 +171,6 @@ def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
         raw=panel.raw[order],
         augmented=panel.augmented[order],
         scope=scope,
+        abstained=renumber_sources(panel.abstained, position),
+        denials=renumber_sources(panel.denials, position),
     )

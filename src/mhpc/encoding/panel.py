@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.denials import Denials
 from mhpc.data.hierarchy import max_along
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import Scope, Unknown, Votes
+from mhpc.encoding.split import drop_contradictions, split_votes
 from mhpc.errors import DataError, MhpcWarning, UnknownLabelError, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.numerics.sparse import (
@@ -56,7 +58,13 @@ def encode(
         describe=lambda label: _first_vote_for(votes, label),
     )  # fmt: skip
     taxonomy = located.taxonomy
-    instance, source, raw = _group_answers(votes, located.position, len(taxonomy))
+    given, abstained, denials = split_votes(votes, located.position)
+    instance, source, raw = _group_answers(given, located.position, len(taxonomy))
+    augmented = _add_ancestors(raw, taxonomy)
+    used = source, raw
+    if denials is not None:
+        denials = drop_contradictions(denials, (instance, source), augmented, votes)
+        used = np.append(source, denials.source), _stack_denials(raw, denials)
     all_instances = votes.instances
     if unanswered := tuple(instances):
         all_instances = Index(tuple(dict.fromkeys((*all_instances, *unanswered))))
@@ -67,9 +75,18 @@ def encode(
         instance=instance,
         source=source,
         raw=raw,
-        augmented=_add_ancestors(raw, taxonomy),
-        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw, unknown=unknown),
+        augmented=augmented,
+        scope=encode_scope(votes.scope, taxonomy, votes.sources, *used, unknown=unknown),
+        abstained=abstained,
+        denials=denials,
     )
+
+
+def _stack_denials(raw: Sparse, denials: Denials) -> Sparse:
+    """Return the answers with one more row per denial: a source can give what it denies."""
+    shape = (len(denials), raw.shape[1])
+    denied = incidence(np.arange(len(denials)), denials.label, shape=shape)
+    return sparse.vstack([raw, denied], format="csr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +272,7 @@ def encode_scope(
     source : int array, (A,)
         The source of every answer.
     raw : csr_array, (A, K)
-        The labels of every answer, which must all be in scope.
+        The labels of every answer, and of every denial, which must all be in scope.
     unknown : "error", "drop" or "graft"
         What to do with listed labels that the taxonomy lacks. ``"graft"`` drops them too, since no
         answer contains them.

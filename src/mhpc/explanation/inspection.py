@@ -8,7 +8,7 @@ from mhpc.data.index import UNKNOWN
 from mhpc.data.panel import Panel
 from mhpc.data.summary import Inspection, UnknownLabel
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Votes
+from mhpc.data.votes import NONE_OF_THESE, Votes
 from mhpc.numerics.sparse import incidence
 
 _MAX_SUGGESTIONS = 20
@@ -21,11 +21,12 @@ def inspect_panel(votes: Votes, taxonomy: Taxonomy, panel: Panel) -> Inspection:
     labelled = np.diff(panel.raw.indptr) > 0
     has_label = np.bincount(panel.source, weights=labelled, minlength=len(panel.sources)) > 0
     levels = np.bincount(taxonomy.depth[panel.raw.indices])
+    is_vote = votes.label >= 0 if votes.negative is None else (votes.label >= 0) & ~votes.negative
     return Inspection(
         instances=len(panel.instances),
         sources=len(panel.sources),
         answers=len(panel.instance),
-        votes=int((votes.label >= 0).sum()),
+        votes=int(is_vote.sum()),
         labels=len(taxonomy),
         levels=int(taxonomy.depth.max()),
         labels_used=len(np.unique(panel.raw.indices)),
@@ -36,7 +37,7 @@ def inspect_panel(votes: Votes, taxonomy: Taxonomy, panel: Panel) -> Inspection:
             "max": float(answers_per_instance.max()),
             "single": float((answers_per_instance == 1).mean()),
         },
-        none_answers=int((votes.label < 0).sum()),
+        none_answers=int((votes.label == NONE_OF_THESE).sum()),
         votes_per_level={
             level: int(count) for level, count in enumerate(levels) if level and count
         },
@@ -45,6 +46,8 @@ def inspect_panel(votes: Votes, taxonomy: Taxonomy, panel: Panel) -> Inspection:
             source for source, labels in zip(panel.sources, has_label, strict=True) if not labels
         ),
         unknown_labels=_find_unknown_labels(votes, taxonomy),
+        abstentions=0 if panel.abstained is None else len(panel.abstained),
+        denials=0 if panel.denials is None else len(panel.denials),
     )
 
 

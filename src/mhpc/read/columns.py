@@ -22,6 +22,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "label": ("label", "value", "answer", "choice", "relation"),
         "score": ("score", "confidence", "prob", "probability"),
+        "negative": ("negative",),
     }
 )  # fmt: skip
 """The names that columns of votes and truths may have, by role; the first one is ours."""

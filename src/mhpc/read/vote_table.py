@@ -29,7 +29,8 @@ class VoteTable:
     table : Table
         The votes.
     columns : mapping of role to column
-        The columns of instances, sources, labels and, if there are any, scores.
+        The columns of instances, sources, labels and, if there are any, scores and marks of
+        negative votes.
     files : tuple of LocalFile
         The files that the votes come from; empty for an object in memory.
     is_original : bool

@@ -32,7 +32,8 @@ def read_votes(
     source : path, "-", list of paths, dataframe, mapping of columns or list of mappings
         CSV, TSV, JSON, JSON Lines, Parquet or Arrow, plain or compressed with gzip or zstd, or a
         folder of Parquet files. A source that gives an instance several labels has several rows; an
-        empty label means "none of these". Or the export of an annotation tool, or one file per
+        empty label means "none of these"; a column ``negative`` marks votes that the label does not
+        apply. Or the export of an annotation tool, or one file per
         source: a folder, a pattern such as ``models/*.csv``, or a zip archive.
     columns : mapping of role to column name, optional
         The columns whose names are unusual: ``{"instance": "photo"}``. In the export of a tool with
@@ -57,8 +58,11 @@ def read_votes(
         check_not_empty(cells, "instance", table.origin)
         check_not_empty(cells, "source", table.origin)
         score = read_scores(table, vote_table.columns.get("score"), cells)
+        negative = read_negative(table, vote_table.columns.get("negative"))
+        if negative is not None and not negative.any():
+            negative = None
         gold = read_gold(vote_table, cells.index["instance"])
-    keep, dropped = drop_duplicates(cells, score)
+    keep, dropped = drop_duplicates(cells, score, negative=negative)
     warn_dropped(dropped, table.origin)
     return Votes(
         instances=cells.index["instance"],
@@ -71,6 +75,32 @@ def read_votes(
         scope=resolve_scope(scope, vote_table.scope, cells.index["source"]),
         origin=table.origin,
         gold=gold,
+        negative=None if negative is None else negative[keep],
+    )
+
+
+def read_negative(table: Table, column: str | None) -> BoolArray | None:
+    """Return which votes are negative; None if the table does not say so. Empty means no."""
+    if column is None:
+        return None
+    text = f"nullif({text_sql(table, column)}, '')"
+    wrong = table.connection.execute(
+        f"SELECT row, text FROM (SELECT row_number() OVER () AS row, {text} AS text FROM cells) "
+        "WHERE text IS NOT NULL AND TRY_CAST(text AS BOOLEAN) IS NULL ORDER BY row LIMIT 1"
+    ).fetchone()
+    if wrong:
+        raise wrong_negative_error(table.origin, row=wrong[0], value=wrong[1])
+    answer = table.connection.execute(
+        f"SELECT coalesce(TRY_CAST({text} AS BOOLEAN), false) AS negative FROM cells"
+    ).fetchnumpy()
+    return np.asarray(answer["negative"], dtype=bool)
+
+
+def wrong_negative_error(origin: str, *, row: int, value: str) -> DataError:
+    """Return the error that a cell does not say whether a vote is negative."""
+    return DataError(
+        f"{origin}: row {row:,} has {value!r} in the column of negative votes; write true where "
+        "the label does not apply, otherwise false or nothing"
     )
 
 
@@ -197,7 +227,11 @@ class DroppedVotes:
 
 
 def drop_duplicates(
-    cells: Cells, score: FloatArray, *, number: IntArray | None = None
+    cells: Cells,
+    score: FloatArray,
+    *,
+    number: IntArray | None = None,
+    negative: BoolArray | None = None,
 ) -> tuple[BoolArray | slice, tuple[DroppedVotes, ...]]:
     """Keep the highest score of a repeated vote, and drop "none of these" beside a label.
 
@@ -209,6 +243,8 @@ def drop_duplicates(
         Their scores.
     number : int array, (R,), optional
         Their numbers, for messages; by default they count from 1.
+    negative : bool array, (R,), optional
+        Which of them are negative. They repeat and overrule no others.
 
     Returns
     -------
@@ -217,6 +253,8 @@ def drop_duplicates(
     """
     instance, source, label = (cells.position[role] for role in ("instance", "source", "label"))
     answer = instance * len(cells.index["source"]) + source
+    if negative is not None:
+        answer += negative * (len(cells.index["instance"]) * len(cells.index["source"]))
     suspects = _find_suspects(answer, label, len(cells.index["label"]))
     if not len(suspects):
         return slice(None), ()

@@ -48,7 +48,7 @@ _NOT_A_NUMBER = 2.0
 
 
 class LongFormat:
-    """One row per vote: instance, source, label and, if sources give them, score.
+    """One row per vote: instance, source, label and, if there are any, score and negative.
 
     A cell may hold several labels: as a list, as crowd-kit stores them, or as the text of a JSON
     list.
@@ -75,7 +75,7 @@ class LongFormat:
         if not _has_lists(table, roles["label"]):
             return LongTable(roles, is_numbered=False)
         _unnest_lists(votes, table, roles)
-        return LongTable({role: role for role in SCORED_COLUMNS if role in roles})
+        return LongTable({role: role for role in ALIASES if role in roles})
 
 
 def _has_lists(table: Table, column: str) -> bool:
@@ -100,7 +100,7 @@ def _is_list_column(table: Table, name: str) -> bool:
 def _unnest_lists(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> None:
     kept = ", ".join(
         f"{text_sql(table, roles[role])} AS {role}"
-        for role in ("instance", "source", "score")
+        for role in ("instance", "source", "score", "negative")
         if role in roles
     )
     name = identifier(roles["label"])
@@ -108,10 +108,10 @@ def _unnest_lists(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> 
         labels = f"CAST({name} AS VARCHAR[])"
     else:
         labels = f"""from_json({name}, '["VARCHAR"]')"""
-    score = ", score" if "score" in roles else ""
+    others = "".join(f", {role}" for role in ("score", "negative") if role in roles)
     replace_cells(
         votes,
-        f"SELECT number, instance, source, {unnest_labels_sql('labels')} AS label{score} FROM "
+        f"SELECT number, instance, source, {unnest_labels_sql('labels')} AS label{others} FROM "
         f"(SELECT {row_number_sql(votes)} AS number, {kept}, {labels} AS labels FROM cells)",
     )
 
