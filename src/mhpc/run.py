@@ -177,7 +177,7 @@ class _Run:
         """Fit a method and a rule, or apply those of an earlier run."""
         if self.earlier is not None:
             scores = encoded.apply(self.earlier, progress=self.progress)
-            return encoded, scores, _with_accuracy(self.earlier, scores)
+            return encoded, scores, _with_denial_weights(self.earlier, scores)
         settings = self.settings
         method = make_method(settings.method, settings.parameters, seed=settings.seed)
         encoded = encoded.place_for(method, self.folder)
@@ -194,7 +194,7 @@ class _Run:
             rule=encoded.fit_rule(rule, scores),
             sources=encoded.partitions.sources,
             scope=encoded.template.scope,
-            source_accuracy=scores.source_accuracy,
+            denial_weights=scores.denial_weights,
         )
         return encoded, scores, model
 
@@ -234,11 +234,11 @@ class _Run:
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
 
 
-def _with_accuracy(model: Model, scores: Consolidation) -> Model:
+def _with_denial_weights(model: Model, scores: Consolidation) -> Model:
     """Return the model of an earlier run, which may not have had negative votes to count."""
-    if scores.source_accuracy is None:
+    if scores.denial_weights is None:
         return model
-    return replace(model, source_accuracy=scores.source_accuracy)
+    return replace(model, denial_weights=scores.denial_weights)
 
 
 def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
@@ -279,7 +279,7 @@ def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = No
         file = _find_votes(document, folder, votes)
         panel = _encode_again(document.settings, file, scores.taxonomy)
     if panel.denials is not None and has_model:
-        scores = replace(scores, source_accuracy=read_model(folder).source_accuracy)
+        scores = replace(scores, denial_weights=read_model(folder).denial_weights)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "

@@ -13,13 +13,13 @@ import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, SinglePartition, sample_rows
+from mhpc.data.panel import Panel, SinglePartition, panel_rows, sample_rows
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown, Votes
-from mhpc.encoding.denials import apply_denials, estimate_accuracy
+from mhpc.encoding.denials import apply_denials, weigh_denials
 from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
@@ -88,19 +88,19 @@ def score(
     fitted: FittedMethod,
     panel: Panel,
     *,
-    source_accuracy: FloatArray | None = None,
+    denial_weights: FloatArray | None = None,
     progress: Progress = silent,
 ) -> Consolidation:
     """Score the instances of a panel by what a method fitted before, on these or on others.
 
-    `source_accuracy` is that of the earlier scores, if they have one.
+    `denial_weights` are those of the earlier scores, if they have any.
     """
     scores = predict_scores(method, fitted, panel, progress=progress)
-    return use_all_votes(scores, panel, source_accuracy=source_accuracy)
+    return use_all_votes(scores, panel, denial_weights=denial_weights)
 
 
 def use_all_votes(
-    scores: Consolidation, panel: Panel, *, source_accuracy: FloatArray | None = None
+    scores: Consolidation, panel: Panel, *, denial_weights: FloatArray | None = None
 ) -> Consolidation:
     """Return the scores of a method with all that it does not see: gold labels, negative votes.
 
@@ -110,22 +110,29 @@ def use_all_votes(
         The scores of a method.
     panel : Panel
         The panel that they are for.
-    source_accuracy : float array, (M,), optional
-        How often each source is right; estimated from these scores by default.
+    denial_weights : float array, (M,), optional
+        How much negative votes count; by default, what these scores show.
     """
     scores = clamp_gold(scores, panel.gold)
     if panel.denials is None:
         return scores
-    if source_accuracy is None:
-        source_accuracy = estimate_accuracy(scores, panel)
-    return replace(apply_denials(scores, panel, source_accuracy), source_accuracy=source_accuracy)
+    if denial_weights is None:
+        denial_weights = _weigh_denials(scores, panel)
+    return replace(apply_denials(scores, panel, denial_weights), denial_weights=denial_weights)
+
+
+def _weigh_denials(scores: Consolidation, panel: Panel, *, sample: int = RULE_SAMPLE) -> FloatArray:
+    """Estimate how much negative votes count, from a sample that is the same on every engine."""
+    rows = sample_rows(panel, sample)
+    sampled, part = select_instances(scores, rows), panel_rows(panel, rows)
+    return weigh_denials(sampled, decide(None, sampled, part).reason, part)
 
 
 def apply_model(model: Model, panel: Panel, *, progress: Progress = silent) -> Consolidation:
     """Score the instances of a panel by the model of an earlier run."""
     method = make_method(model.method, model.parameters)
     return score(
-        method, model.fitted, panel, source_accuracy=model.source_accuracy, progress=progress
+        method, model.fitted, panel, denial_weights=model.denial_weights, progress=progress
     )
 
 

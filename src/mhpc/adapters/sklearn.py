@@ -132,7 +132,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
             known_sources=(self.result_.panel.sources, self.result_.panel.scope),
         )  # fmt: skip
         method = make_method(before.method, before.parameters)
-        return score(method, fitted, panel, source_accuracy=before.source_accuracy)
+        return score(method, fitted, panel, denial_weights=before.denial_weights)
 
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

@@ -127,9 +127,9 @@ class Consolidation:
         Remarks on the computation for the user.
     fitted : callable or None
         Returns the fitted method, which predicts new instances.
-    source_accuracy : float array, (M,), or None
-        How often each source is right, by which negative votes lowered the scores; None if there
-        were none.
+    denial_weights : float array, (M,), or None
+        By how much a negative vote of each source lowered the log-odds of a label, as
+        `mhpc.encoding.denials` says; None if there were no such votes.
     """
 
     taxonomy: Taxonomy
@@ -147,7 +147,7 @@ class Consolidation:
     combination: Combination | None = None
     notes: tuple[str, ...] = ()
     fitted: Callable[[], Any] | None = None
-    source_accuracy: FloatArray | None = None
+    denial_weights: FloatArray | None = None
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""

@@ -179,8 +179,8 @@ class Model:
         The sources in the order in which the fitted method knows them.
     scope : csr_array, (M, K), or None
         The scope of the sources, as in `Panel`.
-    source_accuracy : float array, (M,), or None
-        How often each source is right, by which negative votes count, as in `Consolidation`.
+    denial_weights : float array, (M,), or None
+        How much negative votes of each source count, as in `Consolidation`.
     """
 
     method: str
@@ -189,4 +189,4 @@ class Model:
     rule: FittedRule
     sources: Index
     scope: Sparse | None = None
-    source_accuracy: FloatArray | None = None
+    denial_weights: FloatArray | None = None

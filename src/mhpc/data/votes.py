@@ -102,14 +102,15 @@ class Votes:
     a row with `NONE_OF_THESE`     Against k, if k is in the scope of the source.
     other labels, but not k        Against k, if k is in the scope of the source. Methods differ in
                                    how they read an ancestor of k: some take it for a vague answer.
-    a negative vote for k          Against k and all its descendants, as
-                                   `mhpc.encoding.denials` says; nothing about other labels.
+    a negative vote for k          Against k and all its descendants, as `mhpc.encoding.denials`
+                                   says; nothing about other labels.
     no k, and k is not in scope    Nothing: the source cannot give k.
     ============================== ===============================================================
 
-    Where an answer has several kinds of rows, abstentions count for nothing beside others, and a
-    negative vote for nothing beside a vote for the same label or for a descendant of it. An answer
-    of nothing but negative votes says no more than these.
+    Where an answer has several kinds of rows, abstentions count for nothing beside others. A
+    negative vote for k counts for nothing beside a vote for k or for a descendant of it, and adds
+    nothing to an answer that is against k already. An answer of nothing but negative votes says no
+    more than these.
 
     Attributes
     ----------

@@ -1,30 +1,41 @@
 r"""Negative votes: how "not k" lowers the scores of an instance, whatever the method.
 
 A method sees answers that give labels. What sources deny is used afterwards, in the same way for
-all methods. A source s that says "not k" answers a question of yes or no, and is right with the
-probability a_s. By Bayes' rule each denial, of certainty c, divides the odds of k by those of the
-source being right:
+all methods. A vote of source s against k, of certainty c_s, divides the odds of k, so that the
+score p_k and those of all descendants of k are multiplied by
 
-    o'_k = min(o_k, \prod_{s answered} a_s / (1 - a_s)) \prod_{s denies k} ((1 - a_s) / a_s)^{c_s}
+    r_k = sigmoid(L_k - \sum_{s denies k} c_s w_s) / sigmoid(L_k),
+    L_k = log (n p_k + 1/2) / (n (1 - p_k) + 1/2),
 
-with o = p / (1 - p) of the score p. The minimum is what all answers to the instance could amount
-to if every one of them gave k. Without it, a score of 1, which a mean of votes easily reaches,
-could not be contradicted.
+for n answers to the instance. The halves keep the log-odds finite: a mean of votes easily reaches
+1, and is no certainty. The weight of a denial is what a vote counts for in these scores,
 
-A label that implies k keeps its share of k: the scores of k and of all its descendants are
-multiplied by r_k = p'_k / p_k, one factor for each denied label among the ancestors. So no label
-gets ahead of an ancestor of it. A source that denies a label and a descendant of it denies the
-descendant once. Ancestors of k keep their scores: who denies "fuchsia" does not deny "flower".
-What k loses is left to its parents as `specific`, by which the label applies and no child does: as
-much as k lost, but no more than the score of the parent exceeds that of its best child.
+    w_s = b log a_s / (1 - a_s),
 
-How often a source is right is estimated by the scores p of the labels that it gives:
+where a_s is how often the source is right, and b by how much the log-odds of a label rise in the
+scores of this method if the log-odds of the votes do. By Bayes' rule b would be 1. But scores are
+mostly shares of votes, among which a denial of full weight would count for several answers: on
+public sets, it lowered the hierarchical F of majority voting by up to 0.05.
 
-    a_s = (\sum_v w_v p_v + t a) / (\sum_v w_v + t),  within [0.5, 0.99],
+Labels below k keep their shares of k: each is multiplied by r of all denied labels above it, so
+that none gets ahead of an ancestor. Ancestors of k keep their scores: who denies "fuchsia" does not
+deny "flower". What k loses is left to its parents as `specific`, by which the label applies and no
+child does: as much as k lost, but no more than the score of the parent exceeds its best child's.
 
-over its votes v with scores w_v, with the mean a over all votes as prior and t = 10. Where scores
-are no probabilities, p_v is relative to the highest score of the instance. A source without votes
-for labels has a_s = a. Gold labels are the truth, which no denial changes.
+A denial adds nothing where the method counts the answer of the source against k already: where the
+answer has other labels, or none, k is in the scope of the source, and the answer does not stop at
+an ancestor of k. Nor does it where the source denies an ancestor of k no less certainly. Gold
+labels are the truth, which no denial changes.
+
+What is estimated, on a sample of the instances, before denials are used:
+
+    a_s = (\sum_v g_v z_v + t a) / (\sum_v g_v + t),   within [0.5, 0.99],
+
+over the votes v of the source for labels, with scores g_v, where z_v is 1 if the label is in the
+label set of the instance and 0 otherwise, without those for labels below which the set stops, with
+the mean a over all votes as prior and t = 10; and b, by least squares of L on the log-odds x of the
+votes, the sum of log a_s / (1 - a_s) over the answers that give the label minus that over the
+others, as if t pairs with variance 1 had shown b = 1/4, within [0, 1].
 """
 
 from dataclasses import replace
@@ -33,14 +44,14 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.decision import RULE_SAMPLE
 from mhpc.data.denials import Denials, select_rows
-from mhpc.data.hierarchy import expand_along, max_along
-from mhpc.data.panel import Panel, dense_blocks, drop_gold, panel_rows, sample_rows
+from mhpc.data.hierarchy import deepest, expand_along, max_along
+from mhpc.data.panel import Panel, dense_blocks, drop_gold, panel_block
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, by_rows, dense
 from mhpc.numerics.sparse import (
+    are_cells,
     canonical,
     cell_numbers,
     incidence,
@@ -51,7 +62,10 @@ from mhpc.numerics.sparse import (
 )
 
 PRIOR_WEIGHT = 10.0
-"""The number of votes that the mean over all sources counts for."""
+"""t, the number of votes that the mean over all sources counts for."""
+
+PRIOR_SLOPE = 0.25
+"""What b is if nothing shows it: about what it is for means of votes."""
 
 MIN_ACCURACY, MAX_ACCURACY = 0.5, 0.99
 """A source is not taken to be worse than chance, nor to be always right."""
@@ -59,49 +73,106 @@ MIN_ACCURACY, MAX_ACCURACY = 0.5, 0.99
 STRIP_ENTRIES = 1 << 18
 """Scores that are worked on at a time, together with the ancestors of their labels."""
 
-_MAX_LOGIT = 30.0
-"""The logarithm of the highest odds that a number below 1 can stand for with some precision."""
 
-
-def estimate_accuracy(
+def weigh_denials(
     scores: Consolidation,
+    label_sets: Sparse,
     panel: Panel,
     *,
-    sample: int = RULE_SAMPLE,
     prior_weight: float = PRIOR_WEIGHT,
+    prior_slope: float = PRIOR_SLOPE,
 ) -> FloatArray:
-    """Estimate how often each source is right, (M,), by the scores of the labels that it gives.
+    """Estimate w, by how much a denial of each source lowers the log-odds of a label, (M,).
 
     Parameters
     ----------
     scores : Consolidation
-        The scores of all instances, with those of gold labels.
+        The scores of some instances, with those of gold labels.
+    label_sets : csr_array, (N, K)
+        An entry where an instance has a label by these scores.
     panel : Panel
-        The answers.
-    sample : int
-        How many instances are looked at; the same ones on every engine.
-    prior_weight : float
-        The number of votes that the mean over all sources counts for.
+        The answers about these instances.
+    prior_weight, prior_slope : float
+        t and the b that is expected before anything is known.
     """
-    rows, M = sample_rows(panel, sample), len(panel.sources)
-    right, total = np.zeros((2, M))
-    for block in dense_blocks(len(rows), len(panel.taxonomy)):
-        part = drop_gold(panel_rows(panel, rows[block]))
-        answer = row_indices(part.raw)
-        score = scores.score[rows[block]]
-        value = values_at(score, part.instance[answer], part.raw.indices)
-        if not scores.is_probability:
-            highest = dense(score.max(axis=1)).ravel()[part.instance[answer]]
-            value = np.divide(value, highest, out=np.zeros(len(value)), where=highest > 0)
-        source, weight = part.source[answer], part.raw.data
-        right += np.bincount(source, weight * np.clip(value, 0.0, 1.0), minlength=M)
-        total += np.bincount(source, weight, minlength=M)
+    panel = drop_gold(panel)
+    accuracy = _estimate_accuracy(label_sets, panel, prior_weight)
+    logit = np.log(accuracy / (1.0 - accuracy))
+    return np.asarray(logit * _estimate_slope(scores, panel, logit, prior_weight, prior_slope))
+
+
+def _estimate_accuracy(label_sets: Sparse, panel: Panel, prior_weight: float) -> FloatArray:
+    """Return a, how often each source is right, (M,)."""
+    right, total = np.zeros((2, len(panel.sources)))
+    for block in dense_blocks(len(panel.instances), len(panel.taxonomy)):
+        counts = _count_right(label_sets[block], panel_block(panel, block))
+        right, total = right + counts[0], total + counts[1]
     mean = right.sum() / total.sum() if total.sum() > 0 else MIN_ACCURACY
     estimate = (right + prior_weight * mean) / (total + prior_weight)
     return np.asarray(np.clip(estimate, MIN_ACCURACY, MAX_ACCURACY))
 
 
-def apply_denials(scores: Consolidation, panel: Panel, accuracy: FloatArray) -> Consolidation:
+def _count_right(label_sets: Sparse, panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return the votes for labels in the label sets, and all that are right or wrong, (M,) each."""
+    M, answer, label = len(panel.sources), row_indices(panel.raw), panel.raw.indices
+    row = panel.instance[answer]
+    is_right = values_at(label_sets, row, label) > 0
+    is_open = ~is_right & _stops_above(
+        deepest(label_sets, panel.taxonomy), row, label, panel.taxonomy
+    )
+    votes = panel.raw.data
+    right, decided = (
+        np.bincount(panel.source[answer], weight, minlength=M).astype(float)
+        for weight in (votes * is_right, votes * ~is_open)
+    )
+    return right, decided
+
+
+def _stops_above(stops: Sparse, row: IntArray, label: IntArray, taxonomy: Taxonomy) -> BoolArray:
+    """Return whether a row of `stops` has an ancestor of the label, for each (row, label)."""
+    number, ancestor = _expand_ancestors(label, taxonomy)
+    wanted = row[number] * np.int64(len(taxonomy)) + ancestor
+    is_found = are_cells(wanted, cell_numbers(stops), stops.shape[0] * stops.shape[1])
+    stops_above = np.zeros(len(label), dtype=bool)
+    stops_above[number[is_found]] = True
+    return stops_above
+
+
+def _estimate_slope(
+    scores: Consolidation,
+    panel: Panel,
+    logit: FloatArray,
+    prior_weight: float,
+    prior_slope: float,
+) -> float:
+    """Return b, over all labels that some answer gives."""
+    sums = np.zeros(5)
+    for block in dense_blocks(len(panel.instances), len(panel.taxonomy)):
+        sums += _sum_moments(scores.score[block], panel_block(panel, block), logit)
+    _, x, y, xx, xy = sums / max(sums[0], 1.0)
+    prior = prior_weight / max(sums[0], 1.0)
+    slope = (xy - x * y + prior * prior_slope) / (xx - x * x + prior)
+    return float(np.clip(slope, 0.0, 1.0))
+
+
+def _sum_moments(score: Block, panel: Panel, logit: FloatArray) -> FloatArray:
+    """Return the number of labels given, and the sums of x, y, x^2 and x y over them."""
+    shape = len(panel.instances), len(panel.instance)
+    given = canonical((incidence(panel.instance, shape=shape) @ panel.raw).tocsr())
+    row, label = row_indices(given), given.indices.astype(np.int64)
+    by_answer = incidence(panel.instance, shape=shape, values=logit[panel.source])
+    total = np.asarray(by_answer.sum(axis=1)).ravel()
+    x = 2.0 * values_at((by_answer @ panel.augmented).tocsr(), row, label) - total[row]
+    y = _smoothed_logit(values_at(score, row, label), panel.answers_per_instance[row])
+    return np.array([len(x), x.sum(), y.sum(), x @ x, x @ y])
+
+
+def _smoothed_logit(score: FloatArray, answers: IntArray) -> FloatArray:
+    p = np.clip(score, 0.0, 1.0)
+    return np.asarray(np.log((answers * p + 0.5) / (answers * (1.0 - p) + 0.5)))
+
+
+def apply_denials(scores: Consolidation, panel: Panel, weights: FloatArray) -> Consolidation:
     """Lower the scores of denied labels and their descendants, on instances without gold labels.
 
     Parameters
@@ -110,20 +181,16 @@ def apply_denials(scores: Consolidation, panel: Panel, accuracy: FloatArray) -> 
         The scores of the panel's instances, with those of gold labels.
     panel : Panel
         The answers and denials.
-    accuracy : float array, (M,)
-        How often each source is right.
+    weights : float array, (M,)
+        What `weigh_denials` returns.
     """
-    denials = panel.denials
-    if denials is not None and panel.gold is not None:
-        denials = select_rows(denials, ~np.isin(denials.instance, panel.gold.rows))
-    if denials is None or not len(denials):
+    denied = None if panel.denials is None else _sum_denials(panel.denials, panel, weights)
+    if denied is None or not denied.nnz:
         return scores
-    logit = np.log(accuracy / (1.0 - accuracy))
-    evidence = np.bincount(panel.instance, logit[panel.source], minlength=len(panel.instances))
     lower = partial(
         _lower_block,
-        denied=_sum_denials(denials, logit, panel),
-        evidence=np.minimum(evidence, _MAX_LOGIT),
+        denied=denied,
+        answers=panel.answers_per_instance,
         taxonomy=panel.taxonomy,
     )
     both = (scores.score, scores.specific)
@@ -134,32 +201,55 @@ def apply_denials(scores: Consolidation, panel: Panel, accuracy: FloatArray) -> 
     )
 
 
-def _sum_denials(denials: Denials, logit: FloatArray, panel: Panel) -> Sparse:
+def _sum_denials(denials: Denials, panel: Panel, weights: FloatArray) -> Sparse:
     """Return by how much denials lower the log-odds of each label, (N, K)."""
-    denials = select_rows(denials, ~_is_implied(denials, panel))
-    weight = denials.score * logit[denials.source]
+    adds = ~(_is_implied(denials, panel) | _is_counted(denials, panel))
+    if panel.gold is not None:
+        adds &= ~np.isin(denials.instance, panel.gold.rows)
+    denials = select_rows(denials, adds)
+    lowered = denials.score * weights[denials.source]
     shape = (len(panel.instances), len(panel.taxonomy))
-    denied = canonical(incidence(denials.instance, denials.label, shape=shape, values=weight))
+    denied = canonical(incidence(denials.instance, denials.label, shape=shape, values=lowered))
     denied.eliminate_zeros()
     return denied
 
 
 def _is_implied(denials: Denials, panel: Panel) -> BoolArray:
     """Mark denials of labels of which the source denies an ancestor, no less certainly, (D,)."""
-    K, D = np.int64(len(panel.taxonomy)), len(denials)
+    K = np.int64(len(panel.taxonomy))
     pair = denials.instance * np.int64(len(panel.sources)) + denials.source
     # Consecutive numbers keep the numbers of cells small.
-    pair = np.cumsum(np.append(0, np.diff(pair) != 0))
-    entries = (np.arange(D), denials.label, np.arange(D + 1))
-    number, ancestor, _ = expand_along(
-        sparse.csr_array(entries, shape=(D, int(K))), panel.taxonomy.closure
-    )
-    proper = ancestor != denials.label[number]
-    number, ancestor = number[proper], ancestor[proper]
+    pair = np.cumsum(np.append(0, np.diff(pair) != 0))[: len(pair)]
+    number, ancestor = _expand_ancestors(denials.label, panel.taxonomy)
     certainty = lookup_cells(pair[number] * K + ancestor, pair * K + denials.label, denials.score)
-    implied = np.zeros(D, dtype=bool)
+    implied = np.zeros(len(denials), dtype=bool)
     implied[number[certainty >= denials.score[number]]] = True
     return implied
+
+
+def _is_counted(denials: Denials, panel: Panel) -> BoolArray:
+    """Mark denials of labels that the answer of the source is against already, (D,)."""
+    M = np.int64(len(panel.sources))
+    pair = panel.instance * M + panel.source
+    denied_pair = denials.instance * M + denials.source
+    answer = np.searchsorted(pair, denied_pair)
+    counted = np.asarray(np.append(pair, -1)[answer] == denied_pair)
+    if panel.scope is not None:
+        counted &= dense(panel.scope[denials.source, denials.label]).ravel() > 0
+    # An answer that stops at an ancestor of the label is not against it.
+    own = np.flatnonzero(counted)
+    stops = deepest(panel.augmented[answer[own]], panel.taxonomy)
+    counted[own] = ~_stops_above(stops, np.arange(len(own)), denials.label[own], panel.taxonomy)
+    return counted
+
+
+def _expand_ancestors(label: IntArray, taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
+    """Return every (position in `label`, ancestor) pair, without the label itself."""
+    entries = (label, label, np.arange(len(label) + 1))
+    cells = sparse.csr_array(entries, shape=(len(label), len(taxonomy)))
+    number, ancestor, own = expand_along(cells, taxonomy.closure)
+    proper = ancestor != own
+    return number[proper], ancestor[proper]
 
 
 def _lower_block(
@@ -169,12 +259,12 @@ def _lower_block(
     *,
     view: int,
     denied: Sparse,
-    evidence: FloatArray,
+    answers: IntArray,
     taxonomy: Taxonomy,
     strip_entries: int = STRIP_ENTRIES,
 ) -> Block:
     """Return one view of the rows at `positions`, 0 for `score` and 1 for `specific`."""
-    denied, evidence, original = denied[positions], evidence[positions], (score, specific)[view]
+    denied, answers, original = denied[positions], answers[positions], (score, specific)[view]
     rows = np.flatnonzero(np.diff(denied.indptr))
     if not len(rows):
         return original
@@ -185,7 +275,7 @@ def _lower_block(
         before, before_specific = (
             canonical(sparse.csr_array(matrix[own])) for matrix in (score, specific)
         )
-        lowered = _lower_rows(before, before_specific, denied[own], evidence[own], taxonomy)
+        lowered = _lower_rows(before, before_specific, denied[own], answers[own], taxonomy)
         strips.append(lowered[view])
     return _put_rows(original, rows, sparse.vstack(strips, format="csr"))
 
@@ -201,14 +291,15 @@ def _put_rows(block: Block, rows: IntArray, values: Sparse) -> Block:
 
 
 def _lower_rows(
-    score: Sparse, specific: Sparse, denied: Sparse, evidence: FloatArray, taxonomy: Taxonomy
+    score: Sparse, specific: Sparse, denied: Sparse, answers: IntArray, taxonomy: Taxonomy
 ) -> tuple[Sparse, Sparse]:
     """Return both views, lowered, of instances that all have denials."""
     row, label = row_indices(denied), denied.indices.astype(np.int64)
     # Scores of the paper's methods may be higher for a label than for its parent.
-    before = np.clip(values_at(max_along(score, taxonomy.closure), row, label), 0.0, 1.0)
+    before = values_at(max_along(score, taxonomy.closure), row, label)
+    logit = _smoothed_logit(before, answers[row])
     log_ratio = denied.copy()
-    log_ratio.data = _log_ratio(before, evidence[row], denied.data)
+    log_ratio.data = np.logaddexp(0.0, -logit) - np.logaddexp(0.0, denied.data - logit)
     factor, specific_factor = (
         _inherit(log_ratio, matrix, taxonomy.closure) for matrix in (score, specific)
     )
@@ -216,16 +307,6 @@ def _lower_rows(
     lowered.data = score.data * factor
     kept.data = specific.data * specific_factor
     return lowered, kept + _left_to_parents(score, lowered, kept, factor, taxonomy)
-
-
-def _log_ratio(before: FloatArray, evidence: FloatArray, denied: FloatArray) -> FloatArray:
-    """Return log(p' / p) of every denied label; 0 where the score is 0."""
-    positive = before > 0
-    p = np.where(positive, before, 0.5)
-    with np.errstate(divide="ignore"):
-        logit = np.log(p) - np.log1p(-p)
-    log_after = -np.logaddexp(0.0, denied - np.minimum(logit, evidence))
-    return np.where(positive, log_after - np.log(p), 0.0)
 
 
 def _inherit(log_ratio: Sparse, matrix: Sparse, closure: Sparse) -> FloatArray:

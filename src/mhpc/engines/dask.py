@@ -154,7 +154,7 @@ class DaskVotes:
 
         If there are negative votes and the earlier run had none, a sample shows what they count.
         """
-        must_estimate = self.template.denials is not None and model.source_accuracy is None
+        must_estimate = self.template.denials is not None and model.denial_weights is None
         return apply_model(model, self.partitions.sample(self.rule_sample if must_estimate else 1))
 
     def fit_rule(self, rule: Rule, scores: Consolidation) -> FittedRule:

@@ -60,12 +60,12 @@ def compute_effects(
 def _predict_with_denials(panel: Panel, *, fitted: FittedMethod, scores: Consolidation) -> Scores:
     """Predict scores, lowered by negative votes as those to explain."""
     predicted = fitted.predict(panel)
-    if panel.denials is None or scores.source_accuracy is None:
+    if panel.denials is None or scores.denial_weights is None:
         return predicted
     lowered = apply_denials(
         replace(scores, score=predicted.score, specific=predicted.specific),
         replace(panel, gold=None),
-        scores.source_accuracy,
+        scores.denial_weights,
     )
     return Scores(lowered.score, lowered.specific)
 
