@@ -5,7 +5,7 @@ import math
 import pytest
 
 import mhpc
-from tests.fixtures.build import GARDEN
+from tests.fixtures.build import GARDEN, votes_of
 
 
 def test_disagreement_depth_silent_sources_and_unknown_labels_are_counted() -> None:
@@ -35,3 +35,14 @@ def test_disagreement_depth_silent_sources_and_unknown_labels_are_counted() -> N
 def test_disagreement_is_undefined_without_two_answers() -> None:
     votes = mhpc.read_votes({"instance": ["x"], "source": ["s"], "label": ["oak"]})
     assert math.isnan(mhpc.inspect(votes, GARDEN).disagreement)
+
+
+def test_abstentions_and_negative_votes_are_counted_apart_from_votes() -> None:
+    votes = votes_of(
+        [("p", "ann", "oak"), ("p", "bob", None)],
+        denied=[("p", "cid", "oak"), ("p", "cid", "finch")],
+        abstained=[("q", "ann"), ("q", "bob"), ("q", "cid")],
+    )
+    inspection = mhpc.inspect(votes, GARDEN)
+    assert (inspection.abstentions, inspection.denials) == (3, 2)
+    assert (inspection.answers, inspection.votes, inspection.none_answers) == (2, 1, 1)
