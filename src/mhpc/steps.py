@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
+from mhpc.data.denials import DenialWeights
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, SinglePartition, panel_rows, sample_rows
 from mhpc.data.profiles import SourceProfile
@@ -27,7 +28,7 @@ from mhpc.methods.base import BaseMethod, Method, predict_scores
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
-from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
 from mhpc.system.display import Progress, silent
@@ -88,7 +89,7 @@ def score(
     fitted: FittedMethod,
     panel: Panel,
     *,
-    denial_weights: FloatArray | None = None,
+    denial_weights: DenialWeights | None = None,
     progress: Progress = silent,
 ) -> Consolidation:
     """Score the instances of a panel by what a method fitted before, on these or on others.
@@ -100,7 +101,7 @@ def score(
 
 
 def use_all_votes(
-    scores: Consolidation, panel: Panel, *, denial_weights: FloatArray | None = None
+    scores: Consolidation, panel: Panel, *, denial_weights: DenialWeights | None = None
 ) -> Consolidation:
     """Return the scores of a method with all that it does not see: gold labels, negative votes.
 
@@ -110,7 +111,7 @@ def use_all_votes(
         The scores of a method.
     panel : Panel
         The panel that they are for.
-    denial_weights : float array, (M,), optional
+    denial_weights : DenialWeights, optional
         How much negative votes count; by default, what these scores show.
     """
     scores = clamp_gold(scores, panel.gold)
@@ -121,7 +122,9 @@ def use_all_votes(
     return replace(apply_denials(scores, panel, denial_weights), denial_weights=denial_weights)
 
 
-def _weigh_denials(scores: Consolidation, panel: Panel, *, sample: int = RULE_SAMPLE) -> FloatArray:
+def _weigh_denials(
+    scores: Consolidation, panel: Panel, *, sample: int = RULE_SAMPLE
+) -> DenialWeights:
     """Estimate how much negative votes count, from a sample that is the same on every engine."""
     rows = sample_rows(panel, sample)
     sampled, part = select_instances(scores, rows), panel_rows(panel, rows)

@@ -1,8 +1,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from mhpc.model import read_model
 from tests.fixtures.commands import Mhpc
 
 
@@ -99,3 +101,20 @@ def test_sources_that_deny_a_label_are_shown(mhpc: Mhpc, garden: Path) -> None:
     for file in ("labels.csv", "scores.parquet", "model.npz"):
         content = [(garden / folder / file).read_bytes() for folder in ("first", "second")]
         assert content[0] == content[1]
+
+
+def test_a_run_without_abstentions_and_negative_votes_in_its_files_is_read(
+    mhpc: Mhpc, out: Path
+) -> None:
+    document = json.loads((out / "run.json").read_text())
+    for source in document["sources"]:
+        del source["abstentions"], source["denials"]
+    (out / "run.json").write_text(json.dumps(document))
+    with np.load(out / "model.npz") as saved:
+        arrays = dict(saved)
+    description = json.loads(arrays["description"].tobytes())
+    del description["value"]["fields"]["denial_weights"]
+    arrays["description"] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
+    np.savez(out / "model.npz", **arrays)  # type: ignore[arg-type]
+    assert read_model(out).denial_weights is None
+    assert mhpc("explain", "out", "1").returncode == 0

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import mhpc
+from mhpc.data.denials import DenialWeights
 from mhpc.data.panel import Panel
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
@@ -37,25 +38,20 @@ def scores_of(**values: float) -> FloatArray:
     return score
 
 
-def lowered_ratio(p: float, answers: int, weight: float) -> float:
-    """Return r as the module defines it."""
-    odds = (answers * p + 0.5) / (answers * (1 - p) + 0.5)
-    after = odds * math.exp(-weight)
-    return (after / (1 + after)) / (odds / (1 + odds))
-
-
 def slow_twin(
-    panel: Panel, score: FloatArray, specific: FloatArray, weights: FloatArray
+    panel: Panel, score: FloatArray, specific: FloatArray, weights: DenialWeights
 ) -> tuple[FloatArray, FloatArray]:
     """Apply denials label by label; every one of them adds something."""
     above = dense(panel.taxonomy.closure) > 0
-    denials, answers = panel.denials, panel.answers_per_instance
+    denials = panel.denials
     assert denials is not None
     factor = np.ones(score.shape)
     for i, k in set(zip(denials.instance.tolist(), denials.label.tolist(), strict=True)):
         own = (denials.instance == i) & (denials.label == k)
-        total = float((denials.score[own] * weights[denials.source[own]]).sum())
-        factor[i, above[:, k]] *= lowered_ratio(score[i, k], answers[i], total)
+        d = float((denials.score[own] * weights.source[denials.source[own]]).sum())
+        n = float(weights.source[panel.source[panel.instance == i]].sum())
+        n = max(n, float(weights.source.mean()))
+        factor[i, above[:, k]] *= (n / (n + d)) ** weights.exponent
     lowered, kept = score * factor, specific * factor
     result = kept.copy()
     for p in range(len(panel.taxonomy)):
@@ -65,6 +61,10 @@ def slow_twin(
             best = max((lowered[i, c] for c in children), default=0.0)
             result[i, p] += min(lost, max(lowered[i, p] - best - kept[i, p], 0.0))
     return lowered, result
+
+
+def equal_weights(panel: Panel) -> DenialWeights:
+    return DenialWeights(np.ones(len(panel.sources)), 1.0)
 
 
 def random_case(taxonomy: Taxonomy, seed: int) -> tuple[Panel, FloatArray, FloatArray]:
@@ -89,7 +89,7 @@ def random_case(taxonomy: Taxonomy, seed: int) -> tuple[Panel, FloatArray, Float
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_equal_those_of_the_slow_twin(taxonomy: Taxonomy, seed: int) -> None:
     panel, score, specific = random_case(taxonomy, seed)
-    weights = np.linspace(0.1, 1.5, len(panel.sources))
+    weights = DenialWeights(np.linspace(0.1, 1.5, len(panel.sources)), 0.7)
     expected = slow_twin(panel, score, specific, weights)
     for kind in (np.asarray, sparse.csr_array):
         actual = apply_denials(consolidation(panel, kind(score), kind(specific)), panel, weights)
@@ -105,7 +105,7 @@ def test_scores_equal_those_of_the_slow_twin(taxonomy: Taxonomy, seed: int) -> N
 
 def test_rows_that_are_computed_when_they_are_read_are_lowered_too() -> None:
     panel, score, specific = random_case(GARDEN, 5)
-    weights = np.full(len(panel.sources), 0.7)
+    weights = equal_weights(panel)
     lazy = [Rows(score.shape, partial(np.take, matrix, axis=0)) for matrix in (score, specific)]
     expected = apply_denials(consolidation(panel, score, specific), panel, weights)
     actual = apply_denials(consolidation(panel, *lazy), panel, weights)
@@ -116,45 +116,52 @@ def test_rows_that_are_computed_when_they_are_read_are_lowered_too() -> None:
 
 
 def test_large_matrices_are_lowered_in_strips() -> None:
-    panel, score, specific = random_case(GARDEN, 6)
-    denied = sparse.csr_array(np.where(np.arange(12)[:, None] % 3 == 0, 0.4, 0.0) * (score > 0.2))
+    _, score, specific = random_case(GARDEN, 6)
+    ratio = np.where(np.arange(12)[:, None] % 3 == 0, -0.4, 0.0) * (score > 0.2)
     lower = partial(
-        _lower_block, np.arange(12), score, specific, denied=denied,
-        answers=panel.answers_per_instance, taxonomy=GARDEN,
+        _lower_block, np.arange(12), score, specific,
+        log_ratio=sparse.csr_array(ratio), taxonomy=GARDEN,
     )  # fmt: skip
     for view in (0, 1):
         np.testing.assert_array_equal(lower(view=view, strip_entries=9), lower(view=view))
 
 
-def test_what_a_label_loses_is_left_to_its_parent() -> None:
+def test_a_denial_is_one_more_answer_and_what_it_takes_is_left_to_the_parent() -> None:
     panel = panel_of(FLOWERS, denied=[("p", "cid", "fuchsia")])
     score = scores_of(plant=1.0, flower=0.9, fuchsia=0.6, monarda=0.3, tree=0.1)
     specific = scores_of(fuchsia=0.6, monarda=0.3, tree=0.1)
-    weights = np.array([0.0, 0.0, 1.0])
-    result = apply_denials(consolidation(panel, score, specific), panel, weights)
-    left = 0.6 * lowered_ratio(0.6, 2, 1.0)
-    expected = scores_of(plant=1.0, flower=0.9, fuchsia=left, monarda=0.3, tree=0.1)
+    result = apply_denials(consolidation(panel, score, specific), panel, equal_weights(panel))
+    # The share of two answers becomes that of three.
+    expected = scores_of(plant=1.0, flower=0.9, fuchsia=0.4, monarda=0.3, tree=0.1)
     np.testing.assert_allclose(dense(result.score), expected)
-    expected = scores_of(flower=0.6 - left, fuchsia=left, monarda=0.3, tree=0.1)
+    expected = scores_of(flower=0.2, fuchsia=0.4, monarda=0.3, tree=0.1)
     np.testing.assert_allclose(dense(result.specific), expected)
 
 
-def test_a_score_of_one_can_be_contradicted() -> None:
-    panel = panel_of([("p", "ann", "oak")], denied=[("p", "bob", "oak")])
+def test_two_of_three_who_deny_a_label_outvote_the_one_who_gives_it() -> None:
+    panel = panel_of([("p", "ann", "oak")], denied=[("p", "bob", "oak"), ("p", "cid", "oak", 0.5)])
     score = scores_of(plant=1.0, tree=1.0, oak=1.0)
-    result = apply_denials(consolidation(panel, score), panel, np.array([1.0, 1.0]))
-    # With one answer, 1 stands for odds of 3.
-    assert dense(result.score)[0, 5] == pytest.approx(3 / math.e / (1 + 3 / math.e) / 0.75)
-    assert dense(result.score)[0, 4] == 1.0
+    result = apply_denials(consolidation(panel, score), panel, equal_weights(panel))
+    expected = scores_of(plant=1.0, tree=1.0, oak=1 / 2.5)
+    np.testing.assert_allclose(dense(result.score), expected)
+
+
+def test_only_answers_that_could_give_the_label_weigh_against_a_denial() -> None:
+    rows: list[Row] = [("p", "ann", "oak"), ("p", "bob", "finch"), ("p", "cid", "finch")]
+    panel = panel_of(rows, denied=[("p", "dee", "oak")], scope="used")
+    score = scores_of(plant=1.0, tree=1.0, oak=1.0, finch=0.5)
+    result = apply_denials(consolidation(panel, score), panel, equal_weights(panel))
+    expected = scores_of(plant=1.0, tree=1.0, oak=0.5, finch=0.5)
+    np.testing.assert_allclose(dense(result.score), expected)
 
 
 def test_denying_a_label_and_its_descendant_is_one_denial() -> None:
-    weights, score = np.ones(3), scores_of(plant=1.0, flower=0.9, fuchsia=0.6)
+    score = scores_of(plant=1.0, flower=0.9, fuchsia=0.6)
     once = panel_of(FLOWERS, denied=[("p", "cid", "flower", 0.8)])
     twice = panel_of(FLOWERS, denied=[("p", "cid", "flower", 0.8), ("p", "cid", "fuchsia", 0.8)])
     surer = panel_of(FLOWERS, denied=[("p", "cid", "flower", 0.8), ("p", "cid", "fuchsia", 0.9)])
     first, second, third = (
-        dense(apply_denials(consolidation(panel, score), panel, weights).score)
+        dense(apply_denials(consolidation(panel, score), panel, equal_weights(panel)).score)
         for panel in (once, twice, surer)
     )
     np.testing.assert_array_equal(first, second)
@@ -170,7 +177,7 @@ def test_a_denial_adds_nothing_to_an_answer_that_is_against_the_label(
     rows: list[Row] = [("p", "ann", "fuchsia"), ("p", "bob", answer)]
     panel = panel_of(rows, denied=[("p", "bob", "fuchsia")])
     score = scores_of(plant=1.0, flower=1.0, fuchsia=0.5)
-    result = apply_denials(consolidation(panel, score), panel, np.ones(2))
+    result = apply_denials(consolidation(panel, score), panel, equal_weights(panel))
     assert (dense(result.score)[0, 3] < 0.5) == adds
 
 
@@ -178,7 +185,9 @@ def test_a_denial_of_a_label_outside_the_scope_of_its_source_adds_something() ->
     panel = panel_of([("p", "ann", "fuchsia"), ("p", "bob", "oak")], scope="used")
     denials = panel_of(FLOWERS[:1], denied=[("p", "bob", "fuchsia")]).denials
     score = scores_of(plant=1.0, flower=1.0, fuchsia=0.5)
-    result = apply_denials(consolidation(panel, score), replace(panel, denials=denials), np.ones(2))
+    result = apply_denials(
+        consolidation(panel, score), replace(panel, denials=denials), equal_weights(panel)
+    )
     assert dense(result.score)[0, 3] < 0.5
 
 
@@ -200,29 +209,45 @@ def test_a_denial_counts_as_much_as_its_source_is_right() -> None:
         denied=[("x0", "eve", "oak")],
     )
     average = mhpc.SA(votes="augmented").consolidate(panel)
-    label_sets = sparse.csr_array(dense(average.score) > 0.5)
-    weights = weigh_denials(average, label_sets, panel)
+    weights = weigh_denials(average, sparse.csr_array(dense(average.score) > 0.5), panel)
     # 90 of 120 votes are right; for each source, 10 more votes count like these.
-    accuracy = np.clip([37.5 / 40, 37.5 / 40, 37.5 / 40, 7.5 / 40, 0.75], 0.5, 0.99)
-    logit = np.log(accuracy / (1 - accuracy))
-    slope = weights[0] / logit[0]
-    np.testing.assert_allclose(weights, slope * logit)
+    accuracy = np.array([37.5 / 40, 37.5 / 40, 37.5 / 40, 0.6, 0.75])
+    w = np.log(accuracy / (1 - accuracy))
+    np.testing.assert_allclose(weights.source, w)
     # On each instance, oak has three votes of four and finch one.
-    x = logit[:4].sum() - 2 * np.array([logit[3], 3 * logit[0]])
-    y = np.log([3.5 / 1.5, 1.5 / 3.5])
-    covariance, variance = 30 * (x - x.mean()) @ (y - y.mean()), 30 * x.var() * 2
-    assert slope == pytest.approx((covariance + 10 * 0.25) / (variance + 10))
+    x = np.log(np.array([3 * w[0], w[3]]) / w[:4].sum())
+    y = np.log([3 / 4, 1 / 4])
+    covariance, variance = 30 * ((x - x.mean()) * (y - y.mean())).sum(), 30 * 2 * x.var()
+    assert weights.exponent == pytest.approx((covariance + 1) / (variance + 1))
+
+
+def test_scores_that_do_not_follow_the_votes_are_not_lowered() -> None:
+    panel = panel_of(
+        [*FLOWERS, ("q", "ann", "oak"), ("q", "bob", "oak")], denied=[("q", "cid", "oak")]
+    )
+    flat = consolidation(panel, np.full((2, len(GARDEN)), 0.5))
+    exponents = [
+        weigh_denials(flat, sparse.csr_array((2, len(GARDEN))), panel, prior_variance=v).exponent
+        for v in (1e-9, 1e9)
+    ]
+    assert exponents == pytest.approx([0.0, 1.0], abs=1e-6)
 
 
 def test_votes_below_which_the_label_set_stops_are_neither_right_nor_wrong() -> None:
     panel = panel_of([("p", "ann", "monarda"), ("p", "bob", "oak")], denied=[("p", "cid", "oak")])
     average = mhpc.SA(votes="augmented").consolidate(panel)
-    label_sets = sparse.csr_array(scores_of(plant=1.0, flower=1.0))
-    weights = weigh_denials(average, label_sets, panel, prior_weight=1.0, prior_slope=1.0)
-    # Only the vote for oak is decided, and it is wrong; no source is taken to be worse than that.
-    assert weights.tolist() == [0.0, 0.0, 0.0]
-    label_sets = sparse.csr_array(scores_of(plant=1.0, tree=1.0, oak=1.0))
-    assert (weigh_denials(average, label_sets, panel) > 0).tolist() == [False, True, False]
+    least, half = (math.log(a / (1 - a)) for a in (0.6, 0.75))
+    stops_at_flower = sparse.csr_array(scores_of(plant=1.0, flower=1.0))
+    # Only the vote for oak is decided, and it is wrong.
+    weights = weigh_denials(average, stops_at_flower, panel, prior_votes=1.0)
+    assert weights.source.tolist() == pytest.approx([least] * 3)
+    both = sparse.csr_array(scores_of(plant=1.0, flower=1.0, tree=1.0, oak=1.0))
+    weights = weigh_denials(average, both, panel, prior_votes=1.0)
+    assert weights.source.tolist() == pytest.approx([math.log(99)] * 3)
+    other = sparse.csr_array(scores_of(plant=1.0, tree=1.0, oak=1.0))
+    weights = weigh_denials(average, other, panel, prior_votes=1.0)
+    # monarda is wrong, oak is right, half of all votes are.
+    assert weights.source.tolist() == pytest.approx([least, half, least])
 
 
 def crowd() -> list[Row]:
@@ -255,14 +280,18 @@ def test_a_label_that_bad_sources_chose_falls_with_every_source_that_denies_it(m
         assert (specific[others] >= results[0][1][others]).all()
 
 
-def test_the_denials_of_a_source_that_is_always_wrong_count_for_nothing() -> None:
-    rows = [*crowd(), *((f"i{i}", "worst", "finch" if i % 4 < 3 else "oak") for i in range(60))]
-    before, after = (
-        mhpc.consolidate(votes_of(rows, denied=denied), GARDEN, method="majority").consolidation
-        for denied in ((), [("x", "worst", "fuchsia")])
-    )
-    assert after.denial_weights is not None
-    np.testing.assert_array_equal(dense(before.score), dense(after.score))
+def test_the_denials_of_a_good_source_count_more_than_those_of_a_bad_one() -> None:
+    good, bad = (
+        mhpc.consolidate(
+            votes_of(crowd(), denied=[("i1", source, "finch"), ("x", source, "oak")]),
+            GARDEN, method="dawid-skene",
+        ).consolidation.denial_weights
+        for source in ("good 0", "worst")
+    )  # fmt: skip
+    assert good is not None
+    assert bad is not None
+    assert good.source[0] > good.source[-1]
+    assert good.source[0] > bad.source[-1]
 
 
 def test_instances_with_denials_alone_have_the_scores_of_unanswered_ones() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import mhpc
-from mhpc.data.denials import Denials
+from mhpc.data.denials import Denials, DenialWeights
 from mhpc.data.panel import Panel
 from mhpc.data.scores import Scores
 from mhpc.encoding.denials import apply_denials
@@ -42,8 +42,8 @@ def test_effects_beyond_the_limit_are_not_computed() -> None:
 def test_an_answer_is_left_out_with_its_denials() -> None:
     rows: list[Row] = [("p", "ann", "fuchsia"), ("p", "bob", "flower"), ("q", "ann", "oak")]
     panel = panel_of(rows, denied=[("p", "bob", "fuchsia"), ("p", "cid", "fuchsia")])
-    scores = replace(mhpc.Majority().consolidate(panel), denial_weights=np.array([0.0, 0.5, 1.5]))
-    assert scores.denial_weights is not None
+    weights = DenialWeights(np.array([1.0, 0.5, 1.5]), 1.0)
+    scores = replace(mhpc.Majority().consolidate(panel), denial_weights=weights)
     effects, _ = compute_effects(panel, scores, np.array([0, 1]))
     assert effects is not None
     fuchsia = GARDEN.labels.positions["fuchsia"]
@@ -52,7 +52,6 @@ def test_an_answer_is_left_out_with_its_denials() -> None:
         lowered = apply_denials(mhpc.Majority().consolidate(panel), panel, weights)
         return float(dense(lowered.score)[0, fuchsia])
 
-    weights = scores.denial_weights
     without = [
         panel_of([("p", "bob", "flower")], denied=[("p", "cid", "fuchsia")]),
         replace(

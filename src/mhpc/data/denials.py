@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
+from mhpc.parameters import registered
 
 Kind = TypeVar("Kind", "Abstentions", "Denials")
 
@@ -58,6 +59,23 @@ class Denials:
         position = np.searchsorted(labels, self.label)
         kept = np.append(labels, -1)[position] == self.label
         return replace(select_rows(self, kept), label=position[kept])
+
+
+@registered("denial-weights")
+@dataclass(frozen=True, eq=False)
+class DenialWeights:
+    """How much denials count, as `mhpc.encoding.denials` defines it.
+
+    Attributes
+    ----------
+    source : float array, (M,)
+        w, the weight of an answer or a denial of each source.
+    exponent : float
+        b, by how much scores follow the share of answers that give a label.
+    """
+
+    source: FloatArray
+    exponent: float
 
 
 def select_rows(part: Kind, rows: IntArray | BoolArray) -> Kind:

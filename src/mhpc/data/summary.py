@@ -6,6 +6,7 @@ from typing import Any
 
 from mhpc.data.combination import Combination
 from mhpc.data.decision import FittedRule
+from mhpc.data.denials import DenialWeights
 from mhpc.data.disagreement import DisagreementRanking, Disagreements
 from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
@@ -179,8 +180,8 @@ class Model:
         The sources in the order in which the fitted method knows them.
     scope : csr_array, (M, K), or None
         The scope of the sources, as in `Panel`.
-    denial_weights : float array, (M,), or None
-        How much negative votes of each source count, as in `Consolidation`.
+    denial_weights : DenialWeights or None
+        How much negative votes count, as in `Consolidation`.
     """
 
     method: str
@@ -189,4 +190,4 @@ class Model:
     rule: FittedRule
     sources: Index
     scope: Sparse | None = None
-    denial_weights: FloatArray | None = None
+    denial_weights: DenialWeights | None = None

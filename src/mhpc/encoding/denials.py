@@ -1,21 +1,18 @@
 r"""Negative votes: how "not k" lowers the scores of an instance, whatever the method.
 
 A method sees answers that give labels. What sources deny is used afterwards, in the same way for
-all methods. A vote of source s against k, of certainty c_s, divides the odds of k, so that the
-score p_k and those of all descendants of k are multiplied by
+all methods: a vote against k counts as one more answer that does not give k. With it, the share of
+answers that give k falls from q to q n / (n + d), where n is the weight of the answers to the
+instance, and d that of the denials. The scores of k and of all its descendants are multiplied by
 
-    r_k = sigmoid(L_k - \sum_{s denies k} c_s w_s) / sigmoid(L_k),
-    L_k = log (n p_k + 1/2) / (n (1 - p_k) + 1/2),
+    r_k = (n / (n + d_k))^b,   n = \sum_{s answered} w_s,   d_k = \sum_{s denies k} c_s w_s,
 
-for n answers to the instance. The halves keep the log-odds finite: a mean of votes easily reaches
-1, and is no certainty. The weight of a denial is what a vote counts for in these scores,
-
-    w_s = b log a_s / (1 - a_s),
-
-where a_s is how often the source is right, and b by how much the log-odds of a label rise in the
-scores of this method if the log-odds of the votes do. By Bayes' rule b would be 1. But scores are
-mostly shares of votes, among which a denial of full weight would count for several answers: on
-public sets, it lowered the hierarchical F of majority voting by up to 0.05.
+with c_s how sure source s is, and w_s = log a_s / (1 - a_s) where it is right with the probability
+a_s. The exponent b is by how much the scores of this method follow the share q: 1 for a mean of
+votes, about 0 for scores that hardly differ. If the votes were independent, Bayes' rule would
+divide the odds of k by a_s / (1 - a_s) for each denial. But most scores are shares rather than
+probabilities, and would fall by far too much: on public sets, the hierarchical F of majority voting
+fell by up to 0.05.
 
 Labels below k keep their shares of k: each is multiplied by r of all denied labels above it, so
 that none gets ahead of an ancestor. Ancestors of k keep their scores: who denies "fuchsia" does not
@@ -29,13 +26,12 @@ labels are the truth, which no denial changes.
 
 What is estimated, on a sample of the instances, before denials are used:
 
-    a_s = (\sum_v g_v z_v + t a) / (\sum_v g_v + t),   within [0.5, 0.99],
+    a_s = (\sum_v g_v z_v + t a) / (\sum_v g_v + t),   within [0.6, 0.99],
 
 over the votes v of the source for labels, with scores g_v, where z_v is 1 if the label is in the
 label set of the instance and 0 otherwise, without those for labels below which the set stops, with
-the mean a over all votes as prior and t = 10; and b, by least squares of L on the log-odds x of the
-votes, the sum of log a_s / (1 - a_s) over the answers that give the label minus that over the
-others, as if t pairs with variance 1 had shown b = 1/4, within [0, 1].
+the mean a over all votes as prior and t = 10; and b, by least squares of log p on log q over all
+labels that are given, with b = 1 as prior, within [0, 1].
 """
 
 from dataclasses import replace
@@ -44,7 +40,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.denials import Denials, select_rows
+from mhpc.data.denials import Denials, DenialWeights, select_rows
 from mhpc.data.hierarchy import deepest, expand_along, max_along
 from mhpc.data.panel import Panel, dense_blocks, drop_gold, panel_block
 from mhpc.data.scores import Consolidation
@@ -61,17 +57,20 @@ from mhpc.numerics.sparse import (
     values_at,
 )
 
-PRIOR_WEIGHT = 10.0
+PRIOR_VOTES = 10.0
 """t, the number of votes that the mean over all sources counts for."""
 
-PRIOR_SLOPE = 0.25
-"""What b is if nothing shows it: about what it is for means of votes."""
+PRIOR_VARIANCE = 1.0
+"""The sum of squares of log q that the prior of b counts for."""
 
-MIN_ACCURACY, MAX_ACCURACY = 0.5, 0.99
-"""A source is not taken to be worse than chance, nor to be always right."""
+MIN_ACCURACY, MAX_ACCURACY = 0.6, 0.99
+"""No source is taken to know nothing, nor to be always right."""
 
 STRIP_ENTRIES = 1 << 18
 """Scores that are worked on at a time, together with the ancestors of their labels."""
+
+_MIN_SCORE = 0.01
+"""Scores below this are taken for as much when b is estimated: their logarithms say little."""
 
 
 def weigh_denials(
@@ -79,10 +78,10 @@ def weigh_denials(
     label_sets: Sparse,
     panel: Panel,
     *,
-    prior_weight: float = PRIOR_WEIGHT,
-    prior_slope: float = PRIOR_SLOPE,
-) -> FloatArray:
-    """Estimate w, by how much a denial of each source lowers the log-odds of a label, (M,).
+    prior_votes: float = PRIOR_VOTES,
+    prior_variance: float = PRIOR_VARIANCE,
+) -> DenialWeights:
+    """Estimate how much the denials of each source count.
 
     Parameters
     ----------
@@ -92,23 +91,23 @@ def weigh_denials(
         An entry where an instance has a label by these scores.
     panel : Panel
         The answers about these instances.
-    prior_weight, prior_slope : float
-        t and the b that is expected before anything is known.
+    prior_votes, prior_variance : float
+        How much priors count for in the estimates of a and b.
     """
     panel = drop_gold(panel)
-    accuracy = _estimate_accuracy(label_sets, panel, prior_weight)
-    logit = np.log(accuracy / (1.0 - accuracy))
-    return np.asarray(logit * _estimate_slope(scores, panel, logit, prior_weight, prior_slope))
+    accuracy = _estimate_accuracy(label_sets, panel, prior_votes)
+    weight = np.log(accuracy / (1.0 - accuracy))
+    return DenialWeights(weight, _estimate_exponent(scores, panel, weight, prior_variance))
 
 
-def _estimate_accuracy(label_sets: Sparse, panel: Panel, prior_weight: float) -> FloatArray:
+def _estimate_accuracy(label_sets: Sparse, panel: Panel, prior_votes: float) -> FloatArray:
     """Return a, how often each source is right, (M,)."""
     right, total = np.zeros((2, len(panel.sources)))
     for block in dense_blocks(len(panel.instances), len(panel.taxonomy)):
         counts = _count_right(label_sets[block], panel_block(panel, block))
         right, total = right + counts[0], total + counts[1]
     mean = right.sum() / total.sum() if total.sum() > 0 else MIN_ACCURACY
-    estimate = (right + prior_weight * mean) / (total + prior_weight)
+    estimate = (right + prior_votes * mean) / (total + prior_votes)
     return np.asarray(np.clip(estimate, MIN_ACCURACY, MAX_ACCURACY))
 
 
@@ -138,41 +137,33 @@ def _stops_above(stops: Sparse, row: IntArray, label: IntArray, taxonomy: Taxono
     return stops_above
 
 
-def _estimate_slope(
-    scores: Consolidation,
-    panel: Panel,
-    logit: FloatArray,
-    prior_weight: float,
-    prior_slope: float,
+def _estimate_exponent(
+    scores: Consolidation, panel: Panel, weight: FloatArray, prior_variance: float
 ) -> float:
     """Return b, over all labels that some answer gives."""
     sums = np.zeros(5)
     for block in dense_blocks(len(panel.instances), len(panel.taxonomy)):
-        sums += _sum_moments(scores.score[block], panel_block(panel, block), logit)
-    _, x, y, xx, xy = sums / max(sums[0], 1.0)
-    prior = prior_weight / max(sums[0], 1.0)
-    slope = (xy - x * y + prior * prior_slope) / (xx - x * x + prior)
-    return float(np.clip(slope, 0.0, 1.0))
+        sums += _sum_moments(scores.score[block], panel_block(panel, block), weight)
+    n, x, y, xx, xy = sums.tolist()
+    n = max(n, 1.0)
+    exponent = (xy - x * y / n + prior_variance) / (xx - x * x / n + prior_variance)
+    return float(np.clip(exponent, 0.0, 1.0))
 
 
-def _sum_moments(score: Block, panel: Panel, logit: FloatArray) -> FloatArray:
-    """Return the number of labels given, and the sums of x, y, x^2 and x y over them."""
+def _sum_moments(score: Block, panel: Panel, weight: FloatArray) -> FloatArray:
+    """Return the number of labels given, and the sums of x, y, x^2 and x y, of log q and log p."""
     shape = len(panel.instances), len(panel.instance)
     given = canonical((incidence(panel.instance, shape=shape) @ panel.raw).tocsr())
     row, label = row_indices(given), given.indices.astype(np.int64)
-    by_answer = incidence(panel.instance, shape=shape, values=logit[panel.source])
-    total = np.asarray(by_answer.sum(axis=1)).ravel()
-    x = 2.0 * values_at((by_answer @ panel.augmented).tocsr(), row, label) - total[row]
-    y = _smoothed_logit(values_at(score, row, label), panel.answers_per_instance[row])
+    weighted = replace(panel, weight=weight[panel.source])
+    share = values_at(weighted.mean("augmented", "answers"), row, label)
+    x, y = (
+        np.log(np.clip(values, _MIN_SCORE, 1.0)) for values in (share, values_at(score, row, label))
+    )
     return np.array([len(x), x.sum(), y.sum(), x @ x, x @ y])
 
 
-def _smoothed_logit(score: FloatArray, answers: IntArray) -> FloatArray:
-    p = np.clip(score, 0.0, 1.0)
-    return np.asarray(np.log((answers * p + 0.5) / (answers * (1.0 - p) + 0.5)))
-
-
-def apply_denials(scores: Consolidation, panel: Panel, weights: FloatArray) -> Consolidation:
+def apply_denials(scores: Consolidation, panel: Panel, weights: DenialWeights) -> Consolidation:
     """Lower the scores of denied labels and their descendants, on instances without gold labels.
 
     Parameters
@@ -181,18 +172,15 @@ def apply_denials(scores: Consolidation, panel: Panel, weights: FloatArray) -> C
         The scores of the panel's instances, with those of gold labels.
     panel : Panel
         The answers and denials.
-    weights : float array, (M,)
+    weights : DenialWeights
         What `weigh_denials` returns.
     """
-    denied = None if panel.denials is None else _sum_denials(panel.denials, panel, weights)
-    if denied is None or not denied.nnz:
+    if panel.denials is None:
         return scores
-    lower = partial(
-        _lower_block,
-        denied=denied,
-        answers=panel.answers_per_instance,
-        taxonomy=panel.taxonomy,
-    )
+    log_ratio = _find_ratios(_select_new(panel.denials, panel), drop_gold(panel), weights)
+    if not log_ratio.nnz:
+        return scores
+    lower = partial(_lower_block, log_ratio=log_ratio, taxonomy=panel.taxonomy)
     both = (scores.score, scores.specific)
     return replace(
         scores,
@@ -201,17 +189,39 @@ def apply_denials(scores: Consolidation, panel: Panel, weights: FloatArray) -> C
     )
 
 
-def _sum_denials(denials: Denials, panel: Panel, weights: FloatArray) -> Sparse:
-    """Return by how much denials lower the log-odds of each label, (N, K)."""
-    adds = ~(_is_implied(denials, panel) | _is_counted(denials, panel))
-    if panel.gold is not None:
-        adds &= ~np.isin(denials.instance, panel.gold.rows)
-    denials = select_rows(denials, adds)
-    lowered = denials.score * weights[denials.source]
+def _find_ratios(denials: Denials, panel: Panel, weights: DenialWeights) -> Sparse:
+    """Return log r of every denied label, (N, K)."""
     shape = (len(panel.instances), len(panel.taxonomy))
-    denied = canonical(incidence(denials.instance, denials.label, shape=shape, values=lowered))
+    weight = denials.score * weights.source[denials.source]
+    denied = canonical(incidence(denials.instance, denials.label, shape=shape, values=weight))
+    row, label = row_indices(denied), denied.indices.astype(np.int64)
+    # A label has a score because of one answer at least, if only to similar instances.
+    answers = np.maximum(_weigh_answers(panel, weights, row, label), weights.source.mean())
+    denied.data = -weights.exponent * np.log1p(denied.data / answers)
     denied.eliminate_zeros()
     return denied
+
+
+def _weigh_answers(
+    panel: Panel, weights: DenialWeights, row: IntArray, label: IntArray
+) -> FloatArray:
+    """Return n for each (row, label): the weight of the answers that could give the label."""
+    weight = weights.source[panel.source]
+    if panel.scope is None:
+        total = np.bincount(panel.instance, weight, minlength=len(panel.instances))
+        return np.asarray(total[row], dtype=np.float64)
+    rows, position = np.unique(row, return_inverse=True)
+    shape = (len(panel.instances), len(panel.sources))
+    by_source = incidence(panel.instance, panel.source, shape=shape, values=weight)[rows]
+    return values_at((by_source @ panel.scope).tocsr(), position, label)
+
+
+def _select_new(denials: Denials, panel: Panel) -> Denials:
+    """Return the denials that say something which answers and gold labels do not."""
+    is_new = ~(_is_implied(denials, panel) | _is_counted(denials, panel))
+    if panel.gold is not None:
+        is_new &= ~np.isin(denials.instance, panel.gold.rows)
+    return select_rows(denials, is_new)
 
 
 def _is_implied(denials: Denials, panel: Panel) -> BoolArray:
@@ -258,14 +268,13 @@ def _lower_block(
     specific: Block,
     *,
     view: int,
-    denied: Sparse,
-    answers: IntArray,
+    log_ratio: Sparse,
     taxonomy: Taxonomy,
     strip_entries: int = STRIP_ENTRIES,
 ) -> Block:
     """Return one view of the rows at `positions`, 0 for `score` and 1 for `specific`."""
-    denied, answers, original = denied[positions], answers[positions], (score, specific)[view]
-    rows = np.flatnonzero(np.diff(denied.indptr))
+    log_ratio, original = log_ratio[positions], (score, specific)[view]
+    rows = np.flatnonzero(np.diff(log_ratio.indptr))
     if not len(rows):
         return original
     cost = score.shape[1] if isinstance(score, np.ndarray) else np.diff(score.indptr)[rows]
@@ -275,7 +284,7 @@ def _lower_block(
         before, before_specific = (
             canonical(sparse.csr_array(matrix[own])) for matrix in (score, specific)
         )
-        lowered = _lower_rows(before, before_specific, denied[own], answers[own], taxonomy)
+        lowered = _lower_rows(before, before_specific, log_ratio[own], taxonomy)
         strips.append(lowered[view])
     return _put_rows(original, rows, sparse.vstack(strips, format="csr"))
 
@@ -291,15 +300,9 @@ def _put_rows(block: Block, rows: IntArray, values: Sparse) -> Block:
 
 
 def _lower_rows(
-    score: Sparse, specific: Sparse, denied: Sparse, answers: IntArray, taxonomy: Taxonomy
+    score: Sparse, specific: Sparse, log_ratio: Sparse, taxonomy: Taxonomy
 ) -> tuple[Sparse, Sparse]:
     """Return both views, lowered, of instances that all have denials."""
-    row, label = row_indices(denied), denied.indices.astype(np.int64)
-    # Scores of the paper's methods may be higher for a label than for its parent.
-    before = values_at(max_along(score, taxonomy.closure), row, label)
-    logit = _smoothed_logit(before, answers[row])
-    log_ratio = denied.copy()
-    log_ratio.data = np.logaddexp(0.0, -logit) - np.logaddexp(0.0, denied.data - logit)
     factor, specific_factor = (
         _inherit(log_ratio, matrix, taxonomy.closure) for matrix in (score, specific)
     )
