@@ -115,6 +115,6 @@ def test_a_run_without_abstentions_and_negative_votes_in_its_files_is_read(
     description = json.loads(arrays["description"].tobytes())
     del description["value"]["fields"]["denial_weights"]
     arrays["description"] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
-    np.savez(out / "model.npz", **arrays)  # type: ignore[arg-type]
+    np.savez(out / "model.npz", **arrays)
     assert read_model(out).denial_weights is None
     assert mhpc("explain", "out", "1").returncode == 0
