@@ -51,8 +51,8 @@ class RunSettings(Parameters):
     """Folder of an earlier run, whose fitted model scores these votes; nothing is fitted."""
 
     columns: dict[str, str] = Field(default_factory=dict)
-    """Name of the column that holds the instance, source, label or score, if it is not recognized,
-    as in instance=photo."""
+    """Name of the column that holds the instance, source, label or score, or that marks negative
+    votes, if it is not recognized, as in instance=photo."""
 
     scope: str = "all"
     """Labels that each source can use: all; used, those that it ever gives; or a file with the

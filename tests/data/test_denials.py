@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from mhpc.data.denials import Abstentions, Denials, join_parts, keep_instances, renumber_sources
+from mhpc.data.denials import (
+    Abstentions,
+    Denials,
+    DenialWeights,
+    join_parts,
+    keep_instances,
+    renumber_sources,
+)
+from mhpc.data.index import UNKNOWN
 from mhpc.data.panel import select_labels
 from tests.fixtures.build import GARDEN, panel_of
 
@@ -30,6 +38,16 @@ def test_renumbered_sources_are_in_order() -> None:
     assert rows_of(renumber_sources(DENIALS, np.array([5, 3]))) == [
         (0, 3, 2, 0.5), (0, 5, 3, 1.0), (2, 3, 8, 0.2),
     ]  # fmt: skip
+
+
+def test_sources_without_a_new_position_are_left_out() -> None:
+    assert rows_of(renumber_sources(DENIALS, np.array([0, UNKNOWN]))) == [(0, 0, 3, 1.0)]
+    assert renumber_sources(None, np.array([0])) is None
+
+
+def test_new_sources_have_the_mean_weight() -> None:
+    weights = DenialWeights(np.array([1.0, 2.0, 6.0]), 0.5).with_sources(np.array([2, UNKNOWN, 0]))
+    assert (weights.source.tolist(), weights.exponent) == ([6.0, 3.0, 1.0], 0.5)
 
 
 def test_parts_are_joined_in_the_order_of_instances_and_may_be_missing() -> None:

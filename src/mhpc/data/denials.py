@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from mhpc.data.index import UNKNOWN
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.parameters import registered
 
@@ -77,6 +78,16 @@ class DenialWeights:
     source: FloatArray
     exponent: float
 
+    def with_sources(self, origin: IntArray) -> "DenialWeights":
+        """Return the weights for other sources, with the mean for new ones.
+
+        Parameters
+        ----------
+        origin : int array
+            The position here of every source there, `UNKNOWN` for new ones.
+        """
+        return replace(self, source=np.append(self.source, self.source.mean())[origin])
+
 
 def select_rows(part: Kind, rows: IntArray | BoolArray) -> Kind:
     """Return some abstentions or denials, by positions or a mask."""
@@ -93,8 +104,11 @@ def keep_instances(part: Kind | None, instances: IntArray) -> Kind | None:
 
 
 def renumber_sources(part: Kind | None, position: IntArray) -> Kind | None:
-    """Return the same with every source at its new position."""
-    return None if part is None else _sort(replace(part, source=position[part.source]))
+    """Return the same with every source at its new position, without those that have none."""
+    if part is None:
+        return None
+    moved = replace(part, source=position[part.source])
+    return _sort(select_rows(moved, moved.source != UNKNOWN))
 
 
 def join_parts(parts: Sequence[Kind | None], places: Sequence[IntArray]) -> Kind | None:
