@@ -1,17 +1,15 @@
 """From files to a folder and back: run() consolidates into OUT/, load_run() reads OUT/ again."""
 
-import glob
-import hashlib
 import json
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from mhpc.api import evaluate_views
 from mhpc.data.panel import Panel
@@ -19,9 +17,11 @@ from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Unknown
+from mhpc.data.votes import Unknown, join_votes
+from mhpc.earlier import cannot_update, describe_applied, find_votes, join_earlier
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
-from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError
+from mhpc.errors import DataError, MhpcWarning, ParameterError
 from mhpc.explanation.queries import find_disagreements
 from mhpc.explanation.sources import profile_sources
 from mhpc.methods.fitted import FittedMethod
@@ -43,7 +43,13 @@ from mhpc.report.page_data import make_page_data
 from mhpc.report.summary import run_document, summarize, versions
 from mhpc.result import Result
 from mhpc.settings import RunSettings
-from mhpc.steps import encode_votes, log_scores, make_default_rule
+from mhpc.steps import (
+    adapt_model,
+    encode_votes,
+    known_sources,
+    log_scores,
+    make_default_rule,
+)
 from mhpc.system.checkpoints import (
     MIN_SECONDS,
     CheckpointStore,
@@ -53,6 +59,7 @@ from mhpc.system.checkpoints import (
 )
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
+from mhpc.system.inputs import InputFiles, fingerprint_inputs, list_paths
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
 from mhpc.write.tables import write_sources, write_taxonomy
@@ -64,7 +71,7 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope")
 
 _FIT_SETTINGS = {
     "format", "taxonomy", "taxonomy_format", "method", "parameters", "seed", "columns", "scope",
-    "unknown", "memory", "engine",
+    "unknown", "memory", "engine", "apply", "update", "new_sources",
 }  # fmt: skip
 """The settings that fitting depends on."""
 
@@ -99,22 +106,25 @@ def run(
         Opens the engine that the settings name; pass another one to change its limits.
     """
     check_output(output, force=force)
+    notes: tuple[str, ...] = ()
+    if settings.update:
+        settings, notes = join_earlier(settings)
     inputs = fingerprint_inputs({name: getattr(settings, name) for name in _FILES})
     checkpoints = RunCheckpoints(
         CheckpointStore(checkpoint_folder(output), HOMES),
         _checkpoint_key(settings, inputs),
         min_seconds=checkpoint_after,
     )
-    memory = parse_size(settings.memory)
+    memory, folder = parse_size(settings.memory), settings.apply or settings.update
     with (
         use_memory_budget(memory),
         single_threaded_blas(),
         checkpoint_run(checkpoints),
-        model_errors(Path(settings.apply)) if settings.apply else nullcontext(),
+        model_errors(Path(folder)) if folder else nullcontext(),
     ):
-        earlier = read_model(Path(settings.apply)) if settings.apply else None
+        earlier = read_model(Path(folder)) if folder else None
         with (
-            atomic_folder(output, force=force) as folder,
+            atomic_folder(output, force=force) as new_folder,
             open_engine(settings.engine, memory=memory) as engine,
         ):
             checkpoints.begin(resume=resume)
@@ -123,7 +133,9 @@ def run(
                     f"--truth cannot be given with --engine {settings.engine}; measure afterwards: "
                     f"mhpc evaluate {output} --truth {settings.truth}"
                 )
-            return _Run(settings, inputs, engine, folder, progress, earlier, checkpoints).run()
+            return _Run(
+                settings, inputs, engine, new_folder, progress, earlier, checkpoints, notes
+            ).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +143,13 @@ class _Run:
     """One run: what it needs, and how long its stages took."""
 
     settings: RunSettings
-    inputs: "InputFiles"
+    inputs: InputFiles
     engine: Engine
     folder: Path
     progress: Progress
     earlier: Model | None
     checkpoints: RunCheckpoints
+    notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> RunSummary:
@@ -150,15 +163,21 @@ class _Run:
             )  # fmt: skip
             truth = read_truth(settings.truth) if settings.truth else None
             gold = read_truth(settings.gold) if settings.gold else votes.gold
+        known = self._known_sources()
         with self._stage("encoding"):
             encoded = engine.encode(
-                votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=self.earlier,
+                votes, taxonomy, unknown=settings.unknown, gold=gold, earlier=known,
                 progress=self.progress,
             )  # fmt: skip
+            new_sources = () if known is None else known.find_new(votes.sources)
             del votes
         self.inputs.check_unchanged()
         with self._stage("consolidating"):
-            encoded, scores, model = self._score(encoded)
+            if self.earlier is None:
+                encoded, scores, model = self._fit(encoded)
+            else:
+                scores, model = self._apply(self.earlier, encoded, len(taxonomy), new_sources)
+        scores = replace(scores, notes=(*scores.notes, *self.notes))
         log_scores(scores)
         with self._stage("evaluating"):
             cards = evaluate_views(scores, model.rule, truth, settings.unknown) if truth else ()
@@ -173,10 +192,30 @@ class _Run:
             self.inputs.check_unchanged()
         return summary
 
-    def _score(self, encoded: EncodedVotes) -> tuple[EncodedVotes, Consolidation, Model]:
-        """Fit a method and a rule, or apply those of an earlier run."""
-        if self.earlier is not None:
-            return encoded, encoded.apply(self.earlier, progress=self.progress), self.earlier
+    def _known_sources(self) -> KnownSources | None:
+        """Return the sources of the run that is applied or updated."""
+        if self.earlier is None:
+            return None
+        return known_sources(
+            self.earlier, "prior" if self.settings.update else self.settings.new_sources
+        )
+
+    def _apply(
+        self, earlier: Model, encoded: EncodedVotes, n_labels: int, new_sources: tuple[str, ...]
+    ) -> tuple[Consolidation, Model]:
+        """Score by the model of an earlier run, updated if that is asked for, and its rule."""
+        model = adapt_model(earlier, encoded.template, n_labels=n_labels)
+        if self.settings.update:
+            fitted = model.fitted.update(encoded.partitions)
+            if fitted is None:
+                raise cannot_update(self.settings.update, model.method)
+            model = replace(model, fitted=fitted)
+        scores = encoded.apply(model, progress=self.progress)
+        notes = describe_applied(self.settings, new_sources)
+        return replace(scores, notes=(*scores.notes, *notes)), model
+
+    def _fit(self, encoded: EncodedVotes) -> tuple[EncodedVotes, Consolidation, Model]:
+        """Fit a method and a rule."""
         settings = self.settings
         method = make_method(settings.method, settings.parameters, seed=settings.seed)
         encoded = encoded.place_for(method, self.folder)
@@ -193,6 +232,7 @@ class _Run:
             rule=encoded.fit_rule(rule, scores),
             sources=encoded.partitions.sources,
             scope=encoded.template.scope,
+            has_gold=encoded.template.gold is not None,
         )
         return encoded, scores, model
 
@@ -232,10 +272,10 @@ class _Run:
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
 
 
-def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
+def _checkpoint_key(settings: RunSettings, inputs: InputFiles) -> dict[str, Any] | None:
     """Return what checkpoints depend on, by name; None if a pipe is read, which has no identity."""
-    files = [getattr(settings, name) for name in _FILES]
-    if any(file == "-" or Path(file).is_fifo() for file in files if file):
+    files = [file for name in _FILES for file in list_paths(getattr(settings, name))]
+    if any(file == "-" or Path(file).is_fifo() for file in files):
         return None
     # The content of a file matters, not its place.
     return {**settings.model_dump(include=_FIT_SETTINGS), **inputs.fingerprints, **versions()}
@@ -267,8 +307,8 @@ def load_run(folder: Path, *, votes: str | None = None, panel: Panel | None = No
         read_run(folder), fitted=cache(partial(_read_fitted, folder)) if has_model else None
     )
     if panel is None:
-        file = _find_votes(document, folder, votes)
-        panel = _encode_again(document.settings, file, scores.taxonomy)
+        files = find_votes(document, folder, votes)
+        panel = _encode_again(document.settings, files, scores.taxonomy, folder)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "
@@ -296,114 +336,26 @@ def _read_fitted(folder: Path) -> FittedMethod:
     return fitted
 
 
-def _find_votes(document: RunDocument, folder: Path, votes: str | None) -> str:
-    """Return where the votes are, after checking that they are those of the run."""
-    file = votes or document.settings.votes
-    if file == "-":
-        raise UnreadableError(
-            f"{folder} was made of votes that came through a pipe, and does not keep them; say "
-            "where they are with --votes FILE"
-        )
-    if not is_lasting(Path(file)):
-        raise UnreadableError(
-            f"{file}, the votes of {folder}, is not there any more; say where it is with "
-            "--votes FILE"
-        )
-    recorded = document.inputs.votes
-    if recorded and fingerprint(Path(file))["sha256"] != recorded.sha256:
-        raise DataError(
-            f"{file} has changed since {folder} was made of it: its sha256 is another one; give "
-            "the votes as they were with --votes FILE, or consolidate again"
-        )
-    return file
-
-
-def _encode_again(settings: RecordedSettings, votes: str, taxonomy: Taxonomy) -> Panel:
+def _encode_again(
+    settings: RecordedSettings, votes: tuple[str, ...], taxonomy: Taxonomy, folder: Path
+) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
     unknown: Unknown = "error" if settings.unknown == "error" else "drop"
     with warnings.catch_warnings():
         # The run itself has warned.
         warnings.simplefilter("ignore", MhpcWarning)
-        earlier = read_model(Path(settings.apply)) if settings.apply else None
+        tables = [
+            read_votes(file, columns=settings.columns, scope=settings.scope, format=settings.format)
+            for file in votes
+        ]
+        known = None
+        if settings.apply or settings.update:
+            # The model that the run wrote knows the sources that were new as well.
+            known = known_sources(read_model(folder), settings.new_sources)
         return encode_votes(
-            read_votes(
-                votes, columns=settings.columns, scope=settings.scope, format=settings.format
-            ),
+            join_votes(tables),
             taxonomy,
             unknown=unknown,
             gold=read_truth(settings.gold) if settings.gold else None,
-            known_sources=(earlier.sources, earlier.scope) if earlier else None,
+            known_sources=known,
         )
-
-
-FileState: TypeAlias = tuple[tuple[str, int, int], ...]
-"""Name, size and time of every file behind a path."""
-
-
-@dataclass(frozen=True)
-class InputFiles:
-    """The files that a run reads.
-
-    Attributes
-    ----------
-    fingerprints : mapping of str to mapping
-        Sizes and hashes, by the setting that names the file.
-    states : mapping of Path to FileState
-        What shows that a file has changed.
-    """
-
-    fingerprints: Mapping[str, dict[str, Any]]
-    states: Mapping[Path, FileState]
-
-    def check_unchanged(self) -> None:
-        """Refuse files that changed while they were read; one that is gone was read before."""
-        for path, before in self.states.items():
-            now = _file_state(path)
-            if now and now != before:
-                raise UnreadableError(
-                    f"{path} changed while it was read; run again when nothing writes to it"
-                )
-
-
-def fingerprint_inputs(files: Mapping[str, str | None]) -> InputFiles:
-    """Fingerprint those inputs that are files, given by the settings that name them."""
-    paths = {name: Path(file) for name, file in files.items() if file and is_lasting(Path(file))}
-    # Before they are read, so that no change is missed.
-    states = {path: _file_state(path) for path in paths.values()}
-    return InputFiles({name: fingerprint(path) for name, path in paths.items()}, states)
-
-
-def is_lasting(path: Path) -> bool:
-    """Tell whether a path can be read again, unlike a pipe."""
-    return path.is_file() or bool(_list_files(path))
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Return the size and the hash of a file, or of all files of a folder or pattern together."""
-    if not path.is_file():
-        parts = [fingerprint(file) for file in _list_files(path)]
-        digests = "".join(part["sha256"] for part in parts)
-        return {
-            "files": len(parts),
-            "bytes": sum(part["bytes"] for part in parts),
-            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
-        }
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
-
-
-def _file_state(path: Path) -> FileState:
-    files = [path] if path.is_file() else _list_files(path)
-    return tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
-
-
-def _list_files(path: Path) -> list[Path]:
-    """Return the files that are read where a folder or a pattern is named, by name."""
-    if path.is_dir():
-        files = [file for file in path.glob("[!._]*") if file.is_file()]
-        files = [file for file in files if file.suffix == ".parquet"] or files
-    else:
-        # A pattern may be absolute, which Path.glob does not take.
-        files = [Path(name) for name in glob.iglob(str(path))]  # noqa: PTH207
-    return sorted(file for file in files if file.is_file())

@@ -6,26 +6,29 @@ take these steps, so that the same votes give the same results everywhere.
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
-from mhpc.data.index import Index
+from mhpc.data.index import UNKNOWN
 from mhpc.data.panel import Panel, SinglePartition, sample_rows
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import EncodedTruth, Truth, Unknown, Votes
-from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
+from mhpc.data.votes import EncodedTruth, NewSources, Truth, Unknown, Votes
+from mhpc.encoding.gold import append_gold_source, clamp_gold, encode_truth
+from mhpc.encoding.known_sources import KnownSources, align_sources
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
 from mhpc.methods.base import BaseMethod, Method, predict_scores
-from mhpc.methods.fitted import FittedMethod
+from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
-from mhpc.numerics.arrays import IntArray, Sparse
+from mhpc.methods.used_labels import put_back_labels
+from mhpc.numerics.arrays import IntArray
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
 from mhpc.system.display import Progress, silent
@@ -39,7 +42,7 @@ def encode_votes(
     *,
     unknown: Unknown = "error",
     gold: Truth | None = None,
-    known_sources: tuple[Index, Sparse | None] | None = None,
+    known_sources: KnownSources | None = None,
     instances: Iterable[str] = (),
 ) -> Panel:
     """Encode votes, with the labels that are known of some instances.
@@ -50,8 +53,8 @@ def encode_votes(
         As `mhpc.encode` takes them.
     gold : Truth, optional
         Instances whose labels are known.
-    known_sources : pair of Index and csr_array or None, optional
-        The sources of a run that is applied to these votes, and their scope.
+    known_sources : KnownSources, optional
+        The sources of a run that is applied to these votes.
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
     if gold is None:
@@ -64,13 +67,13 @@ def add_known(
     panel: Panel,
     *,
     gold: EncodedTruth | None = None,
-    known_sources: tuple[Index, Sparse | None] | None = None,
+    known_sources: KnownSources | None = None,
 ) -> Panel:
     """Return a panel with its gold labels as a last source, and sources numbered as before."""
     if gold is not None:
         panel = append_gold_source(panel, gold)
     if known_sources is not None:
-        panel = align_sources(panel, *known_sources)
+        panel = align_sources(panel, known_sources)
     return panel
 
 
@@ -86,6 +89,42 @@ def score(
 ) -> Consolidation:
     """Score the instances of a panel by what a method fitted before, on these or on others."""
     return clamp_gold(predict_scores(method, fitted, panel, progress=progress), panel.gold)
+
+
+def known_sources(model: Model, new: NewSources = "error") -> KnownSources:
+    """Return the sources that a model knows, and what to do with others."""
+    return KnownSources(model.sources, model.scope, model.has_gold, new)
+
+
+def adapt_model(model: Model, panel: Panel, *, n_labels: int) -> Model:
+    """Return a model for the sources and labels of a panel, some of which may be new.
+
+    A new source is as reliable as the known ones are on average. A new label scores the share of
+    the answers that contain it.
+
+    Parameters
+    ----------
+    model : Model
+        The model of an earlier run.
+    panel : Panel
+        Any panel with the sources and labels of the votes, aligned with those of the model.
+    n_labels : int
+        The number of labels that the earlier run had, which come first.
+    """
+    fitted, n_known = model.fitted, len(model.sources) - model.has_gold
+    if len(panel.sources) != len(model.sources):
+        gold = [len(model.sources) - 1 if model.has_gold else UNKNOWN] * (panel.gold is not None)
+        n_new = len(panel.sources) - n_known - len(gold)
+        origin = np.array([*range(n_known), *[UNKNOWN] * n_new, *gold], dtype=np.int64)
+        fitted = fitted.with_sources(SourceChange(origin, averaged=np.arange(n_known)))
+    if len(panel.taxonomy) > n_labels:
+        fitted = put_back_labels(fitted, np.arange(n_labels))
+    if fitted is model.fitted:
+        return model
+    return replace(
+        model, fitted=fitted, sources=panel.sources, scope=panel.scope,
+        has_gold=panel.gold is not None,
+    )  # fmt: skip
 
 
 def apply_model(model: Model, panel: Panel, *, progress: Progress = silent) -> Consolidation:

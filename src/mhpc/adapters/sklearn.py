@@ -13,6 +13,7 @@ from mhpc.api import consolidate
 from mhpc.data.scores import Consolidation, scored_cells
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Votes
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.errors import ParameterError
 from mhpc.methods.base import Method
 from mhpc.methods.registry import make_method
@@ -129,9 +130,13 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
             )
         panel = encode_votes(
             votes, before.taxonomy, unknown=self.unknown, instances=rows,
-            known_sources=(self.result_.panel.sources, self.result_.panel.scope),
+            known_sources=self._known_sources(),
         )  # fmt: skip
         return score(make_method(before.method, before.parameters), fitted, panel)
+
+    def _known_sources(self) -> KnownSources:
+        panel = self.result_.panel
+        return KnownSources(panel.sources, panel.scope, has_gold=panel.gold is not None)
 
     def _votes(self, X: Any, *, reset: bool) -> tuple[Votes, list[str]]:
         cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

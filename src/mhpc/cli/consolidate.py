@@ -10,7 +10,7 @@ from mhpc.cli.progress import Display, StderrProgress
 from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.settings import NAMED_TAXONOMIES, RunSettings, read_settings
 
-_FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
+_FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply", "update")
 """The settings that name files."""
 
 
@@ -27,6 +27,8 @@ _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "apply")
 @setting("method")
 @setting("parameters")
 @setting("apply")
+@setting("new_sources")
+@setting("update")
 @setting("seed")
 @setting("columns")
 @setting("scope")
@@ -87,9 +89,8 @@ def consolidate(
 def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> RunSettings:
     """Merge and check settings, before anything is computed; options take precedence."""
     values = _merge(from_file, from_options)
-    if values.get("apply"):
-        _check_apply(values)
-        values["taxonomy"] = str(Path(values["apply"]) / "taxonomy.csv")
+    if earlier := _check_earlier(values):
+        values["taxonomy"] = str(Path(earlier) / "taxonomy.csv")
     for name, spelling in (("votes", "VOTES"), ("taxonomy", "--taxonomy FILE")):
         if name not in values:
             raise click.UsageError(f"{spelling} is missing; see mhpc consolidate --help")
@@ -116,18 +117,43 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return below | entries
 
 
-def _check_apply(values: dict[str, Any]) -> None:
-    """Refuse options that the earlier run has fixed."""
-    fixed = {
-        "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
-        "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
-        "depth_bias": "--depth-bias", "scope": "--scope",
-    }  # fmt: skip
-    for name, option in fixed.items():
-        if values.get(name):
+_FIXED = {
+    "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
+    "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
+    "depth_bias": "--depth-bias", "scope": "--scope",
+}  # fmt: skip
+"""The options that an earlier run has fixed."""
+
+_FIXED_BY_UPDATE = {
+    **_FIXED, "taxonomy_format": "--taxonomy-format", "format": "--format", "columns": "--column",
+    "seed": "--seed",
+}  # fmt: skip
+"""The options that hold for the votes of the earlier run and for new ones alike."""
+
+
+def _check_earlier(values: dict[str, Any]) -> str | None:
+    """Return the earlier run that is applied or updated, and refuse options that it has fixed."""
+    apply, update = values.get("apply"), values.get("update")
+    if apply and update:
+        raise click.UsageError(
+            "--apply and --update cannot be given together: --apply learns nothing from the new "
+            "votes, --update does"
+        )
+    if values.get("new_sources", "error") != "error" and not apply:
+        raise click.UsageError(
+            "--new-sources can only be given with --apply; otherwise all sources are learned"
+        )
+    if not (apply or update):
+        return None
+    option, fixed = ("--apply", _FIXED) if apply else ("--update", _FIXED_BY_UPDATE)
+    # What the run.json of such a run records is nothing that was asked for.
+    recorded = {"taxonomy": str(Path(apply or update) / "taxonomy.csv"), "scope": "all"}
+    for name, spelling in fixed.items():
+        if values.get(name) and values[name] != recorded.get(name):
             raise click.UsageError(
-                f"{option} cannot be given with --apply, which takes it from the earlier run"
+                f"{spelling} cannot be given with {option}, which takes it from the earlier run"
             )
+    return str(apply or update)
 
 
 def _check_rule(settings: RunSettings) -> None:
@@ -151,9 +177,15 @@ def _check_rule(settings: RunSettings) -> None:
 def _make_paths_absolute(settings: RunSettings) -> RunSettings:
     """Make paths absolute, so that run.json can be used from any folder."""
     not_paths = (None, "-", "all", "used", *NAMED_TAXONOMIES)
+
+    def make_absolute(paths: Any) -> Any:
+        if isinstance(paths, tuple):
+            return tuple(make_absolute(path) for path in paths)
+        return str(Path(paths).absolute())
+
     files = {
-        name: str(Path(path).absolute())
+        name: make_absolute(paths)
         for name in _FILES
-        if (path := getattr(settings, name)) not in not_paths
+        if (paths := getattr(settings, name)) not in not_paths
     }
     return settings.model_copy(update=files)

@@ -2,13 +2,33 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.parameters import registered
+
+
+@dataclass(frozen=True)
+class BySource:
+    """Marks an array of a fitted method that has one row per source, and columns if it has pairs.
+
+    ``Annotated[FloatArray, BySource()]`` is all that a class has to say, so that a model can be
+    applied to votes of sources which it does not know.
+
+    Attributes
+    ----------
+    new : float or None
+        What the row of a new source is filled with; None: the mean of the known sources.
+    pairs : bool
+        Whether the array has one column per source as well.
+    """
+
+    new: float | None = None
+    pairs: bool = False
+
 
 SourceRelation: TypeAlias = Literal["near-duplicate", "correlated"]
 
@@ -97,8 +117,8 @@ class SourceDependence:
         depend on each other.
     """
 
-    skill: FloatArray
-    matrix: Sparse
+    skill: Annotated[FloatArray, BySource()]
+    matrix: Annotated[Sparse, BySource(new=0.0, pairs=True)]
 
     @property
     def independence(self) -> FloatArray:

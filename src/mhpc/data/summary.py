@@ -174,6 +174,8 @@ class Model:
         The sources in the order in which the fitted method knows them.
     scope : csr_array, (M, K), or None
         The scope of the sources, as in `Panel`.
+    has_gold : bool
+        Whether the last of the sources is that of gold labels.
     """
 
     method: str
@@ -182,3 +184,4 @@ class Model:
     rule: FittedRule
     sources: Index
     scope: Sparse | None = None
+    has_gold: bool = False

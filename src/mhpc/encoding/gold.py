@@ -15,7 +15,6 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown
 from mhpc.encoding.panel import augment, locate_labels
 from mhpc.errors import (
-    DataError,
     MhpcWarning,
     UnknownInstanceError,
     UnknownLabelError,
@@ -146,28 +145,4 @@ def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, polic
         f"(first: {first!r})",
         MhpcWarning,
         stacklevel=4,
-    )
-
-
-def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
-    """Renumber the sources of a panel as in an earlier run, and use their scope."""
-    position = sources.locate(panel.sources)
-    unknown = np.flatnonzero(position == UNKNOWN)
-    if len(unknown):
-        name = panel.sources[unknown[0]]
-        raise DataError(
-            f"source {name!r} has no answers in the earlier run{suggest(name, sources)}, so that "
-            "nothing is known of it; correct it, leave its answers out, or consolidate all "
-            "answers together"
-        )
-    source = position[panel.source]
-    order = np.lexsort((source, panel.instance))
-    return replace(
-        panel,
-        sources=sources,
-        instance=panel.instance[order],
-        source=source[order],
-        raw=panel.raw[order],
-        augmented=panel.augmented[order],
-        scope=scope,
     )

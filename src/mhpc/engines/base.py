@@ -11,6 +11,7 @@ from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.methods.base import BaseMethod
 from mhpc.numerics.arrays import Sparse
 from mhpc.rules.base import Rule
@@ -56,7 +57,7 @@ class Engine(Protocol):
 
     def read(
         self,
-        source: str,
+        source: str | tuple[str, ...],
         *,
         columns: Mapping[str, str],
         scope: str,
@@ -72,7 +73,7 @@ class Engine(Protocol):
         *,
         unknown: Unknown,
         gold: Truth | None,
-        earlier: Model | None,
+        earlier: KnownSources | None,
         progress: Progress,
     ) -> "EncodedVotes":
         """Encode the votes with gold labels, or with the sources of an earlier run."""

@@ -19,6 +19,7 @@ from mhpc.data.scores import Consolidation, Top, select_instances
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Truth, Unknown
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.engines.dask_cluster import DaskCluster
 from mhpc.engines.local import LocalVotes, write_results
 from mhpc.engines.partitions import (
@@ -31,7 +32,7 @@ from mhpc.engines.partitions import (
     plan_partitions,
     select_up_to,
 )
-from mhpc.errors import UnreadableError, UnwritableError, WorkerError
+from mhpc.errors import ParameterError, UnreadableError, UnwritableError, WorkerError
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_memory
 from mhpc.model import read_model
@@ -74,7 +75,7 @@ class DaskEngine:
 
     def read(
         self,
-        source: str,
+        source: str | tuple[str, ...],
         *,
         columns: Mapping[str, str],
         scope: str,
@@ -82,6 +83,11 @@ class DaskEngine:
         format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> VotesSurvey:
         """Look through the votes; those that are not Parquet are converted for the workers."""
+        if not isinstance(source, str):
+            raise ParameterError(
+                "several tables of votes cannot be read with --engine dask; write them as one "
+                "folder of Parquet files"
+            )
         (folder / PARTS).mkdir()
         converted = folder / PARTS / ".votes.parquet"
         return survey_votes(source, columns=columns, scope=scope, keep=converted, format=format)
@@ -93,7 +99,7 @@ class DaskEngine:
         *,
         unknown: Unknown,
         gold: Truth | None,
-        earlier: Model | None,
+        earlier: KnownSources | None,
         progress: Progress,
     ) -> "DaskVotes":
         """Let workers read and encode partitions, and hold them."""

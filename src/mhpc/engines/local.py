@@ -18,7 +18,8 @@ from mhpc.data.scores import (
 )
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown, Votes
+from mhpc.data.votes import Truth, Unknown, Votes, join_votes
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.explanation.sources import count_block
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.memory import check_readable
@@ -41,7 +42,7 @@ class LocalEngine:
 
     def read(
         self,
-        source: str,
+        source: str | tuple[str, ...],
         *,
         columns: Mapping[str, str],
         scope: str,
@@ -49,8 +50,12 @@ class LocalEngine:
         format: str | None = None,  # noqa: A002 - as for read_votes
     ) -> Votes:
         """Read all votes, if they fit into memory."""
-        check_readable(source)
-        return read_votes(source, columns=columns, scope=scope, format=format)
+        files = (source,) if isinstance(source, str) else source
+        for file in files:
+            check_readable(file)
+        return join_votes(
+            [read_votes(file, columns=columns, scope=scope, format=format) for file in files]
+        )
 
     def encode(
         self,
@@ -59,12 +64,11 @@ class LocalEngine:
         *,
         unknown: Unknown,
         gold: Truth | None,
-        earlier: Model | None,
+        earlier: KnownSources | None,
         progress: Progress,
     ) -> "LocalVotes":
         """Encode the votes as one panel."""
-        known = None if earlier is None else (earlier.sources, earlier.scope)
-        panel = encode_votes(votes, taxonomy, unknown=unknown, gold=gold, known_sources=known)
+        panel = encode_votes(votes, taxonomy, unknown=unknown, gold=gold, known_sources=earlier)
         return LocalVotes(panel, self.rule_sample)
 
 

@@ -9,10 +9,10 @@ from scipy import sparse
 
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel, sampling_order
-from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Truth, Unknown
 from mhpc.encoding.gold import encode_truth
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.encoding.panel import LocatedLabels, encode_scope, locate_labels
 from mhpc.errors import MhpcWarning
 from mhpc.numerics.arrays import IntArray, Sparse
@@ -37,8 +37,8 @@ class PartitionPlan:
         As in `Panel`, without the source of gold labels.
     gold : pair of Index and EncodedTruth, or None
         The gold labels; their rows are positions in the index.
-    earlier : pair of Index and csr_array, or None
-        The sources and the scope of the run that is applied.
+    earlier : KnownSources or None
+        The sources of the run that is applied.
     """
 
     survey: VotesSurvey
@@ -46,7 +46,7 @@ class PartitionPlan:
     taxonomy: Taxonomy
     scope: Sparse | None = None
     gold: tuple[Index, EncodedTruth] | None = None
-    earlier: tuple[Index, Sparse | None] | None = None
+    earlier: KnownSources | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def plan_partitions(
     count: int,
     unknown: Unknown,
     gold: Truth | None,
-    earlier: Model | None,
+    earlier: KnownSources | None,
 ) -> PartitionPlan:
     """Find out what concerns all partitions, and refuse what `encode` would refuse.
 
@@ -100,18 +100,17 @@ def plan_partitions(
         How many partitions.
     gold : Truth or None
         The known labels of some instances.
-    earlier : Model or None
-        The run that is applied.
+    earlier : KnownSources or None
+        The sources of the run that is applied.
     """
     located = locate_labels(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
         describe=lambda label: _describe_first_vote(survey, label),
     )  # fmt: skip
-    plan = PartitionPlan(survey, count, located.taxonomy, _encode_scope(survey, located, unknown))
+    scope = _encode_scope(survey, located, unknown)
+    plan = PartitionPlan(survey, count, located.taxonomy, scope, earlier=earlier)
     if gold is not None:
         plan = replace(plan, gold=_encode_gold(plan, gold, unknown))
-    if earlier is not None:
-        plan = replace(plan, earlier=(earlier.sources, earlier.scope))
     # The checks of sources apply to a panel without answers too.
     make_template(plan)
     return plan
@@ -121,10 +120,10 @@ def load_partition(plan: PartitionPlan, number: int) -> Partition:
     """Read and encode one partition."""
     part = read_part(plan.survey, number, parts=plan.count)
     with warnings.catch_warnings():
-        # The plan has warned about labels that the taxonomy lacks.
+        # The plan has warned about labels that the taxonomy lacks, and about new sources.
         warnings.simplefilter("ignore", MhpcWarning)
         panel = encode_votes(part.votes, plan.taxonomy, unknown="drop")
-    panel = _add_known(plan, replace(panel, scope=plan.scope))
+        panel = _add_known(plan, replace(panel, scope=plan.scope))
     return Partition(panel, part.first_rows, part.rows, part.dropped)
 
 

@@ -16,6 +16,7 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunSummary
 from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import NewSources
 from mhpc.errors import UnreadableError, quote_list
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.read.columns import Cells, check_not_empty, find_columns, read_cells
@@ -31,7 +32,7 @@ _CURE = "consolidate again"
 class RecordedSettings:
     """The settings of a run that are needed to read its votes again."""
 
-    votes: str
+    votes: str | tuple[str, ...]
     columns: dict[str, str]
     scope: str
     unknown: str
@@ -39,6 +40,8 @@ class RecordedSettings:
     apply: str | None
     top: int | Literal["all"]
     format: str | None = None
+    update: str | None = None
+    new_sources: NewSources = "error"
 
 
 @dataclass(frozen=True)
