@@ -42,10 +42,8 @@ LAYERS: tuple[dict[str, str], ...] = (
         "result": "what mhpc.consolidate returns",
         "report": "run.json, terminal output and the HTML page",
     },
-    {
-        "api": "the verbs of the package",
-        "earlier": "earlier runs: their votes, joined with new ones",
-    },
+    {"api": "the verbs of the package"},
+    {"earlier": "earlier runs: where their votes are, and how new ones are joined with them"},
     {"run": "from files to a folder, and back"},
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",

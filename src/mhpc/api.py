@@ -4,7 +4,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,17 +15,18 @@ from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
-from mhpc.data.summary import Inspection
+from mhpc.data.summary import Inspection, Model
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Truth, Unknown, Votes
+from mhpc.data.votes import NewSources, Truth, Unknown, Votes, join_votes
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
-from mhpc.methods.base import Method
+from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
+from mhpc.model import read_model
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.truth import read_truth
@@ -32,7 +34,16 @@ from mhpc.read.votes import read_votes
 from mhpc.result import Result
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.selection.racing import MIN_INSTANCES, race
-from mhpc.steps import decide, encode_votes, fit_and_score, fit_rule, log_scores, profile
+from mhpc.steps import (
+    adapt_model,
+    apply_model,
+    encode_votes,
+    fit_and_score,
+    fit_rule,
+    known_sources,
+    log_scores,
+    profile,
+)
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import parse_size, use_memory_budget
 from mhpc.system.parallel import single_threaded_blas
@@ -43,13 +54,16 @@ Readable: TypeAlias = Any
 
 def consolidate(
     votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable,
+    taxonomy: Taxonomy | Readable | None = None,
     *,
     method: str | Method | None = None,
     rule: Rule | None = None,
     unknown: Unknown = "error",
     instances: Iterable[str] = (),
     gold: Truth | Readable | None = None,
+    apply: Result | str | Path | None = None,
+    new_sources: NewSources = "error",
+    update: Result | None = None,
     memory: str | int | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -75,6 +89,15 @@ def consolidate(
         instances on, ``auto`` calibrates its probabilities on them; ``dawid-skene`` and
         ``one-truth`` learn from them how good sources are. By default, the instances that the file
         of the votes marks as known.
+    apply : Result or path, optional
+        An earlier result, or the folder of a run: its model scores these votes, and its rule
+        decides. Nothing is fitted, and taxonomy, method, rule and gold are those of that run.
+    new_sources : "error", "ignore" or "prior"
+        What to do, with `apply`, with sources that the earlier run does not know: refuse them,
+        leave their answers out, or count each as reliable as the known ones are on average.
+    update : Result, optional
+        An earlier result to learn from together with these votes, by its taxonomy and method: as
+        if all votes had been consolidated at once.
     memory : str or int, optional
         Bytes that may be used, or a text such as "6GB"; by default half of what is free. Scores
         that do not fit are computed when they are needed.
@@ -82,17 +105,87 @@ def consolidate(
         Called with the name of a stage, how much of it is done, and how much there is.
     """
     votes, gold = _as_votes(votes), _as_truth(gold)
-    chosen = method if method is not None and not isinstance(method, str) else make_method(method)
+    _check_earlier(
+        apply, update, new_sources, taxonomy=taxonomy, method=method,
+        **({"rule": rule, "gold": gold} if apply is not None else {}),
+    )  # fmt: skip
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
-        panel = encode_votes(
-            votes, _as_taxonomy(taxonomy), unknown=unknown, instances=instances,
-            gold=votes.gold if gold is None else gold,
-        )  # fmt: skip
-        scores = fit_and_score(chosen, panel, progress=progress)
-        decision = decide(rule, scores, panel)
-        result = Result(panel, scores, decision, profile(panel, scores, decision))
+        if apply is not None:
+            model, taxonomy = _load_model(apply)
+            panel = encode_votes(
+                votes, taxonomy, unknown=unknown, instances=instances, gold=votes.gold,
+                known_sources=known_sources(model, new_sources),
+            )  # fmt: skip
+            model = adapt_model(model, panel, n_labels=len(taxonomy))
+            scores, fitted_rule = apply_model(model, panel, progress=progress), model.rule
+        else:
+            if update is not None:
+                votes, taxonomy, method = _join_earlier(update, votes)
+            panel = encode_votes(
+                votes, _as_taxonomy(taxonomy), unknown=unknown, instances=instances,
+                gold=votes.gold if gold is None else gold,
+            )  # fmt: skip
+            chosen = make_method(method) if method is None or isinstance(method, str) else method
+            scores = fit_and_score(chosen, panel, progress=progress)
+            fitted_rule = fit_rule(rule, scores, panel)
+        decision = apply_rule(fitted_rule, scores)
+        sources = profile(panel, scores, decision)
     log_scores(scores)
-    return result
+    return Result(panel, scores, decision, sources, votes=votes, rule=fitted_rule)
+
+
+def _check_earlier(
+    apply: Any, update: Any, new_sources: NewSources, *, taxonomy: Any, **fixed: Any
+) -> None:
+    """Refuse arguments that an earlier result has fixed, or that mean nothing without one."""
+    if apply is not None and update is not None:
+        raise ParameterError("apply and update cannot be given together; only update learns")
+    if new_sources not in get_args(NewSources):
+        raise ParameterError(
+            f"new_sources = {new_sources!r} is not allowed; give error | ignore | prior"
+        )
+    if new_sources != "error" and apply is None:
+        raise ParameterError("new_sources can only be given with apply; else all are learned")
+    if apply is None and update is None:
+        if taxonomy is None:
+            raise ParameterError(
+                "taxonomy is missing; give a taxonomy, or an earlier result to apply"
+            )
+        return
+    which = "apply" if update is None else "update"
+    for name, value in {"taxonomy": taxonomy, **fixed}.items():
+        if value is not None:
+            raise ParameterError(f"{name} cannot be given with {which}, which has it already")
+
+
+def _load_model(earlier: Result | str | Path) -> tuple[Model, Taxonomy]:
+    """Return the model of an earlier result, or of the folder of a run, and its taxonomy."""
+    if not isinstance(earlier, Result):
+        return read_model(Path(earlier)), read_taxonomy(Path(earlier) / "taxonomy.csv")
+    scores, panel = earlier.consolidation, earlier.panel
+    if scores.fitted is None or earlier.rule is None:
+        raise ParameterError(
+            "apply needs what was fitted; give a result of mhpc.consolidate, or the folder of a run"
+        )
+    model = Model(
+        method=scores.method,
+        parameters=dict(scores.parameters),
+        fitted=scores.fitted(),
+        rule=earlier.rule,
+        sources=panel.sources,
+        scope=panel.scope,
+        has_gold=panel.gold is not None,
+    )
+    return model, scores.taxonomy
+
+
+def _join_earlier(earlier: Result, votes: Votes) -> tuple[Votes, Taxonomy, BaseMethod]:
+    """Return the votes of an earlier result with new ones, its taxonomy and its method."""
+    if earlier.votes is None:
+        raise ParameterError("update needs the earlier votes; give a result of mhpc.consolidate")
+    scores = earlier.consolidation
+    method = make_method(scores.method, dict(scores.parameters))
+    return join_votes([earlier.votes, votes]), scores.taxonomy, method
 
 
 def evaluate(

@@ -24,11 +24,12 @@ def join_earlier(settings: RunSettings) -> tuple[RunSettings, tuple[str, ...]]:
     try:
         recorded, votes = _earlier_votes(folder)
     except UnreadableError:
-        recorded = _recorded_settings(folder)
-        # Gold labels of the earlier run are part of what it learned.
-        return recorded.model_copy(
-            update={**own, "votes": settings.votes, "gold": None, "update": settings.update}
-        ), ()
+        # Gold labels of the earlier run are part of what it learned, and so are added labels.
+        learned = {
+            "votes": settings.votes, "update": settings.update, "gold": None,
+            "taxonomy": str(folder / "taxonomy.csv"), "taxonomy_format": None,
+        }  # fmt: skip
+        return _recorded_settings(folder).model_copy(update={**own, **learned}), ()
     n_earlier = read_run_document(folder).summary.counts["instances"]
     note = (
         f"Updates {folder}: fitted to the votes of its {pluralize(n_earlier, 'instance')} and the "

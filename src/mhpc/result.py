@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mhpc.data.decision import Decision, LabelledScores, labelled_scores
+from mhpc.data.decision import Decision, FittedRule, LabelledScores, labelled_scores
 from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.panel import Panel
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import Consolidation, Step, scored_cells
+from mhpc.data.votes import Votes
 from mhpc.explanation.queries import find_conflicts
 from mhpc.numerics.arrays import FloatArray
 from mhpc.system.display import short_table
@@ -33,12 +34,18 @@ class Result:
         The label sets, and the rule that decided on them.
     sources : tuple of SourceProfile
         How much each source answers, how reliable it is, and whom it resembles.
+    votes : Votes or None
+        The votes as they were read; None if the result was loaded.
+    rule : FittedRule or None
+        The rule that decided on the label sets; None if the result was loaded.
     """
 
     panel: Panel
     consolidation: Consolidation
     decision: Decision
     sources: tuple[SourceProfile, ...]
+    votes: Votes | None = None
+    rule: FittedRule | None = None
 
     @property
     def scores(self) -> dict[str, list[str] | FloatArray]:

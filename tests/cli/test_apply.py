@@ -211,7 +211,9 @@ def test_gold_of_the_earlier_run_is_no_source_of_the_new_one(votes: Path, mhpc: 
     )
     options = ("--taxonomy", "tree.csv", "--gold", "gold.csv")
     mhpc("consolidate", "all.csv", *options, "-o", "first")
-    (votes / "new.csv").write_text("instance,source,label\nx,dee,red oak\n" + "\n".join(rows) + "\n")
+    (votes / "new.csv").write_text(
+        "instance,source,label\nx,dee,red oak\n" + "\n".join(rows) + "\n"
+    )
     options = ("--apply", "first", "--new-sources", "prior")
     done = mhpc("consolidate", "new.csv", *options, "-o", "second")
     assert done.returncode == 0, done.stderr
@@ -231,7 +233,11 @@ def test_new_labels_are_added_to_the_taxonomy_of_the_earlier_run(votes: Path, mh
     assert done.returncode == 0, done.stderr
     assert label_sets(votes / "second")["stone"] == {"granite"}
     # A second new label comes on another day.
-    (votes / "later.csv").write_text(f"{header}\nsoil,{sources[0]},clay\nrock,{sources[0]},granite\n")
-    done = mhpc("consolidate", "later.csv", "--apply", "second", "--unknown", "graft", "-o", "third")
+    (votes / "later.csv").write_text(
+        f"{header}\nsoil,{sources[0]},clay\nrock,{sources[0]},granite\n"
+    )
+    done = mhpc(
+        "consolidate", "later.csv", "--apply", "second", "--unknown", "graft", "-o", "third"
+    )
     assert done.returncode == 0, done.stderr
     assert label_sets(votes / "third") == {"soil": {"clay"}, "rock": {"granite"}}

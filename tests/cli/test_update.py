@@ -192,3 +192,38 @@ def test_options_that_exclude_each_other_are_refused(
     done = mhpc("consolidate", "day1.csv", *options, "-o", "out1")
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_labels_that_were_added_to_the_taxonomy_stay_without_the_earlier_votes(
+    days: Path, mhpc: Mhpc
+) -> None:
+    with (days / "day0.csv").open("a") as file:
+        file.write("rock,ann,granite\n")
+    first_day(mhpc, "--method", "wa", "--unknown", "graft")
+    (days / "day0.csv").unlink()
+    (days / "day1.csv").write_text("instance,source,label\nstone,ann,granite\n")
+    done = mhpc("consolidate", "day1.csv", "--update", "out0", "-o", "out1")
+    assert done.returncode == 0, done.stderr
+    assert {label for _, label in scores(days / "out1")} == {"granite"}
+
+
+def test_a_label_that_is_new_without_the_earlier_votes_cannot_be_learned(
+    days: Path, mhpc: Mhpc
+) -> None:
+    first_day(mhpc, "--method", "wa")
+    (days / "day0.csv").unlink()
+    (days / "day1.csv").write_text("instance,source,label\nstone,ann,granite\n")
+    options = ("--update", "out0", "--unknown", "graft")
+    done = mhpc("consolidate", "day1.csv", *options, "-o", "out1")
+    assert done.returncode == 1
+    assert "wa cannot learn" in done.stderr
+
+
+def test_votes_from_a_pipe_cannot_be_learned_from_again(days: Path, mhpc: Mhpc) -> None:
+    first_day(mhpc, "--method", "channel")
+    document = json.loads((days / "out0" / "run.json").read_text())
+    document["settings"]["votes"] = "-"
+    (days / "out0" / "run.json").write_text(json.dumps(document))
+    done = mhpc("consolidate", "day1.csv", "--update", "out0", "-o", "out1")
+    assert done.returncode == 1
+    assert "channel cannot learn" in done.stderr

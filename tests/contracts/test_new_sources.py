@@ -1,4 +1,4 @@
-"""Every fitted method can be applied to the votes of sources, and to labels, that it does not know."""
+"""Every fitted method can be applied to votes with sources and labels that it does not know."""
 
 import warnings
 

@@ -7,10 +7,10 @@ from scipy import sparse
 import mhpc
 from mhpc.data.index import Index
 from mhpc.encoding.gold import append_gold_source, clamp_gold, encode_truth
-from mhpc.errors import DataError, MhpcWarning, UnknownInstanceError, UnknownLabelError
+from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import dense
 from mhpc.read.truth import read_truth
-from tests.fixtures.build import DAG, GARDEN, Row, panel_of
+from tests.fixtures.build import DAG, GARDEN, panel_of
 
 INSTANCES = Index(("x", "y", "z"))
 

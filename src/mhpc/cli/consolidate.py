@@ -143,17 +143,18 @@ def _check_earlier(values: dict[str, Any]) -> str | None:
         raise click.UsageError(
             "--new-sources can only be given with --apply; otherwise all sources are learned"
         )
-    if not (apply or update):
+    earlier = apply or update
+    if not earlier:
         return None
     option, fixed = ("--apply", _FIXED) if apply else ("--update", _FIXED_BY_UPDATE)
     # What the run.json of such a run records is nothing that was asked for.
-    recorded = {"taxonomy": str(Path(apply or update) / "taxonomy.csv"), "scope": "all"}
+    recorded = {"taxonomy": str(Path(earlier) / "taxonomy.csv"), "scope": "all"}
     for name, spelling in fixed.items():
         if values.get(name) and values[name] != recorded.get(name):
             raise click.UsageError(
                 f"{spelling} cannot be given with {option}, which takes it from the earlier run"
             )
-    return str(apply or update)
+    return str(earlier)
 
 
 def _check_rule(settings: RunSettings) -> None:
