@@ -1,6 +1,8 @@
 """Earlier runs: where their votes are, and how new votes are joined with them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mhpc.errors import DataError, UnreadableError, pluralize, quote_list
 from mhpc.read.run_folder import RunDocument, read_run_document
@@ -30,6 +32,11 @@ def join_earlier(settings: RunSettings) -> tuple[RunSettings, tuple[str, ...]]:
             "taxonomy": str(folder / "taxonomy.csv"), "taxonomy_format": None,
         }  # fmt: skip
         return _recorded_settings(folder).model_copy(update={**own, **learned}), ()
+    except DataError:
+        raise DataError(
+            f"the votes of {folder} have changed since it was made of them; consolidate all votes "
+            "together, without --update"
+        ) from None
     n_earlier = read_run_document(folder).summary.counts["instances"]
     note = (
         f"Updates {folder}: fitted to the votes of its {pluralize(n_earlier, 'instance')} and the "
@@ -40,30 +47,40 @@ def join_earlier(settings: RunSettings) -> tuple[RunSettings, tuple[str, ...]]:
 
 def _earlier_votes(folder: Path) -> tuple[RunSettings, tuple[str, ...]]:
     """Return the settings by which the model of a run was fitted, and the votes up to that run."""
-    document = read_run_document(folder)
-    if document.settings.update:
-        raise UnreadableError(f"{folder} was made without the votes of the run that it updates")
-    own = find_votes(document, folder, None)
-    if document.settings.apply:
-        # Its model is that of another run; its votes have not been learned from yet.
-        recorded, votes = _earlier_votes(Path(document.settings.apply))
-        return recorded, (*votes, *own)
-    return _recorded_settings(folder), own
+    votes, seen = list[str](), set[Path]()
+    while True:
+        document = read_run_document(folder)
+        if document.settings.update or folder in seen:
+            raise UnreadableError(f"{folder} does not say which votes its model was fitted to")
+        votes[:0] = find_votes(document, folder, None)
+        if not document.settings.apply:
+            return _recorded_settings(folder), tuple(votes)
+        # Its model is that of another run, and its votes have not been learned from yet.
+        seen.add(folder)
+        folder = Path(document.settings.apply)
 
 
 def _recorded_settings(folder: Path) -> RunSettings:
-    settings = RunSettings(**read_settings(folder / "run.json"))
-    if settings.update or settings.apply:
-        return _recorded_settings(Path(str(settings.update or settings.apply)))
-    recorded = read_run_document(folder).content["inputs"].get("taxonomy")
-    path = settings.taxonomy
-    if recorded is None or (
-        is_lasting(Path(path)) and fingerprint_all([path])["sha256"] == recorded["sha256"]
-    ):
-        return settings
-    # The taxonomy has moved or changed; the run keeps the one that it used.
-    kept = {"taxonomy": str(folder / "taxonomy.csv"), "taxonomy_format": None}
-    return settings.model_copy(update=kept)
+    """Return the settings of a run, without those by which it used an earlier one."""
+    document, settings = (
+        read_run_document(folder),
+        RunSettings(**read_settings(folder / "run.json")),
+    )
+    changes: dict[str, Any] = {"apply": None, "update": None, "new_sources": "error"}
+    if settings.apply:
+        parameters = dict(document.summary.parameters)
+        changes |= {"method": document.summary.method, "parameters": parameters}
+    if not _is_unchanged(settings.taxonomy, document.content["inputs"].get("taxonomy")):
+        # The taxonomy has moved or changed; the run keeps the one that it used.
+        changes |= {"taxonomy": str(folder / "taxonomy.csv"), "taxonomy_format": None}
+    return settings.model_copy(update=changes)
+
+
+def _is_unchanged(path: str, recorded: Mapping[str, Any] | None) -> bool:
+    """Return whether an input is what a run recorded; one that is not a file has no record."""
+    if recorded is None:
+        return True
+    return is_lasting(Path(path)) and fingerprint_all([path])["sha256"] == recorded["sha256"]
 
 
 def cannot_update(folder: str, method: str) -> UnreadableError:
@@ -113,7 +130,7 @@ def find_votes(document: RunDocument, folder: Path, votes: str | None) -> tuple[
     recorded = document.inputs.votes
     if recorded and fingerprint_all(files)["sha256"] != recorded.sha256:
         raise DataError(
-            f"{quote_list(files)} changed since {folder} was made of it: its sha256 is another "
+            f"{' or '.join(files)} has changed since {folder} was made of it: its sha256 is another "
             "one; give the votes as they were with --votes FILE, or consolidate again"
         )
     return files

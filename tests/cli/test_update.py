@@ -227,3 +227,34 @@ def test_votes_from_a_pipe_cannot_be_learned_from_again(days: Path, mhpc: Mhpc) 
     done = mhpc("consolidate", "day1.csv", "--update", "out0", "-o", "out1")
     assert done.returncode == 1
     assert "channel cannot learn" in done.stderr
+
+
+def test_a_run_can_be_updated_in_its_own_folder(days: Path, mhpc: Mhpc) -> None:
+    first_day(mhpc, "--method", "wawa", "--top", "all")
+    for number in (1, 2):
+        options = ("--update", "out0", "-o", "out0", "--force")
+        done = mhpc("consolidate", f"day{number}.csv", *options)
+        assert done.returncode == 0, done.stderr
+    method = ("--method", "wawa", "--top", "all")
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", *method, "-o", "joint")
+    assert_equal_scores(days / "joint", days / "out0")
+
+
+def test_sums_can_be_updated_in_their_own_folder_without_the_votes(days: Path, mhpc: Mhpc) -> None:
+    first_day(mhpc, "--method", "wawa", "--top", "all")
+    (days / "day0.csv").unlink()
+    for number in (1, 2):
+        options = ("--update", "out0", "-o", "out0", "--force")
+        done = mhpc("consolidate", f"day{number}.csv", *options)
+        assert done.returncode == 0, done.stderr
+    assert json.loads((days / "out0" / "run.json").read_text())["settings"]["top"] == "all"
+
+
+def test_a_run_that_was_applied_in_its_own_folder_does_not_know_its_votes(
+    days: Path, mhpc: Mhpc
+) -> None:
+    first_day(mhpc, "--method", "channel")
+    mhpc("consolidate", "day1.csv", "--apply", "out0", "-o", "out0", "--force")
+    done = mhpc("consolidate", "day2.csv", "--update", "out0", "-o", "out2")
+    assert done.returncode == 1
+    assert "channel cannot learn" in done.stderr

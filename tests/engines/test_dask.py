@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import numpy as np
@@ -22,7 +22,7 @@ from mhpc.data.panel import SinglePartition
 from mhpc.engines import dask_cluster
 from mhpc.engines.base import open_engine
 from mhpc.engines.dask import DaskEngine
-from mhpc.engines.dask_cluster import connect
+from mhpc.engines.dask_cluster import DaskCluster, connect
 from mhpc.errors import ParameterError, WorkerError
 from mhpc.run import run
 from mhpc.settings import RunSettings
@@ -204,6 +204,31 @@ def test_a_run_of_either_engine_can_be_applied_by_both(
     local_run = consolidate(new, tmp_path / "local", "local", apply=str(fitted_run))
     dask_run = consolidate(new, tmp_path / "dask", cluster.engine, apply=str(fitted_run))
     assert_same(local_run, dask_run)
+
+
+@pytest.mark.filterwarnings("ignore::mhpc.errors.MhpcWarning")
+@pytest.mark.parametrize("new_sources", ["ignore", "prior"])
+def test_new_sources_and_labels_are_treated_alike_by_both_engines(
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path, new_sources: str
+) -> None:
+    fitted_run = consolidate(votes_folder, tmp_path / "fitted", "local", method="dawid-skene")
+    new = tmp_path / "new"
+    new.mkdir()
+    write_votes(new, instances=300, seed=1)
+    with (new / "votes.csv").open("a") as file:
+        file.write("i5,stranger,a/x/1\ni6,stranger,stone\n")
+    settings: dict[str, Any] = {
+        "apply": str(fitted_run), "new_sources": new_sources, "unknown": "graft",
+    }  # fmt: skip
+    local_run = consolidate(new, tmp_path / "local", "local", **settings)
+    dask_run = consolidate(new, tmp_path / "dask", cluster.engine, **settings)
+    assert_same(local_run, dask_run)
+
+
+def test_several_tables_of_votes_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    engine = DaskEngine(cast(DaskCluster, None), None)
+    with pytest.raises(ParameterError, match="folder of Parquet files"):
+        engine.read(("a.csv", "b.csv"), columns={}, scope="all", folder=tmp_path)
 
 
 def test_a_sample_is_the_same_as_that_of_a_panel_in_memory(
