@@ -130,7 +130,7 @@ def find_votes(document: RunDocument, folder: Path, votes: str | None) -> tuple[
     recorded = document.inputs.votes
     if recorded and fingerprint_all(files)["sha256"] != recorded.sha256:
         raise DataError(
-            f"{' or '.join(files)} has changed since {folder} was made of it: its sha256 is another "
-            "one; give the votes as they were with --votes FILE, or consolidate again"
+            f"{' or '.join(files)} has changed since {folder} was made of it: its sha256 is "
+            "another one; give the votes as they were with --votes FILE, or consolidate again"
         )
     return files

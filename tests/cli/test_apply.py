@@ -217,8 +217,10 @@ def test_gold_of_the_earlier_run_is_no_source_of_the_new_one(votes: Path, mhpc: 
     options = ("--apply", "first", "--new-sources", "prior")
     done = mhpc("consolidate", "new.csv", *options, "-o", "second")
     assert done.returncode == 0, done.stderr
-    names = [line.split(",")[0] for line in (votes / "second" / "sources.csv").open()][1:]
-    known = [line.split(",")[0] for line in (votes / "first" / "sources.csv").open()][1:]
+    known, names = (
+        [line.split(",")[0] for line in (votes / run / "sources.csv").read_text().splitlines()]
+        for run in ("first", "second")
+    )
     assert names == [*known, "dee"]
 
 
