@@ -1,12 +1,14 @@
 """Every fitted method can be applied to votes with sources and labels that it does not know."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mhpc.data.index import UNKNOWN
-from mhpc.data.panel import Panel
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.summary import Model
 from mhpc.encoding.gold import append_gold_source, encode_truth
 from mhpc.encoding.known_sources import align_sources
@@ -14,11 +16,14 @@ from mhpc.encoding.panel import encode
 from mhpc.errors import MhpcWarning
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.fitted import FittedMethod, SourceChange
+from mhpc.methods.mlcm import FittedMLCM
 from mhpc.methods.registry import METHODS, make_method
+from mhpc.methods.scope import effective_scope
 from mhpc.numerics.arrays import dense
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.rules.registry import make_rule
+from mhpc.selection.stacking import find_given
 from mhpc.steps import adapt_model, apply_model, encode_votes, fit_and_score, known_sources
 from tests.fixtures.build import GARDEN, Row, panel_of
 
@@ -156,3 +161,41 @@ def test_an_adapted_model_can_be_adapted_again() -> None:
         model = adapt_model(model, aligned, n_labels=len(GARDEN))
     assert model.sources.ids == ("a", "b", "c", "d", "e")
     assert np.isfinite(dense(apply_model(model, aligned).score)).all()
+
+
+def test_auto_leaves_sources_without_information_out_of_the_average() -> None:
+    model = fit(make_method("auto"), panel_of(OLD))
+    fitted = replace(model.fitted, left_out=np.array([2]))
+    aligned = align_sources(panel_of([("z", "new", "oak")]), known_sources(model, "prior"))
+    adapted = adapt_model(replace(model, fitted=fitted), aligned, n_labels=len(GARDEN)).fitted
+    skill = adapted.dawid_skene.skills.sensitivity
+    assert skill[2].tolist() != skill[:2].mean(axis=0).tolist()
+    np.testing.assert_allclose(skill[3], skill[:2].mean(axis=0))
+
+
+def test_a_new_source_of_mlcm_does_not_mean_what_gold_labels_meant() -> None:
+    # ann's oak and gold's oak; a new source comes between them.
+    oak, K = GARDEN.labels.positions["oak"], len(GARDEN)
+    fitted = FittedMLCM(group=np.array([oak, K + oak]), q=np.ones((2, K)))
+    changed = fitted.with_sources(SourceChange(np.array([0, UNKNOWN, 1]), averaged=np.array([0])))
+    assert changed.group.tolist() == [oak, 2 * K + oak]
+
+
+def test_a_label_outside_the_scope_was_asked_for_where_it_was_given() -> None:
+    rows: list[Row] = [("x", "a", "oak"), ("x", "b", "oak"), ("x", "c", "finch")]
+    scope = np.ones((3, len(GARDEN)))
+    scope[:2, GARDEN.labels.positions["oak"]] = 0.0
+    panel = replace(panel_of(rows), scope=sparse.csr_array(scope))
+    given = find_given(panel)
+    # Two sources gave it outside their scope, and the third could have.
+    assert given.asked[given.label == GARDEN.labels.positions["oak"]].tolist() == [3.0]
+
+
+def test_the_effective_scope_has_the_labels_that_sources_give_now() -> None:
+    rows: list[Row] = [("x", "a", "oak"), ("x", "b", "finch")]
+    panel = panel_of(rows, scope="used")
+    assert panel.scope is not None
+    assert effective_scope(SinglePartition(panel), panel) is panel.scope
+    earlier = replace(panel, scope=sparse.csr_array(panel.scope.shape))
+    found = effective_scope(SinglePartition(earlier), earlier)
+    np.testing.assert_array_equal(dense(found), dense(panel.scope))
