@@ -196,6 +196,6 @@ def test_the_effective_scope_has_the_labels_that_sources_give_now() -> None:
     panel = panel_of(rows, scope="used")
     assert panel.scope is not None
     assert effective_scope(SinglePartition(panel), panel) is panel.scope
-    earlier = replace(panel, scope=sparse.csr_array(panel.scope.shape))
+    earlier = replace(panel, scope=sparse.csr_array((2, len(GARDEN))))
     found = effective_scope(SinglePartition(earlier), earlier)
     np.testing.assert_array_equal(dense(found), dense(panel.scope))
