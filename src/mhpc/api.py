@@ -288,7 +288,7 @@ def inspect(
     Examples
     --------
     >>> inspect([("photo-1", "ann", "bee"), ("photo-1", "bob", "wsp")], ["bee", "wasp"])
-    Inspection(2 answers of 2 sources on 1 instances, 1 unknown labels)
+    Inspection(1 answer of 2 sources on 1 instance, 1 unknown label)
     """
     votes = read_votes(votes)
     taxonomy = _as_taxonomy(taxonomy, votes, abstain)

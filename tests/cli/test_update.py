@@ -55,8 +55,8 @@ def assert_equal_scores(first: Path, second: Path) -> None:
     # A label that a rule chose has a row even if its score is 0.
     cells = sorted(before | after)
     np.testing.assert_allclose(
-        [before.get(cell, 0.0) for cell in cells],
-        [after.get(cell, 0.0) for cell in cells],
+        [before.get(cell, (0.0, 0.0)) for cell in cells],
+        [after.get(cell, (0.0, 0.0)) for cell in cells],
         atol=1e-9,
     )
 
