@@ -72,7 +72,7 @@ def consolidate(
     *,
     method: str | Method | None = None,
     rule: str | Rule | None = None,
-    unknown: Unknown = "error",
+    unknown: Unknown = "auto",
     abstain: Iterable[str] = (),
     instances: Iterable[str] = (),
     gold: Truth | Readable | None = None,
@@ -98,9 +98,10 @@ def consolidate(
         ``mhpc.ExpectedF(depth_bias=1)`` or ``mhpc.TopPaths(paths=2)``. By default one path
         where the method assumes one true label per instance, expected F where scores are
         probabilities, else a threshold.
-    unknown : "error", "drop", "graft", "nearest" or "ancestor"
-        What to do with labels that the taxonomy lacks in any spelling: refuse them, drop them, add
-        them to the taxonomy, or take the most similar label, or the deepest known one of a path.
+    unknown : "auto", "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with labels that the taxonomy lacks in any spelling: drop them if they have at
+        most 5 % of the votes and refuse them otherwise; refuse them; drop them; add them to the
+        taxonomy; or take the most similar label, or the deepest known one of a path.
     abstain : iterable of str
         Words that mean "asked, but did not know", besides ``abstain``, ``unknown``, ``n/a`` and the
         like (`mhpc.data.spelling.ABSTAIN_WORDS`).
@@ -271,7 +272,7 @@ def inspect(
     votes: Votes | Readable,
     taxonomy: Taxonomy | Readable | None = None,
     *,
-    unknown: Unknown = "error",
+    unknown: Unknown = "auto",
     abstain: Iterable[str] = (),
 ) -> Inspection:
     """Summarize votes before they are consolidated.
@@ -282,8 +283,8 @@ def inspect(
     Parameters
     ----------
     votes, taxonomy, unknown, abstain
-        As `consolidate` takes them. No label is refused or added to the taxonomy: ``"error"`` and
-        ``"graft"`` list such labels as unknown, as ``"drop"`` does.
+        As `consolidate` takes them. No label is refused or added to the taxonomy: ``"auto"``,
+        ``"error"`` and ``"graft"`` list such labels as unknown, as ``"drop"`` does.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def inspect(
     votes = read_votes(votes)
     taxonomy = _as_taxonomy(taxonomy, votes, abstain)
     policy = LabelPolicy.of(unknown, abstain)
-    if policy.unknown in ("error", "graft"):
+    if policy.unknown in ("auto", "error", "graft"):
         policy = replace(policy, unknown="drop")
     with warnings.catch_warnings():
         # What happens to labels is part of the summary.
@@ -308,7 +309,7 @@ def compare(
     methods: str | Iterable[str | Method] | Mapping[str, Method] = (),
     *,
     truth: Truth | Readable | None = None,
-    unknown: Unknown = "error",
+    unknown: Unknown = "auto",
     abstain: Iterable[str] = (),
     folds: int = 4,
     seed: int = 0,
