@@ -236,7 +236,7 @@ def test_a_policy_can_be_given_by_its_first_part() -> None:
     assert LabelPolicy.of("drop") == LabelPolicy("drop", ())
     assert LabelPolicy.of("drop", "dunno") == LabelPolicy("drop", ("dunno",))
     assert LabelPolicy.of(LabelPolicy("drop", ("a",)), ["b"]) == LabelPolicy("drop", ("a", "b"))
-    with pytest.raises(ParameterError, match="'nearst' is not allowed; give error"):
+    with pytest.raises(ParameterError, match="'nearst' is not allowed; give auto"):
         LabelPolicy.of("nearst")  # type: ignore[arg-type]
 
 

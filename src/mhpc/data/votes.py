@@ -197,8 +197,9 @@ Unknown: TypeAlias = Literal["auto", "error", "drop", "graft", "nearest", "ances
 
 ``"auto"`` drops them if they are few, at most `MAX_FEW` of the votes, and refuses them otherwise,
 as those of a truth. ``"error"`` refuses them. ``"drop"`` leaves their votes out: the source gave no
-answer that can be understood. ``"graft"`` adds them to the taxonomy. ``"nearest"`` takes the most similar label, and
-``"ancestor"`` the deepest label of a path that is known; where there is none, the vote is left out.
+answer that can be understood. ``"graft"`` adds them to the taxonomy. ``"nearest"`` takes the most
+similar label, and ``"ancestor"`` the deepest label of a path that is known; where there is none,
+the vote is left out.
 """
 
 MatchKind: TypeAlias = Literal["spelling", "abstain", "none", "nearest", "ancestor"]

@@ -245,12 +245,13 @@ def _count_rows_before(files: tuple[Path, ...], origin: str) -> tuple[int, ...]:
     for path in files:
         # One file at a time: the order of the result for several files is not documented.
         try:
-            row = duckdb.execute(
-                f"SELECT num_rows FROM parquet_file_metadata({some_files([path])})"
-            ).fetchone()
+            with database() as connection:
+                rows = connection.execute(
+                    f"SELECT num_rows FROM parquet_file_metadata({some_files([path])})"
+                ).fetchall()
         except duckdb.Error as error:
             raise UnreadableError(f"{origin}{reason(error)}") from None
-        counts.append(row[0] if row else 0)
+        counts.append(rows[0][0] if rows else 0)
     return tuple(np.cumsum([0, *counts[:-1]]).tolist())
 
 
