@@ -128,7 +128,7 @@ def test_labels_by_instance_are_a_truth(source: Any) -> None:
 
 def test_a_mapping_with_the_name_of_a_column_holds_columns() -> None:
     with pytest.raises(MissingColumnError, match="no column 'label'"):
-        read_truth({"instance": ["p"], "photo-2": ["bee"]})
+        read_truth({"instance": ["p"], "photo-2": ["bee"], "photo-3": ["ant"]})
     chosen = read_truth(
         {"photo": ["p"], "tag": ["x"]}, columns={"instance": "photo", "label": "tag"}
     )

@@ -4,13 +4,13 @@ A matrix is a table of one source, which the file is named after. The cell of a 
 probability in between, -1 for "unsure", or blank for "not asked".
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
 import duckdb
 
-from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_list
+from mhpc.errors import DataError, MhpcWarning, MissingColumnError, UnreadableError, quote_list
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES, TAXONOMY_ALIASES, find_columns, normalize_name
 from mhpc.read.files import LocalFile
@@ -146,7 +146,7 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     if file.format == "parquet":
         # One Parquet file may be anything; among several, it is what the others are.
         return len(votes.files) > 1
-    cells = spreadsheet_columns(file) if file.format == "spreadsheet" else None
+    cells = _peek_sheet(votes, file) if file.format == "spreadsheet" else None
     present = csv_columns(file) if cells is None else list(cells)
     instance = _find_matrix_instance(present, {})
     candidates = [column for column in present if column != instance]
@@ -158,13 +158,22 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     if cells is None:
         labels = _find_label_columns(votes, file, candidates)
     else:
-        labels = [name for name in candidates if _are_mostly_indicators(_to_texts(cells[name]))]
+        labels = [name for name in candidates if _are_mostly_indicators(cells[name])]
     is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
     return not is_other_table and _are_labels(labels, roles)
 
 
-def _to_texts(cells: Iterable[Any]) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in cells]
+def _peek_sheet(votes: VotesInput, file: LocalFile) -> dict[str, list[str]]:
+    """Return the filled cells of a sheet by column."""
+    if votes.only_file is not None:
+        return votes.sample()
+    with warnings.catch_warnings():
+        # Reading the sheet will say which one it is.
+        warnings.simplefilter("ignore", MhpcWarning)
+        columns = spreadsheet_columns(file)
+    return {
+        name: [str(cell) for cell in cells if cell is not None] for name, cells in columns.items()
+    }
 
 
 def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:
@@ -192,6 +201,8 @@ def _load_matrix(votes: VotesInput, file: LocalFile, columns: Mapping[str, str])
     """Load one file into the table ``matrix``, and return its columns of labels."""
     if file.format == "csv":
         present: Sequence[str] = csv_columns(file)
+    elif votes.only_file is not None:
+        present = votes.columns
     else:
         drop_cells(votes)
         present = load_table(votes.connection, file, file.name)
