@@ -161,3 +161,14 @@ def test_verbose_logs_stages(garden: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert "mhpc: reading: done in " in done.stderr
     assert "mhpc: combined: dawid-skene, " in done.stderr
+
+
+def test_votes_are_converted_as_they_are_meant(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes.csv").write_text("item,judge,labels,conf\n1,ann,bee;ant,4\n2,bob,bee,5\n")
+    options = ("--separator", ";", "--score-max", "5")
+    assert mhpc("convert", "votes.csv", "long.csv", *options).returncode == 0
+    assert (garden / "long.csv").read_text().splitlines()[1:] == [
+        "1,ann,bee,0.8",
+        "1,ann,ant,0.8",
+        "2,bob,bee,1.0",
+    ]

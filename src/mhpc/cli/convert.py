@@ -42,6 +42,10 @@ CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide", "items", "sources",
 )  # fmt: skip
 @setting("format")
 @setting("columns")
+@setting("separator")
+@setting("score_max")
+@setting("negative")
+@setting("map")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 def convert(
     source: str,
@@ -135,6 +139,7 @@ def _read_table(
     what: "Content | None",
     columns: dict[str, str] | None = None,
     format: str | None = None,  # noqa: A002
+    **options: Any,
 ) -> "tuple[Any, Content]":
     """Read votes, or a taxonomy if that is asked for or the columns are those of one."""
     from mhpc.errors import MissingColumnError, UnreadableError
@@ -146,10 +151,11 @@ def _read_table(
     if what == "taxonomy":
         return read_taxonomy(source, columns=columns, format=format), "taxonomy"
     try:
-        return read_votes(source, columns=columns, format=format), "votes"
+        return read_votes(source, columns=columns, format=format, **options), "votes"
     except (MissingColumnError, UnreadableError):
+        is_chosen = what == "votes" or columns or format or options
         # Standard input can be read only once.
-        if what == "votes" or source == "-" or columns or format or _has_vote_columns(source):
+        if is_chosen or source == "-" or _has_vote_columns(source):
             raise
         return read_taxonomy(source), "taxonomy"
 
