@@ -44,6 +44,7 @@ from mhpc.steps import (
     fit_rule,
     log_scores,
     profile,
+    use_all_votes,
 )
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import parse_size, use_memory_budget
@@ -403,7 +404,7 @@ def _consolidate_each(
     for name, method in candidates.items():
         progress(f"consolidating by {name}", len(comparisons), len(candidates))
         start = time.perf_counter()
-        scores = method.consolidate(panel)
+        scores = use_all_votes(method.consolidate(panel), panel)
         seconds = time.perf_counter() - start
         cards = evaluate_views(scores, fit_rule(None, scores, panel), truth, unknown)
         comparisons.append(_comparison(name, losses.get(name), cards, seconds))

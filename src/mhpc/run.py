@@ -183,7 +183,8 @@ class _Run:
     def _score(self, encoded: EncodedVotes) -> tuple[EncodedVotes, Consolidation, Model]:
         """Fit a method and a rule, or apply those of an earlier run."""
         if self.earlier is not None:
-            return encoded, encoded.apply(self.earlier, progress=self.progress), self.earlier
+            scores = encoded.apply(self.earlier, progress=self.progress)
+            return encoded, scores, _with_denial_weights(self.earlier, scores)
         settings = self.settings
         method = make_method(settings.method, settings.parameters, seed=settings.seed)
         encoded = encoded.place_for(method, self.folder)
@@ -245,6 +246,13 @@ def _read_known(
     return read_truth_as(path, options) if path else None
 
 
+def _with_denial_weights(model: Model, scores: Consolidation) -> Model:
+    """Return the model of an earlier run, which may not have had negative votes to count."""
+    if scores.denial_weights is None:
+        return model
+    return replace(model, denial_weights=scores.denial_weights)
+
+
 def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
     """Return what checkpoints depend on, by name; None if a pipe is read, which has no identity."""
     files = [*settings.vote_paths, *(getattr(settings, name) for name in _FILES[1:])]
@@ -302,6 +310,8 @@ def _load(folder: Path, votes: str | Path | Sequence[str], panel: Panel | None =
     model = cache(partial(read_model, folder)) if (folder / "model.npz").is_file() else None
     if model is not None:
         scores = replace(scores, fitted=partial(_fitted, model))
+        if panel.denials is not None:
+            scores = replace(scores, denial_weights=model().denial_weights)
     summary = document.summary
     decision = read_decision(folder, scores.taxonomy, panel.instances, summary.decision)
     return Result(

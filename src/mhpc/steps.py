@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
+from mhpc.data.denials import DenialWeights
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, SinglePartition, sample_rows
+from mhpc.data.panel import Panel, SinglePartition, panel_rows, sample_rows
 from mhpc.data.profiles import SourceProfiles
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth, Policy, Truth, Votes
+from mhpc.encoding.denials import apply_denials, weigh_denials
 from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
@@ -78,23 +80,65 @@ def add_known(
 
 
 def fit_and_score(method: Method, panel: Panel, *, progress: Progress = silent) -> Consolidation:
-    """Fit a method to a panel and score all its instances; gold labels keep their scores."""
+    """Fit a method to a panel and score all its instances, as `use_all_votes` does."""
     _LOG.info("consolidating %r by %s", panel, method.name)
     check_memory(method, SinglePartition(panel))
-    return clamp_gold(method.consolidate(panel, progress=progress), panel.gold)
+    return use_all_votes(method.consolidate(panel, progress=progress), panel)
 
 
 def score(
-    method: BaseMethod, fitted: FittedMethod, panel: Panel, *, progress: Progress = silent
+    method: BaseMethod,
+    fitted: FittedMethod,
+    panel: Panel,
+    *,
+    denial_weights: DenialWeights | None = None,
+    progress: Progress = silent,
 ) -> Consolidation:
-    """Score the instances of a panel by what a method fitted before, on these or on others."""
-    return clamp_gold(predict_scores(method, fitted, panel, progress=progress), panel.gold)
+    """Score the instances of a panel by what a method fitted before, on these or on others.
+
+    `denial_weights` are those of the earlier scores, if they have any.
+    """
+    scores = predict_scores(method, fitted, panel, progress=progress)
+    return use_all_votes(scores, panel, denial_weights=denial_weights)
+
+
+def use_all_votes(
+    scores: Consolidation, panel: Panel, *, denial_weights: DenialWeights | None = None
+) -> Consolidation:
+    """Return the scores of a method with all that it does not see: gold labels, negative votes.
+
+    Parameters
+    ----------
+    scores : Consolidation
+        The scores of a method.
+    panel : Panel
+        The panel that they are for.
+    denial_weights : DenialWeights, optional
+        How much negative votes count; by default, what these scores show.
+    """
+    scores = clamp_gold(scores, panel.gold)
+    if panel.denials is None:
+        return scores
+    if denial_weights is None:
+        denial_weights = _weigh_denials(scores, panel)
+    return replace(apply_denials(scores, panel, denial_weights), denial_weights=denial_weights)
+
+
+def _weigh_denials(
+    scores: Consolidation, panel: Panel, *, sample: int = RULE_SAMPLE
+) -> DenialWeights:
+    """Estimate how much negative votes count, from a sample that is the same on every engine."""
+    rows = sample_rows(panel, sample)
+    sampled, part = select_instances(scores, rows), panel_rows(panel, rows)
+    return weigh_denials(sampled, decide(None, sampled, part).reason, part)
 
 
 def apply_model(model: Model, panel: Panel, *, progress: Progress = silent) -> Consolidation:
     """Score the instances of a panel by the model of an earlier run."""
     method = make_method(model.method, model.parameters)
-    return score(method, model.fitted, panel, progress=progress)
+    return score(
+        method, model.fitted, panel, denial_weights=model.denial_weights, progress=progress
+    )
 
 
 def decide(rule: Rule | None, scores: Consolidation, panel: Panel) -> Decision:
@@ -144,6 +188,7 @@ def make_model(scores: Consolidation, rule: FittedRule, panel: Panel) -> Model:
         rule=rule,
         sources=panel.sources,
         scope=panel.scope,
+        denial_weights=scores.denial_weights,
     )
 
 

@@ -56,7 +56,7 @@ def test_the_output_has_the_documented_files_and_columns(garden: Path, mhpc: Mhp
         "source", "answers", "coverage", "mean_depth",
         "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
         "wrong", "wrong_low", "wrong_high", "most_errors_under",
-        "independence", "nearest_source", "dependence", "relation",
+        "independence", "nearest_source", "dependence", "relation", "abstentions", "denials",
     ]  # fmt: skip
     assert header(out / "taxonomy.csv") == ["label", "parent", "name"]
 

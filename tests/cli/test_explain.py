@@ -1,8 +1,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from mhpc.model import read_model
 from tests.fixtures.commands import Mhpc
 
 
@@ -77,3 +79,42 @@ def test_a_replaced_run_is_explained_by_its_own_model(mhpc: Mhpc, garden: Path) 
     explained = mhpc("explain", "OUT", "1")
     assert explained.returncode == 0
     assert "3 give it" in explained.stdout
+
+
+def test_sources_that_deny_a_label_are_shown(mhpc: Mhpc, garden: Path) -> None:
+    rows = (garden / "votes.csv").read_text().splitlines()
+    rows = [f"{row},{'negative' if number == 0 else ''}" for number, row in enumerate(rows)]
+    rows += ["1,cid,flower,true", "2,cid,bee,false"]
+    (garden / "votes.csv").write_text("\n".join(rows) + "\n")
+    votes = ("votes.csv", "--taxonomy", "taxonomy.csv")
+    assert "1 negative vote" in mhpc("inspect", *votes).stdout
+    assert mhpc("consolidate", *votes, "--method", "majority", "-o", "first").returncode == 0
+    text = mhpc("explain", "first", "1").stdout
+    assert "not flower" in text
+    assert "1 contradicts it" in text
+    sources = (garden / "first" / "sources.csv").read_text().splitlines()
+    assert [row.rsplit(",", 2)[1:] for row in sources] == [
+        ["abstentions", "denials"], ["0", "0"], ["0", "0"], ["0", "1"],
+    ]  # fmt: skip
+    # What the votes counted for is part of the model.
+    assert mhpc("consolidate", "votes.csv", "--apply", "first", "-o", "second").returncode == 0
+    for file in ("labels.csv", "scores.parquet", "model.npz"):
+        content = [(garden / folder / file).read_bytes() for folder in ("first", "second")]
+        assert content[0] == content[1]
+
+
+def test_a_run_without_abstentions_and_negative_votes_in_its_files_is_read(
+    mhpc: Mhpc, out: Path
+) -> None:
+    document = json.loads((out / "run.json").read_text())
+    for source in document["sources"]:
+        del source["abstentions"], source["denials"]
+    (out / "run.json").write_text(json.dumps(document))
+    with np.load(out / "model.npz") as saved:
+        arrays = dict(saved)
+    description = json.loads(arrays["description"].tobytes())
+    del description["value"]["fields"]["denial_weights"]
+    arrays["description"] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
+    np.savez(out / "model.npz", **arrays)
+    assert read_model(out).denial_weights is None
+    assert mhpc("explain", "out", "1").returncode == 0

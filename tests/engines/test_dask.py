@@ -24,6 +24,7 @@ from mhpc.engines.base import open_engine
 from mhpc.engines.dask import DaskEngine
 from mhpc.engines.dask_cluster import connect
 from mhpc.errors import ParameterError, WorkerError
+from mhpc.model import read_model
 from mhpc.read.options import ReadOptions
 from mhpc.run import run
 from mhpc.settings import RunSettings
@@ -220,6 +221,24 @@ def test_a_run_of_either_engine_can_be_applied_by_both(
     write_votes(new, instances=300, seed=1)
     local_run = consolidate(new, tmp_path / "local", "local", apply=str(fitted_run))
     dask_run = consolidate(new, tmp_path / "dask", cluster.engine, apply=str(fitted_run))
+    assert_same(local_run, dask_run)
+
+
+def test_negative_votes_count_the_same_on_both_engines(
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    write_votes(data, instances=400, denied=0.3)
+    local_run = consolidate(data, tmp_path / "local", "local", method="majority")
+    dask_run = consolidate(data, tmp_path / "dask", cluster.engine, method="majority")
+    assert_same(local_run, dask_run)
+    assert read_model(dask_run).denial_weights is not None
+    # A run without negative votes does not know how much they count.
+    earlier = consolidate(votes_folder, tmp_path / "earlier", "local", method="majority")
+    assert read_model(earlier).denial_weights is None
+    local_run = consolidate(data, tmp_path / "local again", "local", apply=str(earlier))
+    dask_run = consolidate(data, tmp_path / "dask again", cluster.engine, apply=str(earlier))
     assert_same(local_run, dask_run)
 
 

@@ -14,10 +14,11 @@ from mhpc.engines.partitions import (
     draw_lots,
     join_partitions,
     load_partition,
+    make_template,
     plan_partitions,
     select_up_to,
 )
-from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
+from mhpc.errors import DataError, MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.options import ReadOptions
 from mhpc.read.partitioned import survey_votes
@@ -63,6 +64,12 @@ def assert_same(actual: Panel, expected: Panel) -> None:
     if actual.gold is not None and expected.gold is not None:
         assert actual.gold.rows.tolist() == expected.gold.rows.tolist()
         assert_equal(actual.gold.closed, expected.gold.closed)
+    for name in ("abstained", "denials"):
+        parts = [getattr(panel, name) for panel in (actual, expected)]
+        assert [part is None for part in parts] in ([True, True], [False, False])
+        if parts[0] is not None:
+            columns = [[column.tolist() for column in vars(part).values()] for part in parts]
+            assert columns[0] == columns[1]
 
 
 def assert_equal(actual: Sparse | None, expected: Sparse | None) -> None:
@@ -157,3 +164,30 @@ def test_a_sample_does_not_depend_on_how_votes_are_divided(
         join_partitions([sample for sample in samples if sample is not None]),
         SinglePartition(panel).sample(size),
     )
+
+
+@pytest.mark.parametrize("scope", ["all", "used"])
+def test_partitions_have_the_abstentions_and_negative_votes_of_the_panel(
+    scope: str, tmp_path: Path
+) -> None:
+    write_votes(tmp_path, instances=60, denied=0.3)
+    votes = tmp_path / "votes.csv"
+    # A negative vote without a label says nothing.
+    votes.write_text(votes.read_text() + "i3,new,,true\ni60,new,,true\n")
+    planned = plan(votes, count=7, scope=scope)
+    assert make_template(planned).denials is not None
+    parts = [load_partition(planned, index) for index in range(7)]
+    expected = single_panel(votes, scope=scope)
+    assert expected.abstained is not None
+    assert_same(join_partitions(parts), expected)
+
+
+def test_a_wrong_mark_of_negative_votes_is_refused_with_the_same_error(tmp_path: Path) -> None:
+    write_votes(tmp_path, instances=60, denied=0.3)
+    votes = tmp_path / "votes.csv"
+    votes.write_text(votes.read_text() + "i3,s1,a,perhaps\n")
+    with pytest.raises(DataError) as expected:
+        single_panel(votes)
+    with pytest.raises(DataError) as error:
+        plan(votes)
+    assert str(error.value) == str(expected.value)

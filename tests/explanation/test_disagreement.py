@@ -188,3 +188,21 @@ def test_ties_are_broken_by_id_before_the_limit_applies() -> None:
         for source, label in (("ann", "monarda"), ("bob", "fuchsia"))
     ]
     assert [disagreement.instance for disagreement in rank(panel_of(rows), limit=2)] == ["p1", "p2"]
+
+
+def test_a_negative_vote_contradicts_the_label_and_its_descendants() -> None:
+    panel = panel_of(
+        [("p", "ann", "fuchsia"), ("p", "bob", "flower"), ("q", "ann", "oak")],
+        denied=[("p", "cid", "flower"), ("p", "bob", "fuchsia"), ("q", "bob", "finch")],
+    )
+    # bob is not vague about what he denies.
+    assert disputed_cells(panel) == {("p", "flower"): (2, 1), ("p", "fuchsia"): (1, 2)}
+    (only,) = rank(panel)
+    assert (only.instance, only.agreed) == ("p", "plant")
+
+
+def test_a_source_that_gives_another_label_contradicts_only_once() -> None:
+    panel = panel_of(
+        [("p", "ann", "fuchsia"), ("p", "bob", "monarda")], denied=[("p", "bob", "fuchsia")]
+    )
+    assert disputed_cells(panel) == {("p", "monarda"): (1, 1), ("p", "fuchsia"): (1, 1)}

@@ -6,7 +6,7 @@ import pytest
 
 import mhpc
 from mhpc.data.votes import Unknown
-from tests.fixtures.build import GARDEN
+from tests.fixtures.build import GARDEN, votes_of
 
 
 def test_disagreement_depth_silent_sources_and_unknown_labels_are_counted() -> None:
@@ -90,3 +90,14 @@ def test_an_inspection_in_a_notebook_lists_labels_and_escapes_them() -> None:
     html = mhpc.inspect(ALMOST_RIGHT, GARDEN)._repr_html_()
     assert "<td>Monarda </td><td>monarda</td>" in html
     assert "<td>&lt;b&gt;</td>" in html
+
+
+def test_abstentions_and_negative_votes_are_counted_apart_from_votes() -> None:
+    votes = votes_of(
+        [("p", "ann", "oak"), ("p", "bob", None)],
+        denied=[("p", "cid", "oak"), ("p", "cid", "finch")],
+        abstained=[("q", "ann"), ("q", "bob"), ("q", "cid")],
+    )
+    inspection = mhpc.inspect(votes, GARDEN)
+    assert (inspection.abstentions, inspection.denials) == (3, 2)
+    assert (inspection.answers, inspection.votes, inspection.none_answers) == (2, 1, 1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mhpc
+from mhpc.data.disagreement import Answer
 from mhpc.data.panel import Panel
 from mhpc.explanation.labels import ScoredPanel, explain_all
 from tests.explanation.slow_twins import answers_about, stance
@@ -57,3 +58,25 @@ def test_chosen_and_disputed_labels_are_explained_by_default() -> None:
     assert [label.label for label in labels] == ["plant", "flower", "fuchsia", "monarda"]
     assert [label.chosen for label in labels] == [True, True, True, False]
     assert [label.disputed for label in labels] == [False, False, True, True]
+
+
+def test_abstentions_and_denied_labels_are_among_the_answers() -> None:
+    panel = panel_of(
+        [("p", "ann", "fuchsia"), ("p", "bob", "flower")],
+        denied=[("p", "bob", "fuchsia"), ("p", "cid", "flower", 0.5), ("q", "ann", "oak")],
+        abstained=[("p", "dee"), ("q", "bob")],
+    )
+    first, second = explain_all(score_panel(panel), panel.taxonomy.locate(["fuchsia"]))
+    assert {answer.source: answer for answer in first.answers} == {
+        "ann": Answer("ann", (("fuchsia", 1.0),)),
+        "bob": Answer("bob", (("flower", 1.0),), denied=(("fuchsia", 1.0),)),
+        "cid": Answer("cid", (), denied=(("flower", 0.5),)),
+        "dee": Answer("dee", (), abstained=True),
+    }
+    (label,) = first.labels
+    assert {record.source: record.stance for record in label.stances} == {
+        "ann": "direct", "bob": "against", "cid": "against",
+    }  # fmt: skip
+    assert [(answer.source, answer.abstained) for answer in second.answers] == [
+        ("ann", False), ("bob", True),
+    ]  # fmt: skip

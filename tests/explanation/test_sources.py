@@ -16,6 +16,7 @@ from mhpc.explanation.sources import (
     find_weaknesses,
     make_profiles,
 )
+from mhpc.steps import profile
 from tests.explanation.slow_twins import labels_of_answer, most_specific
 from tests.fixtures.build import GARDEN, panel_of, small_panel
 
@@ -201,3 +202,17 @@ def test_labels_are_counted() -> None:
     assert supported[labels].tolist() == [2, 2, 1, 1]
     assert chosen[labels].tolist() == [2, 2, 0, 0]
     assert disputed[labels].tolist() == [0, 0, 1, 1]
+
+
+def test_abstentions_and_negative_votes_are_counted_by_source() -> None:
+    panel = panel_of(
+        [("p", "ann", "oak"), ("q", "ann", "oak"), ("q", "bob", "oak")],
+        denied=[("p", "bob", "finch"), ("p", "bob", "flower")],
+        abstained=[("p", "cid"), ("q", "cid")],
+    )
+    scores = mhpc.Majority().consolidate(panel)
+    decision = mhpc.Threshold(threshold=0.5).decide(scores, labels_per_answer=1)
+    profiles = profile(panel, scores, decision)
+    assert {each.source: (each.answers, each.abstentions, each.denials) for each in profiles} == {
+        "ann": (2, 0, 0), "bob": (1, 0, 2), "cid": (0, 2, 0),
+    }  # fmt: skip

@@ -62,3 +62,10 @@ def test_the_scope_does_not_depend_on_the_partitions() -> None:
 
 def test_no_scope_is_inferred_beyond_a_number_of_cells() -> None:
     assert infer_scope(SinglePartition(panel_of(rows(40))), max_cells=20) is None
+
+
+def test_a_label_that_a_source_denies_is_in_its_scope() -> None:
+    panel = with_inferred_scope(panel_of(rows(40), denied=[("i0", "cid", "finch")]))
+    assert panel.scope is None
+    other = with_inferred_scope(panel_of(rows(40), denied=[("i0", "bob", "oak")]))
+    assert other.scope is not None

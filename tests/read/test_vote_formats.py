@@ -183,10 +183,13 @@ def test_prodigy_rejected_and_ignored_answers(tmp_path: Path) -> None:
             answer(4, "reject", label="b"),
         ),
     )  # fmt: skip
-    assert rows(read_votes(path)) == [
+    votes = read_votes(path)
+    assert rows(votes) == [
         ("1", "s", "a", 1.0), ("1", "s", "b", 1.0), ("2", "s", None, 1.0), ("4", "s", "a", 1.0),
-        ("4", "s", "b", 0.0),
+        ("4", "s", "b", 1.0),
     ]  # fmt: skip
+    assert votes.negative is not None
+    assert votes.negative.tolist() == [False, False, False, False, True]
 
 
 ZOONIVERSE = "classification_id,user_name,gold_standard,annotations,subject_ids\n"

@@ -221,3 +221,41 @@ def test_repeats_are_found_if_vote_numbers_exceed_64_bits() -> None:
     suspects = _find_suspects(answer, np.array([0, 1, 0]), n_labels=9)
     assert suspects.tolist() == [0, 1, 2]
     assert _find_suspects(answer[:2], np.array([0, 1]), n_labels=1).tolist() == []
+
+
+def test_a_column_marks_votes_as_negative() -> None:
+    table = {
+        "instance": ["p"] * 4, "source": ["ann", "ann", "bob", "cid"],
+        "label": ["oak", "oak", "oak", None], "negative": ["true", "false", None, ""],
+    }  # fmt: skip
+    votes = read_votes(table)
+    assert len(votes) == 4
+    assert votes.negative is not None
+    assert votes.negative.tolist() == [True, False, False, False]
+    assert "not oak" in votes._repr_html_()
+    assert read_votes({**table, "negative": [False] * 4, "source": list("abcd")}).negative is None
+
+
+def test_repeated_negative_votes_count_once_and_overrule_nothing() -> None:
+    rows = [("ann", "oak", True), ("ann", "oak", True), ("bob", None, False), ("bob", "oak", True)]
+    table = [{"instance": "p", "source": s, "label": k, "negative": n} for s, k, n in rows]
+    with pytest.warns(MhpcWarning, match="1 row repeated"):
+        votes = read_votes(table)
+    assert votes.negative is not None
+    assert votes.negative.tolist() == [True, False, True]
+
+
+def test_lists_of_labels_may_be_negative() -> None:
+    rows = [
+        {"instance": "p", "source": "ann", "label": ["oak", "finch"], "negative": True},
+        {"instance": "p", "source": "bob", "label": ["oak"], "negative": False},
+    ]
+    votes = read_votes(rows)
+    assert votes.negative is not None
+    assert votes.negative.tolist() == [True, True, False]
+
+
+def test_a_mark_that_is_neither_true_nor_false_is_refused() -> None:
+    table = {"instance": ["p", "q"], "source": ["a", "a"], "label": ["x", "y"]}
+    with pytest.raises(DataError, match="row 2 has 'perhaps'.*negative"):
+        read_votes({**table, "negative": ["true", "perhaps"]})

@@ -138,3 +138,18 @@ def test_the_command_repeats_the_run_without_defaults() -> None:
         "mhpc consolidate 'my votes.csv' --taxonomy t.csv --method mhpc --set sigma=none --seed 3 "
         "--column instance=photo --abstain dunno --abstain 'no idea' --top all -o OUT/"
     )
+
+
+def test_what_is_no_answer_is_not_among_the_answers_of_the_page(tmp_path: Path) -> None:
+    rows = [f"{row},{'' if number else 'negative'}" for number, row in enumerate(VOTES.split())]
+    (tmp_path / "votes.csv").write_text("\n".join([*rows, "1,dee,flower,true", "3,dee,bee,"]))
+    (tmp_path / "taxonomy.csv").write_text(TAXONOMY)
+    with pytest.raises(SystemExit) as ended:
+        main(
+            ["consolidate", str(tmp_path / "votes.csv"), "--taxonomy",
+             str(tmp_path / "taxonomy.csv"), "-o", str(tmp_path / "out"), "--progress", "none"]
+        )  # fmt: skip
+    assert ended.value.code == 0
+    page = page_data_of_run(tmp_path / "out")
+    (first,) = (entry for entry in page["conflicts"] if entry["instance"] == "1")
+    assert len(first["answers"]) == 3

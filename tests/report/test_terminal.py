@@ -6,8 +6,14 @@ from rich.console import Console
 
 import mhpc
 from mhpc.data.comparison import CandidateScore, Comparison
+from mhpc.data.disagreement import Answer, Explanation
 from mhpc.data.scorecard import Score, Scorecard, View
-from mhpc.report.terminal import render_comparison, render_inspection, render_scorecards
+from mhpc.report.terminal import (
+    render_comparison,
+    render_explanation,
+    render_inspection,
+    render_scorecards,
+)
 from tests.fixtures.build import GARDEN
 
 
@@ -52,3 +58,17 @@ def test_methods_that_were_measured_on_fewer_instances_are_below_the_others() ->
     assert [line.split()[0] for line in closed.splitlines()[2:]] == ["first", "second", "early"]
     assert [line.split()[-2] for line in closed.splitlines()[2:]] == ["1,000", "1,000", "500"]
     assert note
+
+
+def test_what_is_no_answer_is_not_shown_as_none_of_these() -> None:
+    answers = (
+        Answer("ann", (("oak", 1.0),), denied=(("finch", 0.25),)),
+        Answer("bob", (), abstained=True),
+        Answer("cid", ()),
+    )
+    out = io.StringIO()
+    explanation = Explanation("p", 0.0, None, answers, (), "unknown")
+    Console(file=out, width=120).print(render_explanation(explanation))
+    assert [line[6:].strip() for line in out.getvalue().splitlines()[1:4]] == [
+        "oak, not finch (0.25)", "asked, did not know", "none of these",
+    ]  # fmt: skip

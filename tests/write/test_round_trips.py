@@ -17,6 +17,7 @@ from mhpc.read.votes import read_votes
 from mhpc.write.formats import Content
 from mhpc.write.tables import write_file, write_taxonomy, write_votes
 from tests.fixtures.build import GARDEN
+from tests.fixtures.build import votes_of as build_votes
 from tests.fixtures.labelled_scores import SURE, THREE, UNSURE
 
 EXACT = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
@@ -113,3 +114,17 @@ def test_results_exported_to_a_tool_are_read_as_a_source(
         "2": set(UNSURE),
     }
     assert len(panel.sources) == 1
+
+
+@pytest.mark.parametrize("end", EXACT)
+def test_negative_votes_and_abstentions_survive_every_format(end: str) -> None:
+    votes = build_votes(
+        [("p", "ann", "oak", 0.5), ("p", "bob", None)],
+        denied=[("p", "cid", "oak", 0.25), ("q", "cid", "finch")],
+        abstained=[("q", "ann")],
+    )
+    again = write_and_read(write_votes, read_votes, votes, end)
+    assert again.negative.tolist() == votes.negative.tolist()  # type: ignore[union-attr]
+    assert again.score.tolist() == votes.score.tolist()
+    texts = [None if k < 0 else again.labels[k] for k in again.label]
+    assert texts == ["oak", None, "abstain", "oak", "finch"]

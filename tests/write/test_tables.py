@@ -132,8 +132,9 @@ def test_labels_are_the_decision_with_scores(tmp_path: Path) -> None:
 def test_there_is_one_row_per_source(tmp_path: Path) -> None:
     unknown = Proportion(float("nan"), float("nan"), float("nan"))
     silent = SourceProfile(
-        "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0
-    )
+        "ann, silent", 0, 0.0, float("nan"), unknown, unknown, unknown, 1.0, "", 0.0,
+        abstentions=2, denials=5,
+    )  # fmt: skip
     always, never = Proportion(1, 0.4, 1), Proportion(0, 0, 0.6)
     weaknesses = (Weakness("a,b", 3, 1),)
     bob = SourceProfile(
@@ -145,12 +146,12 @@ def test_there_is_one_row_per_source(tmp_path: Path) -> None:
             "source", "answers", "coverage", "mean_depth",
             "accurate", "accurate_low", "accurate_high", "vague", "vague_low", "vague_high",
             "wrong", "wrong_low", "wrong_high", "most_errors_under",
-            "independence", "nearest_source", "dependence", "relation",
+            "independence", "nearest_source", "dependence", "relation", "abstentions", "denials",
         ],
-        ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", ""],
+        ["ann, silent", "0", "0.0", *[""] * 11, "1.0", "", "0.0", "", "2", "5"],
         [
             "bob", "3", "0.75", "1.5", "1", "0.4", "1", *["0", "0", "0.6"] * 2, "a,b",
-            "0.5", "cid", "1.0", "near-duplicate",
+            "0.5", "cid", "1.0", "near-duplicate", "0", "0",
         ],
     ]  # fmt: skip
 

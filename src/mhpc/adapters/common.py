@@ -53,7 +53,8 @@ def predict_scores(
         votes, before.taxonomy, unknown=unknown, instances=instances,
         known_sources=(result.panel.sources, result.panel.scope),
     )  # fmt: skip
-    return score(make_method(before.method, before.parameters), fitted, panel)
+    method = make_method(before.method, before.parameters)
+    return score(method, fitted, panel, denial_weights=before.denial_weights)
 
 
 def decide(result: Result, scores: Consolidation) -> Decision:

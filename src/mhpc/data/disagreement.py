@@ -268,15 +268,31 @@ class DisagreementRanking:
 
 Stance: TypeAlias = Literal["direct", "below", "vague", "against"]
 """How an answer relates to a label: it gives the label itself; a descendant; only an ancestor; or
-none of these, although the label is in the scope of its source."""
+none of these, although the label is in the scope of its source, or a negative vote against it or
+against an ancestor."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The labels that a source gave to an instance, with scores; none means "none of these"."""
+    """What a source said of an instance.
+
+    Attributes
+    ----------
+    source : str
+        The source.
+    labels : tuple of (label, score)
+        The labels that it gave; without any, it said "none of these", unless it denied labels or
+        abstained.
+    denied : tuple of (label, score)
+        The labels that do not apply, and how sure it was of that.
+    abstained : bool
+        Whether it was asked but did not know.
+    """
 
     source: str
     labels: tuple[tuple[str, float], ...]
+    denied: tuple[tuple[str, float], ...] = ()
+    abstained: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.denials import Abstentions, Denials, keep_instances
 from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
@@ -59,6 +60,10 @@ class Panel:
     gold : EncodedTruth or None
         The known labels of some instances, which are also the answers of the last source. They
         are no answers of a source (`drop_gold`).
+    abstained : Abstentions or None
+        The sources that were asked but did not know; None if there are none.
+    denials : Denials or None
+        The votes that a label does not apply; None if there cannot be any.
 
     Examples
     --------
@@ -77,6 +82,8 @@ class Panel:
     scope: Sparse | None = None
     weight: FloatArray | None = None
     gold: EncodedTruth | None = None
+    abstained: Abstentions | None = None
+    denials: Denials | None = None
 
     def votes(self, kind: VotesKind) -> Sparse:
         """Return the answers as they were given, or with their ancestors, (A, K)."""
@@ -136,7 +143,7 @@ class Panel:
         return np.asarray(self.source == len(self.sources) - 1)
 
     def select_answers(self, answers: BoolArray) -> "Panel":
-        """Return the panel with some of its answers, (A,), and all instances and sources."""
+        """Return the panel with some of its answers, (A,), and everything else that it has."""
         return replace(
             self,
             instance=self.instance[answers],
@@ -169,6 +176,8 @@ class Panel:
             augmented=augmented,
             weight=None if self.weight is None else self.weight[rows],
             gold=None if self.gold is None else self.gold.select_instances(instances),
+            abstained=keep_instances(self.abstained, instances),
+            denials=keep_instances(self.denials, instances),
         )
 
     def mean(self, kind: VotesKind, average: Average) -> Sparse:
@@ -409,6 +418,7 @@ def select_labels(panel: Panel, *, labels: IntArray, taxonomy: Taxonomy) -> Pane
         augmented=select_columns(panel.augmented, labels),
         scope=None if panel.scope is None else select_columns(panel.scope, labels),
         gold=None if panel.gold is None else panel.gold.select_labels(labels),
+        denials=None if panel.denials is None else panel.denials.select_labels(labels),
     )
 
 

@@ -72,6 +72,10 @@ class SourceProfile:
     same_set : float
         The proportion of its answers whose most specific labels are exactly those of the label set:
         how often the source alone would give the same result; nan if it did not answer.
+    abstentions : int
+        The number of instances that it was asked about but did not know.
+    denials : int
+        The number of its negative votes.
     """
 
     source: str
@@ -87,6 +91,8 @@ class SourceProfile:
     relation: SourceRelation | None = None
     weaknesses: tuple[Weakness, ...] = ()
     same_set: float = math.nan
+    abstentions: int = 0
+    denials: int = 0
 
 
 class SourceProfiles(Shown, tuple[SourceProfile, ...]):

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.combination import Combination
+from mhpc.data.denials import DenialWeights
 from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import (
@@ -136,6 +137,8 @@ class Consolidation:
         Remarks on the computation for the user.
     fitted : callable or None
         Returns the fitted method, which predicts new instances.
+    denial_weights : DenialWeights or None
+        How much negative votes counted; None if there were none.
 
     Examples
     --------
@@ -161,6 +164,7 @@ class Consolidation:
     combination: Combination | None = None
     notes: tuple[str, ...] = ()
     fitted: Callable[[], Any] | None = None
+    denial_weights: DenialWeights | None = None
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""

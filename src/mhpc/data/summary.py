@@ -6,6 +6,7 @@ from typing import Any
 
 from mhpc.data.combination import Combination
 from mhpc.data.decision import FittedRule
+from mhpc.data.denials import DenialWeights
 from mhpc.data.disagreement import DisagreementRanking, Disagreements
 from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
@@ -72,10 +73,11 @@ class RunCounts:
     ----------
     instances, chosen, without_label : int
         The number of instances, of labels chosen for them, and of instances that got none.
-    by_source : float array, (6, M)
+    by_source : float array, (8, M)
         For every source: its answers; its votes; the sum of their depths; its most specific labels
-        that are in the label sets; those of them below which the sets have another label; and its
-        answers whose most specific labels are exactly those of the label sets.
+        that are in the label sets; those of them below which the sets have another label; its
+        answers whose most specific labels are exactly those of the label sets; the instances on
+        which it abstained; and its negative votes.
     by_label : float array, (4, K)
         For every label: the answers that give the label itself; the instances for which some answer
         gives it or a descendant; the instances whose set has it; the instances on which it is
@@ -173,7 +175,7 @@ class Inspection(Shown):
     answers_per_instance : mapping
         ``mean``, ``min``, ``max``, and ``single``: the proportion of instances with one answer.
     none_answers : int
-        The number of answers without a label.
+        The number of answers that say that no label applies.
     votes_per_level : mapping of int to int
         How specific the votes are.
     disagreement : float
@@ -183,6 +185,8 @@ class Inspection(Shown):
         Sources that never gave a label of the taxonomy.
     unknown_labels : tuple of UnknownLabel
         Labels that are not in the taxonomy, the most frequent first.
+    abstentions, denials : int
+        The number of answers that say that the source did not know, and of negative votes.
     matched_labels : tuple of MatchedLabel
         Labels that are understood although they are not in the taxonomy as they are written, the
         most frequent first.
@@ -219,6 +223,8 @@ class Inspection(Shown):
     silent_sources: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
     matched_labels: tuple[MatchedLabel, ...] = ()
+    abstentions: int = 0
+    denials: int = 0
 
     @property
     def label_map(self) -> tuple[tuple[str, str, int, str], ...]:
@@ -236,6 +242,15 @@ class Inspection(Shown):
             f"instances, {len(self.unknown_labels)} unknown labels)"
         )
 
+    def _special_answers(self) -> dict[str, str]:
+        """Return the facts that most inputs do not have."""
+        facts = {
+            "asked, did not know": pluralize(self.abstentions, "answer"),
+            "not this": pluralize(self.denials, "vote"),
+        }
+        counts = (self.abstentions, self.denials)
+        return {fact: text for (fact, text), n in zip(facts.items(), counts, strict=True) if n}
+
     def shown_tables(self) -> Iterator[ShownTable]:
         """Return the facts, and the labels that the taxonomy lacks."""
         answers = self.answers_per_instance
@@ -249,6 +264,7 @@ class Inspection(Shown):
                 f"{votes:,} on level {level}" for level, votes in self.votes_per_level.items()
             ),
             "none of these": pluralize(self.none_answers, "answer"),
+            **self._special_answers(),
             "disagreement": "no instance was answered by several sources"
             if self.disagreement != self.disagreement
             else f"{percent(self.disagreement)} of the instances that several sources answered",
@@ -290,6 +306,8 @@ class Model:
         The sources in the order in which the fitted method knows them.
     scope : csr_array, (M, K), or None
         The scope of the sources, as in `Panel`.
+    denial_weights : DenialWeights or None
+        How much negative votes count, as in `Consolidation`.
     """
 
     method: str
@@ -298,3 +316,4 @@ class Model:
     rule: FittedRule
     sources: Index
     scope: Sparse | None = None
+    denial_weights: DenialWeights | None = None

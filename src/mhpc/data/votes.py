@@ -98,9 +98,26 @@ Scope: TypeAlias = Literal["all", "used"] | Mapping[str, tuple[str, ...]]
 class Votes:
     """A table with the columns instance, source, label and score, one row per vote.
 
-    All rows of one source and one instance are an *answer*: several rows with different labels, or
-    one row with `NONE_OF_THESE` or `ABSTAINED`. If there are no rows, the source was not asked,
-    which counts neither for nor against any label.
+    All rows of one source and one instance are an *answer*. What an answer, or its absence, says
+    about a label that it does not give is decided here and nowhere else:
+
+    ============================== ===============================================================
+    the source has                 what that means for label k
+    ============================== ===============================================================
+    no row                         Not asked: nothing.
+    a row with `ABSTAINED`         Asked, but did not know: nothing. The abstention is counted.
+    a row with `NONE_OF_THESE`     Against k, if k is in the scope of the source.
+    other labels, but not k        Against k, if k is in the scope of the source. Methods differ in
+                                   how they read an ancestor of k: some take it for a vague answer.
+    a negative vote for k          Against k and all its descendants, as `mhpc.encoding.denials`
+                                   says; nothing about other labels.
+    no k, and k is not in scope    Nothing: the source cannot give k.
+    ============================== ===============================================================
+
+    Where an answer has several kinds of rows, abstentions count for nothing beside others. A
+    negative vote for k counts for nothing beside a vote for k or for a descendant of it, and adds
+    nothing to an answer that is against k already. An answer of nothing but negative votes says no
+    more than these.
 
     Attributes
     ----------
@@ -111,7 +128,8 @@ class Votes:
     score : float array, (R,)
         How sure the source is, in [0, 1]; 1 if sources give no scores.
     negative : bool array, (R,), optional
-        Which votes say that the label does not apply; None if there are no such votes.
+        Which votes say that the label does not apply, with the score as certainty; None if there
+        are no such votes.
     scope : "all", "used" or mapping of source to labels
         Which labels each source can give. Not giving a label outside its scope means nothing.
     origin : str
@@ -150,11 +168,17 @@ class Votes:
     def _repr_html_(self) -> str:
         columns = (self.instance, self.source, self.label, self.score)
         rows = (
-            (self.instances[i], self.sources[s], self.labels[k] if k >= 0 else "", float(score))
-            for i, s, k, score in zip(*columns, strict=True)
+            (self.instances[i], self.sources[s], self._label_text(row, k), float(score))
+            for row, (i, s, k, score) in enumerate(zip(*columns, strict=True))
         )
         header = ("instance", "source", "label", "score")
         return short_table(repr(self), header, rows, total=len(self))
+
+    def _label_text(self, row: int, label: int) -> str:
+        if label < 0:
+            return ABSTAIN_WORD if label == ABSTAINED else ""
+        is_negative = self.negative is not None and self.negative[row]
+        return f"not {self.labels[label]}" if is_negative else self.labels[label]
 
 
 Unknown: TypeAlias = Literal["error", "drop", "graft", "nearest", "ancestor"]

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.denials import renumber_sources
 from mhpc.data.hierarchy import deepest
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
@@ -180,4 +181,6 @@ def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
         raw=panel.raw[order],
         augmented=panel.augmented[order],
         scope=scope,
+        abstained=renumber_sources(panel.abstained, position),
+        denials=renumber_sources(panel.denials, position),
     )

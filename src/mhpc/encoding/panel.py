@@ -1,17 +1,18 @@
 """Encoding votes as a panel: labels are located, ancestors added (Algorithm 1), scopes applied."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.denials import Denials
 from mhpc.data.hierarchy import max_along
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, Policy, Scope, Votes
+from mhpc.data.votes import NONE_OF_THESE, Policy, Scope, Votes
 from mhpc.encoding.labels import locate_labels
+from mhpc.encoding.split import drop_contradictions, split_votes
 from mhpc.errors import DataError
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.numerics.sparse import (
@@ -63,8 +64,13 @@ def encode(
         describe=lambda label: _first_vote_for(votes, label),
     )  # fmt: skip
     taxonomy = located.taxonomy
-    votes = _leave_out_abstentions(votes, located.position)
-    instance, source, raw = _group_answers(votes, located.position, len(taxonomy))
+    given, abstained, denials = split_votes(votes, located.position)
+    instance, source, raw = _group_answers(given, located.position, len(taxonomy))
+    augmented = _add_ancestors(raw, taxonomy)
+    used = source, raw
+    if denials is not None:
+        denials = drop_contradictions(denials, (instance, source), augmented, votes)
+        used = np.append(source, denials.source), _stack_denials(raw, denials)
     all_instances = votes.instances
     if unanswered := tuple(instances):
         all_instances = Index(tuple(dict.fromkeys((*all_instances, *unanswered))))
@@ -75,20 +81,18 @@ def encode(
         instance=instance,
         source=source,
         raw=raw,
-        augmented=_add_ancestors(raw, taxonomy),
-        scope=encode_scope(votes.scope, taxonomy, votes.sources, source, raw, unknown=unknown),
+        augmented=augmented,
+        scope=encode_scope(votes.scope, taxonomy, votes.sources, *used, unknown=unknown),
+        abstained=abstained,
+        denials=denials,
     )
 
 
-def _leave_out_abstentions(votes: Votes, position: IntArray) -> Votes:
-    """Return the votes that say something; an answer of nothing else is left out."""
-    if ABSTAINED not in position and ABSTAINED not in votes.label:
-        return votes
-    keep = np.append(position, [ABSTAINED, NONE_OF_THESE])[votes.label] != ABSTAINED
-    return replace(
-        votes, instance=votes.instance[keep], source=votes.source[keep], label=votes.label[keep],
-        score=votes.score[keep],
-    )  # fmt: skip
+def _stack_denials(raw: Sparse, denials: Denials) -> Sparse:
+    """Return the answers with one more row per denial: a source can give what it denies."""
+    shape = (len(denials), raw.shape[1])
+    denied = incidence(np.arange(len(denials)), denials.label, shape=shape)
+    return sparse.vstack([raw, denied], format="csr")
 
 
 def _group_answers(
@@ -187,7 +191,7 @@ def encode_scope(
     source : int array, (A,)
         The source of every answer.
     raw : csr_array, (A, K)
-        The labels of every answer, which must all be in scope.
+        The labels of every answer, and of every denial, which must all be in scope.
     unknown : LabelPolicy, or "error", "drop", "graft", "nearest" or "ancestor"
         What to do with listed labels that the taxonomy lacks. ``"graft"`` drops them too, since no
         answer contains them.

@@ -151,8 +151,12 @@ class DaskVotes:
         return score(method, fitted, self.partitions.sample(self.rule_sample))
 
     def apply(self, model: Model, *, progress: Progress) -> Consolidation:
-        """Score one instance by the model of an earlier run, whose rule is fitted already."""
-        return apply_model(model, self.partitions.sample(1))
+        """Score one instance by the model of an earlier run, whose rule is fitted already.
+
+        If there are negative votes and the earlier run had none, a sample shows what they count.
+        """
+        must_estimate = self.template.denials is not None and model.denial_weights is None
+        return apply_model(model, self.partitions.sample(self.rule_sample if must_estimate else 1))
 
     def fit_rule(self, rule: Rule, scores: Consolidation) -> FittedRule:
         """Fit a rule to the scores, which are those of a sample, without gold instances."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.denials import Denials, join_parts
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel, sampling_order
 from mhpc.data.summary import Model
@@ -135,6 +136,7 @@ def make_template(plan: PartitionPlan) -> Panel:
     """Return a panel without instances, with the taxonomy, sources and scope of all partitions."""
     no_answers = np.zeros(0, dtype=np.int64)
     no_labels = sparse.csr_array((0, len(plan.taxonomy)))
+    no_denials = Denials(no_answers, no_answers, no_answers, np.zeros(0))
     panel = Panel(
         taxonomy=plan.taxonomy,
         instances=Index(()),
@@ -144,6 +146,7 @@ def make_template(plan: PartitionPlan) -> Panel:
         raw=no_labels,
         augmented=no_labels,
         scope=plan.scope,
+        denials=no_denials if "negative" in plan.survey.columns else None,
     )
     return _add_known(plan, panel)
 
@@ -178,8 +181,9 @@ def join_partitions(parts: Sequence[Partition]) -> Panel:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     ids = [id_ for panel in panels for id_ in panel.instances]
+    places = [place[offset:] for offset in offsets]
     instance = np.concatenate(
-        [place[panel.instance + offset] for panel, offset in zip(panels, offsets, strict=True)]
+        [own[panel.instance] for panel, own in zip(panels, places, strict=True)]
     )
     source = np.concatenate([panel.source for panel in panels])
     rows = np.lexsort((source, instance))
@@ -191,6 +195,8 @@ def join_partitions(parts: Sequence[Partition]) -> Panel:
         raw=sparse.vstack([panel.raw for panel in panels], format="csr")[rows],
         augmented=sparse.vstack([panel.augmented for panel in panels], format="csr")[rows],
         gold=_join_gold(panels, offsets, place),
+        abstained=join_parts([panel.abstained for panel in panels], places),
+        denials=join_parts([panel.denials for panel in panels], places),
     )
 
 

@@ -2,8 +2,9 @@
 
 An answer *supports* a label if it gives the label or a descendant of it. It *contradicts* a label
 in the scope of its source if it neither supports it nor stops at an ancestor: "flower" does not
-contradict "monarda", "fuchsia" does. A label is *disputed* on an instance if some answers support
-it and others contradict it.
+contradict "monarda", "fuchsia" does. A negative vote contradicts a label if it is against the label
+or an ancestor. A label is *disputed* on an instance if some answers support it and others
+contradict it.
 
 Expected gain of one more answer. Let t be the threshold, s the score of a disputed label, n the
 number of answers that support or contradict it, and p the probability that the next answer
@@ -135,15 +136,45 @@ def find_disputes(panel: Panel, labels: AnswerLabels) -> Disputes:
     supported = canonical((by_instance @ labels.closed).tocsr())
     row, label = row_indices(supported), supported.indices.astype(np.int64)
     silent = panel.answers_per_instance[row] - supported.data
-    cells = np.flatnonzero(silent > 0)
+    is_denied = np.zeros(len(row), dtype=bool)
+    is_denied[find_deniers(panel, row, label)[0]] = True
+    cells = np.flatnonzero((silent > 0) | is_denied)
     row, label, support = row[cells], label[cells], supported.data[cells]
     against = (
         silent[cells]
         - _count_out_of_scope(panel, row, label)
         - _count_vague(panel, labels, row, label)
+        + _count_deniers_without_answer(panel, row, label)
     )
     disputed = against > 0
     return Disputes(supported, row[disputed], label[disputed], support[disputed], against[disputed])
+
+
+def find_deniers(panel: Panel, row: IntArray, label: IntArray) -> tuple[IntArray, IntArray]:
+    """Return every (position in `row`, source) such that the source denies the label.
+
+    A source denies a label if it has a negative vote against it or against an ancestor of it.
+    """
+    denials, K, M = panel.denials, np.int64(len(panel.taxonomy)), np.int64(len(panel.sources))
+    if denials is None or not len(denials):
+        return row[:0], row[:0]
+    some = np.flatnonzero(np.isin(row, denials.instance))
+    entries = (np.ones(len(some)), label[some], np.arange(len(some) + 1))
+    cells = sparse.csr_array(entries, shape=(len(some), int(K)))
+    position, above, _ = expand_along(cells, panel.taxonomy.closure)
+    cell = some[position]
+    key = denials.instance * K + denials.label
+    order = np.argsort(key, kind="stable")
+    cell, source = _join(cell, row[cell] * K + above, key[order], denials.source[order])
+    return np.divmod(np.unique(cell * M + source), M)
+
+
+def _count_deniers_without_answer(panel: Panel, row: IntArray, label: IntArray) -> FloatArray:
+    """Count, for each cell, the sources that deny the label and give no label to the instance."""
+    cell, source = find_deniers(panel, row, label)
+    M = np.int64(len(panel.sources))
+    answered = np.isin(row[cell] * M + source, panel.instance * M + panel.source)
+    return np.bincount(cell[~answered], minlength=len(row)).astype(float)
 
 
 def _count_out_of_scope(panel: Panel, row: IntArray, label: IntArray) -> FloatArray:
@@ -174,6 +205,11 @@ def _count_vague(panel: Panel, labels: AnswerLabels, row: IntArray, label: IntAr
     if panel.scope is not None:
         inside = in_scope(panel.scope, panel.source[answer], label[cell])
         cell, answer = cell[inside], answer[inside]
+    if panel.denials is not None:
+        # Who says "flower, but not fuchsia" is not vague about fuchsia.
+        M, (denied, source) = len(panel.sources), find_deniers(panel, row, label)
+        is_vague = ~np.isin(cell * M + panel.source[answer], denied * M + source)
+        cell, answer = cell[is_vague], answer[is_vague]
     # With several parents an answer may stop at two ancestors; it counts once.
     n_answers = np.int64(max(len(panel.instance), 1))
     pair = np.sort(cell * n_answers + answer)
@@ -299,11 +335,13 @@ def _first_with_ties(
 
 
 def find_agreed_labels(panel: Panel, supported: Sparse, instances: IntArray) -> IntArray:
-    """Return the most specific label that all answers to an instance support, -1 for none."""
+    """Return the most specific label that all answers support and none denies, -1 for none."""
     support = supported[instances]
     row = row_indices(support)
     unanimous = np.flatnonzero(support.data == panel.answers_per_instance[instances][row])
     row, label = row[unanimous], support.indices[unanimous].astype(np.int64)
+    denied, _ = find_deniers(panel, instances[row], label)
+    row, label = np.delete(row, denied), np.delete(label, denied)
     order = np.lexsort((-label, panel.taxonomy.depth[label], row))
     agreed = np.full(len(instances), -1, dtype=np.int64)
     # The last entry of a row stays: the deepest label, and of several the first.

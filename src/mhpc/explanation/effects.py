@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from mhpc.data.denials import Denials, select_rows
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, dense_blocks, panel_block
 from mhpc.data.scores import Consolidation, Scores
+from mhpc.encoding.denials import apply_denials
+from mhpc.methods.fitted import FittedMethod
 from mhpc.numerics.arrays import FloatArray, IntArray, dense
 from mhpc.numerics.sparse import concatenate_ranges
 
@@ -45,11 +49,25 @@ def compute_effects(
     fitted = consolidation.fitted() if consolidation.fitted is not None else None
     if fitted is None:
         return None, _UNKNOWN
-    effects = leave_one_out(fitted.predict, panel, instances)
+    predict = partial(_predict_with_denials, fitted=fitted, scores=consolidation)
+    effects = leave_one_out(predict, panel, instances)
     if panel.gold is not None:
         owner = panel.instance[np.isin(panel.instance, instances)]
         effects[np.isin(owner, panel.gold.rows)] = 0.0
     return effects, _BY_MODEL
+
+
+def _predict_with_denials(panel: Panel, *, fitted: FittedMethod, scores: Consolidation) -> Scores:
+    """Predict scores, lowered by negative votes as those to explain."""
+    predicted = fitted.predict(panel)
+    if panel.denials is None or scores.denial_weights is None:
+        return predicted
+    lowered = apply_denials(
+        replace(scores, score=predicted.score, specific=predicted.specific),
+        replace(panel, gold=None),
+        scores.denial_weights,
+    )
+    return Scores(lowered.score, lowered.specific)
 
 
 def leave_one_out(
@@ -97,6 +115,9 @@ def _drop_each_answer(panel: Panel, max_answers: int) -> tuple[Panel, IntArray]:
     instance, answer = concatenate_ranges(begin[dropped], size)
     kept = answer != dropped[instance]
     instance, answer = instance[kept], answer[kept]
+    denials = None
+    if panel.denials is not None:
+        denials = _repeat_denials(panel.denials, panel.instance[dropped], panel.source[dropped])
     reduced = replace(
         panel,
         instances=Index(tuple(map(str, range(len(dropped))))),
@@ -106,5 +127,15 @@ def _drop_each_answer(panel: Panel, max_answers: int) -> tuple[Panel, IntArray]:
         augmented=panel.augmented[answer],
         weight=None if panel.weight is None else panel.weight[answer],
         gold=None,
+        abstained=None,
+        denials=denials,
     )
     return reduced, dropped
+
+
+def _repeat_denials(denials: Denials, instance: IntArray, source: IntArray) -> Denials:
+    """Return the denials of the instances of some answers, each without those of its source."""
+    first, last = (np.searchsorted(denials.instance, instance, side=s) for s in ("left", "right"))
+    owner, number = concatenate_ranges(first, last - first)
+    kept = denials.source[number] != source[owner]
+    return replace(select_rows(denials, number[kept]), instance=owner[kept])

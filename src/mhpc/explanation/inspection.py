@@ -33,11 +33,12 @@ def inspect_panel(
     labelled = np.diff(panel.raw.indptr) > 0
     has_label = np.bincount(panel.source, weights=labelled, minlength=len(panel.sources)) > 0
     levels = np.bincount(taxonomy.depth[panel.raw.indices])
+    is_vote = votes.label >= 0 if votes.negative is None else (votes.label >= 0) & ~votes.negative
     return Inspection(
         instances=len(panel.instances),
         sources=len(panel.sources),
         answers=len(panel.instance),
-        votes=int((votes.label >= 0).sum()),
+        votes=int(is_vote.sum()),
         labels=len(taxonomy),
         levels=int(taxonomy.depth.max()),
         labels_used=len(np.unique(panel.raw.indices)),
@@ -58,6 +59,8 @@ def inspect_panel(
         ),
         unknown_labels=_list_unknown(votes.labels, count, matches, taxonomy),
         matched_labels=_list_matched(votes.labels, count, matches, taxonomy),
+        abstentions=0 if panel.abstained is None else len(panel.abstained),
+        denials=0 if panel.denials is None else len(panel.denials),
     )
 
 

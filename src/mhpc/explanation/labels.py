@@ -1,9 +1,12 @@
 """Why this label: which sources support it, which contradict it, and the effects of both."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from mhpc.data.denials import select_rows
 from mhpc.data.disagreement import Answer, Explanation, LabelExplanation, SourceStance, Stance
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
@@ -12,6 +15,7 @@ from mhpc.explanation.disagreement import (
     collect_labels,
     compute_gains,
     find_agreed_labels,
+    find_deniers,
     find_disputes,
     proper_ancestors,
 )
@@ -106,17 +110,36 @@ class _Case:
     asked: IntArray
 
     def list_answers(self) -> tuple[Answer, ...]:
+        """List what every source said of the instance, in the order of sources."""
         panel, raw = self.scored.panel, self.scored.panel.raw
-        return tuple(
-            Answer(
-                panel.sources[panel.source[answer]],
-                tuple(
-                    (panel.taxonomy.labels[raw.indices[entry]], float(raw.data[entry]))
-                    for entry in range(raw.indptr[answer], raw.indptr[answer + 1])
-                ),
-            )
-            for answer in range(self.answers.start, self.answers.stop)
-        )
+        answers: dict[int, Answer] = {}
+        for answer in range(self.answers.start, self.answers.stop):
+            entries = slice(raw.indptr[answer], raw.indptr[answer + 1])
+            labels = self._with_scores(raw.indices[entries], raw.data[entries])
+            source = int(panel.source[answer])
+            answers[source] = Answer(panel.sources[source], labels)
+        for source, denied in self._denied_labels().items():
+            answer_of = answers.get(source, Answer(panel.sources[source], ()))
+            answers[source] = replace(answer_of, denied=denied)
+        if panel.abstained is not None:
+            for source in panel.abstained.source[panel.abstained.instance == self.row].tolist():
+                answers[source] = Answer(panel.sources[source], (), abstained=True)
+        return tuple(answers[source] for source in sorted(answers))
+
+    def _denied_labels(self) -> dict[int, tuple[tuple[str, float], ...]]:
+        denials = self.scored.panel.denials
+        if denials is None:
+            return {}
+        own = select_rows(denials, denials.instance == self.row)
+        return {
+            source: self._with_scores(own.label[is_own], own.score[is_own])
+            for source in np.unique(own.source).tolist()
+            for is_own in (own.source == source,)
+        }
+
+    def _with_scores(self, labels: IntArray, scores: FloatArray) -> tuple[tuple[str, float], ...]:
+        names = self.scored.panel.taxonomy.labels
+        return tuple((names[k], float(score)) for k, score in zip(labels, scores, strict=True))
 
     def explain_labels(self, chosen: IntArray, disputed: IntArray) -> tuple[LabelExplanation, ...]:
         """Explain the labels asked for, the highest score first, ancestors before descendants."""
@@ -139,7 +162,10 @@ class _Case:
                 adjustment=None
                 if (share := vote_share[column]) is None
                 else float(score[column]) - share,
-                stances=self._list_stances(stances[:, column], label),
+                stances=(
+                    *self._list_stances(stances[:, column], label),
+                    *self._list_further_deniers(column),
+                ),
             )
             for column, label in ((int(column), int(self.asked[column])) for column in order)
         )
@@ -151,7 +177,17 @@ class _Case:
         stops_above = self.given.deepest[self.answers] @ self.ancestors[self.asked].T.tocsr()
         vague = dense(stops_above) > 0
         stances = np.select([supports & direct, supports, vague], [4, 3, 2], 1)
-        return np.where(self._in_scope(), stances, 0)
+        stances = np.where(self._in_scope(), stances, 0)
+        column, source = self._deniers
+        answer_source = self.scored.panel.source[self.answers]
+        for position, denying in zip(column, source, strict=True):
+            stances[answer_source == denying, position] = 1
+        return np.asarray(stances)
+
+    @cached_property
+    def _deniers(self) -> tuple[IntArray, IntArray]:
+        """The sources that deny the labels asked for, as pairs (column, source)."""
+        return find_deniers(self.scored.panel, np.full(len(self.asked), self.row), self.asked)
 
     def _in_scope(self) -> BoolArray:
         panel = self.scored.panel
@@ -176,3 +212,9 @@ class _Case:
                 source = panel.sources[panel.source[answer]]
                 stances.append(SourceStance(source, stance, None if effect != effect else effect))
         return tuple(stances)
+
+    def _list_further_deniers(self, wanted: int) -> Iterator[SourceStance]:
+        """List the sources that deny a label and give none, so that they have no answer."""
+        panel, (column, source) = self.scored.panel, self._deniers
+        for denying in np.setdiff1d(source[column == wanted], panel.source[self.answers]):
+            yield SourceStance(panel.sources[denying], "against", None)

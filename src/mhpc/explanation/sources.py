@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 
 from mhpc.data.decision import Decision
+from mhpc.data.denials import Abstentions, Denials
 from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.hierarchy import has_child
 from mhpc.data.index import Index
@@ -63,7 +64,7 @@ def make_profiles(
     counts: RunCounts, sources: Index, dependence: SourceDependence, taxonomy: Taxonomy
 ) -> tuple[SourceProfile, ...]:
     """Return the profile of every source, in the order of the index."""
-    answers, votes, depths, confirmed, refined, same = counts.by_source
+    answers, votes, depths, confirmed, refined, same, abstentions, denials = counts.by_source
     given = np.asarray(counts.given.sum(axis=1)).ravel()
     mean_depth = np.full(len(votes), np.nan)
     np.divide(depths, votes, out=mean_depth, where=votes > 0)
@@ -85,6 +86,8 @@ def make_profiles(
             relation=_classify_dependence(float(strength[m])),
             weaknesses=weaknesses[m],
             same_set=float(same[m] / answers[m]) if answers[m] else np.nan,
+            abstentions=int(abstentions[m]),
+            denials=int(denials[m]),
         )
         for m, source in enumerate(sources)
     )
@@ -341,12 +344,18 @@ def _count_by_source(
         *(np.bincount(panel.source, values, minlength=M) for values in (None, votes, depths)),
         *(np.bincount(source[mask], minlength=M) for mask in (~rejected, refined)),
         np.bincount(panel.source[confirmed.is_same], minlength=M),
+        *(_count_sources(part, M) for part in (panel.abstained, panel.denials)),
     ]
     return (
         count_cells(source, label, shape=shape),
         count_cells(source[rejected], label[rejected], shape=shape),
         np.stack(counts).astype(float),
     )
+
+
+def _count_sources(part: Abstentions | Denials | None, n_sources: int) -> IntArray:
+    source = np.zeros(0, dtype=np.int64) if part is None else part.source
+    return np.bincount(source, minlength=n_sources)
 
 
 def _count_by_label(panel: Panel, disputes: Disputes, reason: Sparse) -> FloatArray:

@@ -42,10 +42,11 @@ def with_inferred_scope(panel: Panel) -> Panel:
 def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> Sparse | None:
     """Return the scope that absent votes show, (M, K), or None if they show none.
 
-    A label is outside the scope of a source if the source never gives it, nor a descendant, though
-    the sources that use the label would have given it more than log(M K) + 3 times in as many
-    answers, for M sources with answers. A declared scope is kept. Scores need none: a source that
-    scores every label can give all of them. Gold labels are not the answers of a source.
+    A label is outside the scope of a source if the source never gives nor denies it, nor a
+    descendant, though the sources that use the label would have given it more than log(M K) + 3
+    times in as many answers, for M sources with answers. A declared scope is kept. Scores need
+    none: a source that scores every label can give all of them. Gold labels are not the answers of
+    a source.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
     M, K = len(partitions.sources), len(partitions.taxonomy)
     if not 0 < M * K <= max_cells:
         return None
-    votes, answers, has_scores_or_scope = partitions.sum(_vote_sums)
+    votes, denied, answers, has_scores_or_scope = partitions.sum(_vote_sums)
     if has_scores_or_scope or not votes.nnz:
         return None
     uses = votes.astype(bool).astype(float)
@@ -66,7 +67,7 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
     expected = np.log(np.count_nonzero(answers) * K) + MARGIN
     sources = np.flatnonzero(answers * rate.max() > expected)
     labels = np.flatnonzero(rate * answers.max() > expected)
-    is_unused = uses[sources][:, labels].toarray() == 0
+    is_unused = (uses + denied)[sources][:, labels].toarray() == 0
     is_outside = is_unused & (np.outer(answers[sources], rate[labels]) > expected)
     if not is_outside.any():
         return None
@@ -76,13 +77,18 @@ def infer_scope(partitions: PanelPartitions, *, max_cells: int = MAX_CELLS) -> S
     return sparse.csr_array(in_scope).astype(float)
 
 
-def _vote_sums(panel: Panel) -> tuple[Sparse, FloatArray, int]:
-    """Return the votes by source and label, the answers by source, and whether to infer none."""
+def _vote_sums(panel: Panel) -> tuple[Sparse, Sparse, FloatArray, int]:
+    """Return votes and denials by source and label, the answers, and whether to infer none."""
     panel = drop_gold(panel)
+    denied = sparse.csr_array((len(panel.sources), len(panel.taxonomy)))
+    if panel.denials is not None:
+        own = incidence(panel.denials.source, panel.denials.label, shape=denied.shape)
+        denied = (own @ panel.taxonomy.closure).tocsr()
     by_source = incidence(panel.source, shape=(len(panel.sources), len(panel.source)))
     has_scores = bool(np.any(panel.raw.data != 1.0))
     return (
         (by_source @ panel.augmented).tocsr(),
+        denied,
         panel.answers_per_source.astype(float),
         int(has_scores) + (panel.scope is not None),
     )

@@ -46,6 +46,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "score", "confidence", "prob", "probability", "scores", "confidences", "conf",
             "certainty", "likelihood", "confidence_score", "probabilities",
         ),
+        "negative": ("negative",),
     }
 )  # fmt: skip
 """The names that columns of votes and truths may have, by role; the first one is ours.

@@ -26,6 +26,7 @@ from mhpc.read.votes import (
     read_negative,
     read_scores,
     resolve_scope,
+    wrong_negative_error,
 )
 from mhpc.system.database import database, identifier, literal, reason, some_files
 
@@ -46,7 +47,8 @@ class VotesSurvey:
     first_rows : tuple of int
         How many rows there are before each file.
     columns : mapping of role to column
-        The columns of instances, sources, labels and, if there are any, scores.
+        The columns of instances, sources, labels and, if there are any, scores and marks of
+        negative votes.
     origin : str
         How messages refer to the votes.
     rows : int
@@ -195,7 +197,7 @@ def read_part(survey: VotesSurvey, part: int, *, parts: int, threads: int = 1) -
         cells = read_cells(table, {role: role for role in ROLES}, ROLES)
         score = read_scores(table, "score" if "score" in survey.columns else None, cells)
         negative = read_negative(table, "negative" if "negative" in survey.columns else None)
-    keep, dropped = drop_duplicates(cells, score, number=number)
+    keep, dropped = drop_duplicates(cells, score, number=number, negative=negative)
     source = survey.sources.locate(cells.index["source"])
     label = np.append(survey.labels.locate(cells.index["label"]), NONE_OF_THESE)
     _, first = np.unique(cells.position["instance"], return_index=True)
@@ -268,7 +270,18 @@ def _check_rows(table: Table, survey: VotesSurvey) -> VotesSurvey:
         if count:
             (row,) = _first_row(table, "", f"{role} IS NULL")
             raise empty_cell_error(survey.origin, role, row=row, count=count)
+    if "negative" in survey.columns:
+        _check_negative(table, survey.origin)
     return replace(survey, rows=rows, instance=first_instance)
+
+
+def _check_negative(table: Table, origin: str) -> None:
+    row = table.connection.execute(
+        "SELECT row, negative FROM texts WHERE negative IS NOT NULL "
+        "AND TRY_CAST(negative AS BOOLEAN) IS NULL ORDER BY row LIMIT 1"
+    ).fetchone()
+    if row:
+        raise wrong_negative_error(origin, row=row[0], value=row[1])
 
 
 def _first_row(table: Table, columns: str, where: str) -> tuple:  # type: ignore[type-arg]
@@ -306,5 +319,6 @@ def _empty_part(survey: VotesSurvey) -> VotesPart:
     votes = Votes(
         Index(()), survey.sources, survey.labels, empty, empty, empty, np.zeros(0),
         origin=survey.origin,
+        negative=empty.astype(bool) if "negative" in survey.columns else None,
     )  # fmt: skip
     return VotesPart(votes, empty, 0, ())

@@ -107,10 +107,12 @@ def read_votes_as(
         check_not_empty(cells, "source", table.origin)
         score = read_scores(table, vote_table.columns.get("score"), cells)
         negative = read_negative(table, vote_table.columns.get("negative"))
+        if negative is not None and not negative.any():
+            negative = None
         gold = read_gold(vote_table, cells.index["instance"])
     if "instance" not in options.columns:
         _warn_row_numbers(cells, vote_table.columns["instance"], table.origin)
-    keep, dropped = drop_duplicates(cells, score)
+    keep, dropped = drop_duplicates(cells, score, negative=negative)
     warn_dropped(dropped, table.origin)
     return Votes(
         instances=cells.index["instance"],
@@ -124,6 +126,31 @@ def read_votes_as(
         origin=table.origin,
         gold=gold,
         negative=None if negative is None else negative[keep],
+    )
+
+
+def read_negative(table: Table, column: str | None) -> BoolArray | None:
+    """Return which votes are negative; None if the table does not say so. Empty means no."""
+    if column is None:
+        return None
+    text = f"nullif({text_sql(table, column)}, '')"
+    wrong = table.connection.execute(
+        f"SELECT row, text FROM (SELECT row_number() OVER () AS row, {text} AS text FROM cells) "
+        "WHERE text IS NOT NULL AND TRY_CAST(text AS BOOLEAN) IS NULL ORDER BY row LIMIT 1"
+    ).fetchone()
+    if wrong:
+        raise wrong_negative_error(table.origin, row=wrong[0], value=wrong[1])
+    answer = table.connection.execute(
+        f"SELECT coalesce(TRY_CAST({text} AS BOOLEAN), false) AS negative FROM cells"
+    ).fetchnumpy()
+    return np.asarray(answer["negative"], dtype=bool)
+
+
+def wrong_negative_error(origin: str, *, row: int, value: str) -> DataError:
+    """Return the error that a cell does not say whether a vote is negative."""
+    return DataError(
+        f"{origin}: row {row:,} has {value!r} in the column of negative votes; write true where "
+        "the label does not apply, otherwise false or nothing"
     )
 
 
@@ -154,17 +181,6 @@ def read_scores(table: Table, column: str | None, cells: Cells) -> FloatArray:
     ).fetchnumpy()
     score = np.asarray(numbers["score"], dtype=np.float64)
     return np.where(cells.position["label"] != NONE_OF_THESE, score, 1.0)
-
-
-def read_negative(table: Table, column: str | None) -> BoolArray | None:
-    """Return which rows are votes that a label does not apply, or None if there are none."""
-    if column is None:
-        return None
-    values = table.connection.execute(
-        f"SELECT coalesce(TRY_CAST({identifier(column)} AS BOOLEAN), false) AS negative FROM cells"
-    ).fetchnumpy()
-    negative = np.asarray(values["negative"], dtype=bool)
-    return negative if negative.any() else None
 
 
 def read_gold(votes: VoteTable, instances: Index) -> Truth | None:
@@ -258,7 +274,11 @@ class DroppedVotes:
 
 
 def drop_duplicates(
-    cells: Cells, score: FloatArray, *, number: IntArray | None = None
+    cells: Cells,
+    score: FloatArray,
+    *,
+    number: IntArray | None = None,
+    negative: BoolArray | None = None,
 ) -> tuple[BoolArray | slice, tuple[DroppedVotes, ...]]:
     """Keep the highest score of a repeated vote, and drop "none of these" beside a label.
 
@@ -270,6 +290,8 @@ def drop_duplicates(
         Their scores.
     number : int array, (R,), optional
         Their numbers, for messages; by default they count from 1.
+    negative : bool array, (R,), optional
+        Which of them are negative. They repeat and overrule no others.
 
     Returns
     -------
@@ -278,6 +300,8 @@ def drop_duplicates(
     """
     instance, source, label = (cells.position[role] for role in ("instance", "source", "label"))
     answer = instance * len(cells.index["source"]) + source
+    if negative is not None:
+        answer += negative * (len(cells.index["instance"]) * len(cells.index["source"]))
     suspects = _find_suspects(answer, label, len(cells.index["label"]))
     if not len(suspects):
         return slice(None), ()

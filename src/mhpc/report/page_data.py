@@ -293,6 +293,8 @@ class _Positions:
                 for answer in explanation.answers
                 # Gold is encoded as an answer, but of no source.
                 if answer.source in self.source
+                # The page would show what is no answer as "none of these".
+                and (answer.labels or not (answer.denied or answer.abstained))
             ],
             "agreed": self._label_or_none(explanation.agreed),
             "labels": [self._label_explanation(label) for label in explanation.labels],

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from mhpc.data.comparison import CandidateScore, Comparison
 from mhpc.data.disagreement import (
+    Answer,
     Disagreements,
     Explanation,
     LabelDispute,
@@ -61,6 +62,7 @@ def render_inspection(inspection: Inspection) -> RenderableType:
         f"Coverage: sources answered {format_percent(inspection.coverage)} of all (instance, "
         f"source) pairs; {_answers_per_instance(inspection)}",
         _depth(inspection),
+        *_unanswered(inspection),
         _disagreement(inspection.disagreement),
         f"Sources that gave no known label: {_list_names(inspection.silent_sources)}",
         *_matched_labels(inspection),
@@ -86,6 +88,13 @@ def _depth(inspection: Inspection) -> str:
     none_answers = pluralize(inspection.none_answers, "answer")
     verb = "says" if inspection.none_answers == 1 else "say"
     return f'Votes by level: {levels or "none"}; {none_answers} {verb} "none of these"'
+
+
+def _unanswered(inspection: Inspection) -> Iterable[str]:
+    if inspection.abstentions:
+        yield f"Asked, did not know: {pluralize(inspection.abstentions, 'answer')}"
+    if inspection.denials:
+        yield f"Labels that do not apply: {pluralize(inspection.denials, 'negative vote')}"
 
 
 def _disagreement(share: float) -> str:
@@ -279,12 +288,20 @@ def render_explanation(explanation: Explanation) -> RenderableType:
 def _answer_table(explanation: Explanation) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     for answer in explanation.answers:
-        labels = ", ".join(
-            name_label(label, explanation.names) + ("" if score == 1 else f" ({score:.2f})")
-            for label, score in answer.labels
-        )
-        table.add_row(escape_text(f"  {answer.source}"), escape_text(labels or "none of these"))
+        text = _format_answer(answer, explanation.names)
+        table.add_row(escape_text(f"  {answer.source}"), escape_text(text))
     return table
+
+
+def _format_answer(answer: Answer, names: Mapping[str, str]) -> str:
+    if answer.abstained:
+        return "asked, did not know"
+    marked = [("", *vote) for vote in answer.labels] + [("not ", *vote) for vote in answer.denied]
+    votes = (
+        f"{mark}{name_label(label, names)}" + ("" if score == 1 else f" ({score:.2f})")
+        for mark, label, score in marked
+    )
+    return ", ".join(votes) or "none of these"
 
 
 def _label_heading(label: LabelExplanation, names: Mapping[str, str]) -> str:

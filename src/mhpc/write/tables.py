@@ -17,7 +17,7 @@ from mhpc.data.items import Items
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import BLOCK_CELLS, scored_cells
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Votes
+from mhpc.data.votes import ABSTAIN_WORD, Votes
 from mhpc.errors import MissingExtraError, ParameterError, quote_list
 from mhpc.numerics.arrays import dense
 from mhpc.numerics.sparse import row_blocks, row_indices
@@ -46,6 +46,8 @@ def write_votes(
     """Write votes as a table with the columns instance, source, label and score.
 
     The file appears only when it is complete. The column ``score`` is omitted if all scores are 1.
+    An abstention has the label ``abstain``. If there are negative votes, a column ``negative`` is
+    true for these and false for others.
 
     Parameters
     ----------
@@ -159,6 +161,7 @@ _SOURCE_COLUMNS: Mapping[str, ColumnKind] = {
     "vague": "number", "vague_low": "number", "vague_high": "number",
     "wrong": "number", "wrong_low": "number", "wrong_high": "number", "most_errors_under": "text",
     "independence": "number", "nearest_source": "text", "dependence": "number", "relation": "text",
+    "abstentions": "count", "denials": "count",
 }  # fmt: skip
 
 
@@ -167,7 +170,7 @@ def _source_rows(sources: Sequence[SourceProfile]) -> list[tuple[Any, ...]]:
         (
             s.source, s.answers, s.coverage, s.mean_depth, *s.accurate, *s.vague, *s.wrong,
             s.weaknesses[0].label if s.weaknesses else None,
-            s.independence, s.nearest_source, s.dependence, s.relation,
+            s.independence, s.nearest_source, s.dependence, s.relation, s.abstentions, s.denials,
         )
         for s in sources
     ]  # fmt: skip
@@ -263,23 +266,35 @@ def make_table(data: Any, content: Content) -> OutputTable:
 
 
 def votes_table(votes: Votes, *, block_rows: int = BLOCK_ROWS) -> OutputTable:
-    """Return the instance, source, label and, if not all are 1, score of every vote."""
+    """Return the instance, source and label of every vote, and what there is beside these.
+
+    A score if not all are 1, and whether a vote is negative if any is.
+    """
     has_scores = bool((votes.score != 1).any())
     ids = [
         _to_array(votes.instances.ids),
         _to_array(votes.sources.ids),
-        # The position of an answer without a label is -1, which is the last entry.
-        _to_array((*votes.labels.ids, None)),
+        # The positions of an abstention and of an answer without a label are the last two.
+        _to_array((*votes.labels.ids, ABSTAIN_WORD, None)),
     ]
+    flags = None if votes.negative is None else votes.negative.astype(np.int64)
     positions = (votes.instance, votes.source, votes.label)
 
     def blocks() -> Iterator[ColumnBlock]:
         for rows in row_blocks(len(votes), 1, block_rows):
             texts = [texts[position[rows]] for texts, position in zip(ids, positions, strict=True)]
-            yield (*texts, *([votes.score[rows]] if has_scores else []))
+            yield (
+                *texts,
+                *([votes.score[rows]] if has_scores else []),
+                *([] if flags is None else [_to_array(("false", "true"))[flags[rows]]]),
+            )
 
     columns: dict[str, ColumnKind] = {"instance": "text", "source": "text", "label": "text"}
-    return OutputTable({**columns, **({"score": "number"} if has_scores else {})}, blocks)
+    if has_scores:
+        columns["score"] = "number"
+    if flags is not None:
+        columns["negative"] = "text"
+    return OutputTable(columns, blocks)
 
 
 def taxonomy_table(taxonomy: Taxonomy) -> OutputTable:

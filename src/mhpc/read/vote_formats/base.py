@@ -208,7 +208,8 @@ class LongTable:
     Attributes
     ----------
     columns : mapping of role to column
-        The columns of instances, sources, labels and, if there are any, scores.
+        The columns of instances, sources, labels and, if there are any, scores and marks of
+        negative votes.
     is_numbered : bool
         Whether ``cells`` has a column ``number`` that `VotesInput.locate` understands.
     has_gold : bool

@@ -15,7 +15,7 @@ from mhpc.read.vote_formats.base import (
 )
 from mhpc.system.database import identifier, literal
 
-LONG_ALIASES = {**ALIASES, "rank": ("rank",), "negative": ("negative",)}
+LONG_ALIASES = {**ALIASES, "rank": ("rank",)}
 """The roles that columns of a long table can have."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mhpc.read.archives import source_name
 from mhpc.read.vote_formats.base import (
-    SCORED_COLUMNS,
+    UNSCORED_COLUMNS,
     LongTable,
     VotesInput,
     check_rows,
@@ -23,8 +23,8 @@ class Prodigy:
     """What ``prodigy db-out`` writes.
 
     The instance is ``_input_hash``, the source ``_annotator_id`` or ``_session_id``. Ignored lines
-    are not answers. A rejected choice is an answer without a label; a rejected label is a vote for
-    that label with score 0.
+    are not answers. A rejected choice is an answer without a label; a rejected label is a negative
+    vote for that label.
     """
 
     name = "prodigy"
@@ -66,8 +66,8 @@ class Prodigy:
         )
         votes.connection.execute(
             "CREATE TEMP TABLE cells AS SELECT number, instance, source, CASE WHEN choice THEN "
-            "label ELSE single END AS label, CASE WHEN choice OR answer = 'accept' THEN 1.0 ELSE "
-            f"0.0 END AS score FROM (SELECT *, {unnest_labels_sql(_ACCEPTED)} AS label FROM answers"
-            " WHERE answer <> 'ignore')"
+            "label ELSE single END AS label, NOT choice AND answer = 'reject' AS negative "
+            f"FROM (SELECT *, {unnest_labels_sql(_ACCEPTED)} AS label FROM answers "
+            "WHERE answer <> 'ignore')"
         )
-        return LongTable(SCORED_COLUMNS)
+        return LongTable({**UNSCORED_COLUMNS, "negative": "negative"})

@@ -68,7 +68,8 @@ class Records:
             votes.connection.execute("CREATE TEMP VIEW answers AS SELECT * FROM records")
             keys = _keys_of_all(votes, keys)
         _make_long(votes, keys, instance, default_source=votes.default_source)
-        return LongTable(SCORED_COLUMNS)
+        marks = {"negative": "negative"} if "negative" in keys else {}
+        return LongTable({**SCORED_COLUMNS, **marks})
 
 
 def _by_role(record: Mapping[str, Any]) -> dict[str, str]:
@@ -151,13 +152,14 @@ def _make_long(
     sources += [field_sql("json", keys["source"])] if "source" in keys else []
     sources += [literal(default_source)] if default_source is not None else []
     score = f"json_extract(json, {literal(pointer(keys['score']))})" if "score" in keys else "NULL"
+    negative = field_sql("json", keys["negative"]) if "negative" in keys else "NULL"
     votes.connection.execute(
         f"CREATE TEMP TABLE labelled AS SELECT number, {instance} AS instance, "
         f"coalesce({', '.join(sources) or 'NULL'}, NULL) AS source, "
-        f"json_extract(json, {literal(pointer(keys['label']))}) AS labels, {score} AS score "
-        "FROM answers"
+        f"json_extract(json, {literal(pointer(keys['label']))}) AS labels, {score} AS score, "
+        f"{negative} AS negative FROM answers"
     )
-    select = "SELECT number, instance, source"
+    select = "SELECT number, instance, source, negative"
     kind = "coalesce(json_type(labels), 'NULL')"
     whole_score = (
         "CASE WHEN json_type(score) IN ('ARRAY', 'OBJECT') THEN NULL ELSE score ->> '$' END"
