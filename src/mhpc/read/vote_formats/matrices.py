@@ -23,6 +23,7 @@ from mhpc.read.vote_formats.base import (
     drop_cells,
     replace_cells,
 )
+from mhpc.read.vote_formats.source_columns import find_score_column
 from mhpc.system.database import identifier, literal, reason
 
 WIDE_ALIASES = {role: ALIASES[role] for role in ("instance", "source")}
@@ -138,6 +139,9 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     instance = _find_matrix_instance(present, {})
     candidates = [column for column in present if column != instance]
     labels = _find_label_columns(votes, file, candidates)
+    # ``gpt_confidence`` beside ``gpt`` is no label: the table has one column per source.
+    scores = {find_score_column(name, present) for name in candidates if name not in labels}
+    labels = [name for name in labels if name not in scores]
     roles = find_columns(
         candidates, {**ALIASES, "parent": TAXONOMY_ALIASES["parent"]}, required=(), origin=""
     )

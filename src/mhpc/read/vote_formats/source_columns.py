@@ -66,7 +66,7 @@ class SourceColumns:
                 f"{quote_list(votes.header)}"
             )
         table = Table(votes.connection, votes.columns, votes.origin)
-        scores = {name: _score_column(name, votes.header) for name in sources}
+        scores = {name: find_score_column(name, votes.header) for name in sources}
         rows = " UNION ALL ".join(
             _rows_sql(table, name, scores[name], row_number_sql(votes), instance, place)
             for place, name in enumerate(sources)
@@ -74,6 +74,13 @@ class SourceColumns:
         replace_cells(votes, f"SELECT * EXCLUDE (place) FROM ({rows}) ORDER BY number, place")
         built = ("instance", "source", "label", *(["score"] if any(scores.values()) else []))
         return LongTable({role: role for role in built})
+
+
+def find_score_column(column: str, present: Sequence[str]) -> str | None:
+    """Return the column with the scores of a source, if there is one."""
+    bases = (column, _source_of(column))
+    names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
+    return next((name for name in present if normalize_name(name) in names), None)
 
 
 def _is_nested(votes: VotesInput) -> bool:
@@ -142,7 +149,7 @@ def _are_numbers(texts: Sequence[str]) -> bool:
 
 
 def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> None:
-    scores = {_score_column(name, votes.header) for name in sources}
+    scores = {find_score_column(name, votes.header) for name in sources}
     others = [name for name in votes.header if name not in (instance, *sources, *scores)]
     if others:
         warnings.warn(
@@ -156,13 +163,6 @@ def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> No
 def _source_of(column: str) -> str:
     """Return the name of a source: that of its column, without a suffix such as ``_label``."""
     return _LABEL_SUFFIX.sub("", column.strip()) or column
-
-
-def _score_column(column: str, present: Sequence[str]) -> str | None:
-    """Return the column with the scores of a source, if there is one."""
-    bases = (column, _source_of(column))
-    names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
-    return next((name for name in present if normalize_name(name) in names), None)
 
 
 def _rows_sql(
