@@ -254,14 +254,28 @@ def test_columns_of_sources_may_have_columns_of_scores(spelling: str) -> None:
     assert rows(votes)[("2", "ann", "bee")] == 1.0
 
 
-def test_a_file_with_columns_of_sources_and_of_scores_is_not_a_matrix(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["gpt", "model", "annotator"])
+def test_a_file_with_columns_of_sources_and_of_scores_is_not_a_matrix(
+    tmp_path: Path, source: str
+) -> None:
     path = tmp_path / "panel.csv"
-    path.write_text(
-        "photo,ann,gpt_label,gpt_confidence\n1,bee,bee,0.5\n2,ant,bee,0.25\n3,bee,ant,\n"
-    )
+    header = f"photo,ann,{source},{source}_confidence"
+    path.write_text(f"{header}\n1,bee,bee,0.5\n2,ant,bee,0.25\n3,bee,ant,\n")
     votes = read_quietly(path)
-    assert rows(votes)[("2", "gpt", "bee")] == 0.25
+    assert rows(votes)[("2", source, "bee")] == 0.25
     assert rows(votes)[("2", "ann", "ant")] == 1.0
+
+
+def test_two_columns_of_people_beside_labels_are_no_labels() -> None:
+    table = {
+        "id": ["1", "1", "2"],
+        "annotator": ["ann", "bob", "ann"],
+        "reviewer": ["bob", "ann", "bob"],
+        "label": ["bee", "ant", "bee"],
+    }
+    assert rows(read_votes(table)).keys() == {
+        ("1", "ann", "bee"), ("1", "bob", "ant"), ("2", "ann", "bee")
+    }  # fmt: skip
 
 
 def test_columns_that_share_no_labels_are_left_out_and_said() -> None:

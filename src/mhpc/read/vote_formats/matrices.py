@@ -55,7 +55,7 @@ class WideFormat:
         if not {"instance", "source"} <= roles.keys():
             return False
         labels = _find_label_columns(votes, votes.only_file, _columns_without_role(votes, {}))
-        return _are_labels(labels, roles)
+        return _are_labels(_drop_scores(labels, votes.header), roles)
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per label that an answer marks."""
@@ -139,14 +139,21 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     instance = _find_matrix_instance(present, {})
     candidates = [column for column in present if column != instance]
     labels = _find_label_columns(votes, file, candidates)
-    # ``gpt_confidence`` beside ``gpt`` is no label: the table has one column per source.
-    scores = {find_score_column(name, present) for name in candidates if name not in labels}
-    labels = [name for name in labels if name not in scores]
+    labels = _drop_scores(labels, present)
     roles = find_columns(
         candidates, {**ALIASES, "parent": TAXONOMY_ALIASES["parent"]}, required=(), origin=""
     )
     is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
     return not is_other_table and _are_labels(labels, roles)
+
+
+def _drop_scores(labels: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Return columns of numbers that are no scores of another: ``gpt_score`` is that of ``gpt``.
+
+    A table with such columns has one column per source.
+    """
+    scores = {find_score_column(name, present) for name in present if name not in labels}
+    return [name for name in labels if name not in scores]
 
 
 def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:

@@ -44,10 +44,11 @@ class SourceColumns:
         if len(votes.files) > 1 or _is_nested(votes):
             return False
         roles = votes.find_columns(ALIASES, required=(), chosen={})
-        if "source" in roles:
-            return False
         sources = _find_sources(votes, roles.get("instance"))
-        return len(sources) > 1 and roles.get("label", sources[0]) in sources
+        # A source may be called like a role: ``model`` beside ``ann``, both with labels.
+        return len(sources) > 1 and all(
+            roles.get(role, sources[0]) in sources for role in ("source", "label")
+        )
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per filled cell."""
