@@ -111,7 +111,7 @@ TICKETS = 160
 
 
 def language_models(folder: Path) -> None:
-    """Write answers.jsonl of three language models and two people, and topics.csv.
+    """Write answers.jsonl of three language models and two people, topics.csv and truth.csv.
 
     Two of the models are of one family and share most of their errors.
     """
@@ -142,6 +142,8 @@ def language_models(folder: Path) -> None:
                     is_right = label == truth[ticket]
                     answer["confidence"] = round(float(rng.beta(9 if is_right else 6, 2)), 2)
                 file.write(f"{json.dumps(answer)}\n")
+    known = [(f"ticket-{ticket + 1:03d}", topic) for ticket, topic in enumerate(truth)]
+    _write_csv(folder / "truth.csv", [("instance", "label"), *known])
     _write_csv(
         folder / "topics.csv",
         [("label", "parent"), *((group, "") for group in TOPICS)]
@@ -149,10 +151,39 @@ def language_models(folder: Path) -> None:
     )
 
 
+PATIENTS = 300
+"""Number of patients whose disease is graded."""
+
+DOCTORS = {
+    "moss": (0.0, 0.4), "reed": (0.0, 0.5), "hill": (0.8, 0.5), "lake": (0.8, 0.6),
+    "wood": (0.0, 2.5),
+}  # fmt: skip
+"""By how much the grades of each doctor are too high, and how much they vary."""
+
+
+def grades(folder: Path) -> None:
+    """Write grades.csv, severities from 0 to 4 by five doctors, and truth.csv.
+
+    Two doctors grade too high, and one hardly looks.
+    """
+    rng = np.random.default_rng(0)
+    truth = rng.choice(5, size=PATIENTS, p=[0.35, 0.25, 0.2, 0.12, 0.08])
+    votes: list[tuple[object, ...]] = [("patient_id", "doctor", "grade")]
+    for patient, grade in enumerate(truth, start=1):
+        for doctor, (bias, spread) in DOCTORS.items():
+            given = np.clip(np.rint(grade + bias + spread * rng.normal()), 0, 4)
+            if rng.random() < 0.7:
+                votes.append((patient, doctor, int(given)))
+    _write_csv(folder / "grades.csv", votes)
+    known = [(patient, int(grade)) for patient, grade in enumerate(truth, start=1)]
+    _write_csv(folder / "truth.csv", [("patient_id", "grade"), *known])
+
+
 SAMPLES: dict[str, Callable[[Path], None]] = {
     "classifiers": classifiers,
     "doctors": doctors,
     "garden": garden,
+    "grades": grades,
     "label-studio": label_studio,
     "language-models": language_models,
     "spreadsheets": spreadsheets,

@@ -266,6 +266,23 @@ def test_a_file_with_columns_of_sources_and_of_scores_is_not_a_matrix(
     assert rows(votes)[("2", "ann", "ant")] == 1.0
 
 
+def test_a_chosen_column_of_grades_holds_labels_not_scores(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("patient_id,doctor,grade\n1,ann,0\n1,bob,1\n2,ann,0\n2,bob,2\n")
+    assert set(read_votes(path, columns={"label": "grade"}).labels) == {"0", "1", "2"}
+    path = tmp_path / "truth.csv"
+    path.write_text("patient_id,grade\n1,0\n2,1\n3,0\n")
+    assert set(read_truth(path, columns={"label": "grade"}).labels) == {"0", "1"}
+
+
+def test_a_chosen_column_of_zeros_and_ones_beside_sources_is_one_of_the_labels(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("id,user,rude,kind\n1,ann,0,1\n1,bob,1,0\n2,ann,1,1\n")
+    assert set(read_votes(path, columns={"label": "rude"}).labels) == {"rude"}
+
+
 def test_two_columns_of_people_beside_labels_are_no_labels() -> None:
     table = {
         "id": ["1", "1", "2"],

@@ -81,6 +81,14 @@ class WideFormat:
         return LongTable(SCORED_COLUMNS)
 
 
+def is_indicator(cell: str) -> bool:
+    """Return whether a cell is 0, 1, a probability or -1, as that of a label."""
+    try:
+        return 0 <= float(cell) <= 1 or float(cell) == -1
+    except ValueError:
+        return False
+
+
 def _has_nested_fields(votes: VotesInput) -> bool:
     """Return whether records are more than rows of a table, which are not loaded as one then."""
     return any(isinstance(cell, dict | list) for cell in votes.first_record.values())
@@ -238,14 +246,7 @@ def _find_label_columns(
 
 def _are_mostly_indicators(cells: Iterable[str]) -> bool:
     filled = [cell for cell in cells if cell.strip()]
-    return sum(map(_is_indicator, filled)) > len(filled) / 2
-
-
-def _is_indicator(cell: str) -> bool:
-    try:
-        return 0 <= float(cell) <= 1 or float(cell) == -1
-    except ValueError:
-        return False
+    return sum(map(is_indicator, filled)) > len(filled) / 2
 
 
 def _is_indicator_sql(score: str) -> str:
