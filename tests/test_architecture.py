@@ -43,6 +43,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     },
     {"output": "the files of a run, written in one way"},
     {"result": "what mhpc.consolidate returns"},
+    {"earlier": "earlier runs: where their votes are, and how new ones are joined with them"},
     {"run": "from files to a folder, and back"},
     {"api": "the verbs of the package"},
     {

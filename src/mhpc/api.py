@@ -6,25 +6,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from mhpc.data.comparison import CandidateScore, Comparison, Comparisons
 from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation
-from mhpc.data.summary import Inspection
+from mhpc.data.summary import Inspection, Model
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import LabelPolicy, Policy, Truth, Unknown, Votes
+from mhpc.data.votes import (
+    LabelPolicy,
+    NewSources,
+    Policy,
+    Truth,
+    Unknown,
+    Votes,
+    join_votes,
+)
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
-from mhpc.methods.base import Method
+from mhpc.methods.base import BaseMethod, Method
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
-from mhpc.model import model_errors
+from mhpc.model import model_errors, read_model
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.run_folder import read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
@@ -38,11 +46,15 @@ from mhpc.selection.racing import MIN_INSTANCES, race
 from mhpc.simulation import sources as simulation
 from mhpc.simulation.sources import Profile
 from mhpc.steps import (
+    adapt_model,
+    apply_model,
     encode_votes,
     evaluate_views,
     fit_and_score,
     fit_rule,
+    known_sources,
     log_scores,
+    make_model,
     profile,
     use_all_votes,
 )
@@ -65,6 +77,9 @@ def consolidate(
     abstain: Iterable[str] = (),
     instances: Iterable[str] = (),
     gold: Truth | Readable | None = None,
+    apply: Result | str | Path | None = None,
+    new_sources: NewSources = "error",
+    update: Result | None = None,
     memory: str | int | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -97,6 +112,15 @@ def consolidate(
         instances on, ``auto`` calibrates its probabilities on them; ``dawid-skene`` and
         ``one-truth`` learn from them how good sources are. By default, the instances that the file
         of the votes marks as known.
+    apply : Result or path, optional
+        An earlier result, or the folder of a run: its model scores these votes, and its rule
+        decides. Nothing is fitted, and taxonomy, method, rule and gold are those of that run.
+    new_sources : "error", "ignore" or "prior"
+        What to do, with `apply`, with sources that the earlier run does not know: refuse them,
+        leave their answers out, or count each as reliable as the known ones are on average.
+    update : Result, optional
+        An earlier result to learn from together with these votes, by its taxonomy and method: as
+        if all votes had been consolidated at once.
     memory : str or int, optional
         Bytes that may be used, or a text such as "6GB"; by default half of what is free. Scores
         that do not fit are computed when they are needed.
@@ -111,24 +135,80 @@ def consolidate(
     {'photo-1': ['insect', 'bee'], 'photo-2': ['insect', 'ant']}
     """
     votes = read_votes(votes)
+    _check_earlier(
+        apply, update, new_sources, taxonomy=taxonomy, method=method,
+        **({"rule": rule, "gold": gold} if apply is not None else {}),
+    )  # fmt: skip
     if gold is not None:
         votes = replace(votes, gold=read_truth(gold))
-    chosen = method if method is not None and not isinstance(method, str) else make_method(method)
     policy = LabelPolicy.of(unknown, abstain)
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
-        panel = encode_votes(
-            votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy, instances=instances,
-            gold=votes.gold,
-        )  # fmt: skip
-        scores = fit_and_score(chosen, panel, progress=progress)
-        fitted_rule = fit_rule(make_rule(rule) if isinstance(rule, str) else rule, scores, panel)
+        if apply is not None:
+            model, taxonomy = _load_model(apply)
+            panel = encode_votes(
+                votes, taxonomy, unknown=policy, instances=instances, gold=votes.gold,
+                known_sources=known_sources(model, new_sources),
+            )  # fmt: skip
+            model = adapt_model(model, panel, n_labels=len(taxonomy))
+            scores, fitted_rule = apply_model(model, panel, progress=progress), model.rule
+        else:
+            if update is not None:
+                votes, taxonomy, method = _join_earlier(update, votes)
+            panel = encode_votes(
+                votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy,
+                instances=instances, gold=votes.gold,
+            )  # fmt: skip
+            chosen = make_method(method) if method is None or isinstance(method, str) else method
+            scores = fit_and_score(chosen, panel, progress=progress)
+            chosen_rule = make_rule(rule) if isinstance(rule, str) else rule
+            fitted_rule = fit_rule(chosen_rule, scores, panel)
         decision = apply_rule(fitted_rule, scores)
         sources = profile(panel, scores, decision)
-        result = Result(
-            panel, scores, decision, sources, votes=votes, policy=policy, rule=fitted_rule
-        )
     log_scores(scores)
-    return result
+    return Result(panel, scores, decision, sources, votes=votes, policy=policy, rule=fitted_rule)
+
+
+def _check_earlier(
+    apply: Any, update: Any, new_sources: NewSources, *, taxonomy: Any, **fixed: Any
+) -> None:
+    """Refuse arguments that an earlier result has fixed, or that mean nothing without one."""
+    if apply is not None and update is not None:
+        raise ParameterError("apply and update cannot be given together; only update learns")
+    if new_sources not in get_args(NewSources):
+        raise ParameterError(
+            f"new_sources = {new_sources!r} is not allowed; give error | ignore | prior"
+        )
+    if new_sources != "error" and apply is None:
+        raise ParameterError("new_sources can only be given with apply; else all are learned")
+    if apply is None and update is None:
+        return
+    which = "apply" if update is None else "update"
+    for name, value in {"taxonomy": taxonomy, **fixed}.items():
+        if value is not None:
+            raise ParameterError(f"{name} cannot be given with {which}, which has it already")
+
+
+def _load_model(earlier: Result | str | Path) -> tuple[Model, Taxonomy]:
+    """Return the model of an earlier result, or of the folder of a run, and its taxonomy."""
+    if not isinstance(earlier, Result):
+        return read_model(Path(earlier)), read_taxonomy(Path(earlier) / "taxonomy.csv")
+    scores = earlier.consolidation
+    if earlier.model is not None:
+        return earlier.model(), scores.taxonomy
+    if scores.fitted is None or earlier.rule is None:
+        raise ParameterError(
+            "apply needs what was fitted; give a result of mhpc.consolidate, or the folder of a run"
+        )
+    return make_model(scores, earlier.rule, earlier.panel), scores.taxonomy
+
+
+def _join_earlier(earlier: Result, votes: Votes) -> tuple[Votes, Taxonomy, BaseMethod]:
+    """Return the votes of an earlier result with new ones, its taxonomy and its method."""
+    if earlier.votes is None:
+        raise ParameterError("update needs the earlier votes; give a result of mhpc.consolidate")
+    scores = earlier.consolidation
+    method = make_method(scores.method, dict(scores.parameters))
+    return join_votes([earlier.votes, votes]), scores.taxonomy, method
 
 
 def evaluate(

@@ -1,7 +1,5 @@
 """From files to a folder and back: run() consolidates into OUT/, load_run() reads OUT/ again."""
 
-import glob
-import hashlib
 import logging
 import time
 import warnings
@@ -10,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from mhpc.data.panel import Panel
 from mhpc.data.profiles import SourceProfiles
@@ -19,17 +17,25 @@ from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import LabelPolicy, Truth, Votes
+from mhpc.earlier import (
+    CHOOSE_VOTES,
+    cannot_update,
+    describe_applied,
+    find_votes,
+    join_earlier,
+    resolve_files,
+)
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
-from mhpc.errors import DataError, MhpcWarning, ParameterError, UnreadableError, option
+from mhpc.errors import DataError, MhpcWarning, ParameterError, option
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.model import HOMES, model_errors, read_model
 from mhpc.output import write_document, write_tables
-from mhpc.read.files import split_sheet
+from mhpc.read.inputs import InputFiles, fingerprint_inputs, list_paths
 from mhpc.read.label_map import read_label_map
 from mhpc.read.run_folder import (
     RecordedSettings,
-    RunDocument,
     read_decision,
     read_run,
     read_run_document,
@@ -41,7 +47,15 @@ from mhpc.report.html import write_report
 from mhpc.report.summary import summarize, versions
 from mhpc.result import Result, page_data
 from mhpc.settings import SAVED_FILES, RunSettings
-from mhpc.steps import encode_votes, evaluate_views, log_scores, make_default_rule, make_model
+from mhpc.steps import (
+    adapt_model,
+    encode_votes,
+    evaluate_views,
+    known_sources,
+    log_scores,
+    make_default_rule,
+    make_model,
+)
 from mhpc.system.checkpoints import (
     MIN_SECONDS,
     CheckpointStore,
@@ -56,14 +70,13 @@ from mhpc.system.parallel import single_threaded_blas
 
 _LOG = logging.getLogger("mhpc")
 
-_CHOOSE_VOTES = option("votes", "FILE")
-
 _FILES = ("votes", "taxonomy", "truth", "gold", "scope", "map")
 """The settings that name files to read."""
 
 _FIT_SETTINGS = {
     "format", "taxonomy", "taxonomy_format", "method", "parameters", "seed", "columns", "scope",
     "unknown", "abstain", "memory", "engine", "separator", "score_max", "negative", "map",
+    "apply", "update", "new_sources",
 }  # fmt: skip
 """The settings that fitting depends on."""
 
@@ -98,22 +111,25 @@ def run(
         Opens the engine that the settings name; pass another one to change its limits.
     """
     check_output(output, force=force)
+    notes: tuple[str, ...] = ()
+    if settings.update:
+        settings, notes = join_earlier(settings)
     inputs = fingerprint_inputs({name: getattr(settings, name) for name in _FILES})
     checkpoints = RunCheckpoints(
         CheckpointStore(checkpoint_folder(output), HOMES),
         _checkpoint_key(settings, inputs),
         min_seconds=checkpoint_after,
     )
-    memory = parse_size(settings.memory)
+    memory, folder = parse_size(settings.memory), settings.apply or settings.update
     with (
         use_memory_budget(memory),
         single_threaded_blas(),
         checkpoint_run(checkpoints),
-        model_errors(Path(settings.apply)) if settings.apply else nullcontext(),
+        model_errors(Path(folder)) if folder else nullcontext(),
     ):
-        earlier = read_model(Path(settings.apply)) if settings.apply else None
+        earlier = read_model(Path(folder)) if folder else None
         with (
-            atomic_folder(output, force=force) as folder,
+            atomic_folder(output, force=force) as new_folder,
             open_engine(settings.engine, memory=memory) as engine,
         ):
             checkpoints.begin(resume=resume)
@@ -122,7 +138,9 @@ def run(
                     f"{option('truth')} cannot be given with {option('engine', settings.engine)}; "
                     f"measure afterwards with mhpc evaluate {output}"
                 )
-            return _Run(settings, inputs, engine, folder, progress, earlier, checkpoints).run()
+            return _Run(
+                settings, inputs, engine, new_folder, progress, earlier, checkpoints, notes
+            ).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +148,13 @@ class _Run:
     """One run: what it needs, and how long its stages took."""
 
     settings: RunSettings
-    inputs: "InputFiles"
+    inputs: InputFiles
     engine: Engine
     folder: Path
     progress: Progress
     earlier: Model | None
     checkpoints: RunCheckpoints
+    notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -157,15 +176,21 @@ class _Run:
             gold = _read_known(settings, "gold", label_map) or votes.gold
             if taxonomy is None:
                 taxonomy = taxonomy_from_votes(votes, gold, abstain=settings.abstain)
+        known = self._known_sources()
         with self._stage("encoding"):
             encoded = engine.encode(
-                votes, taxonomy, unknown=self.policy, gold=gold, earlier=self.earlier,
+                votes, taxonomy, unknown=self.policy, gold=gold, earlier=known,
                 progress=self.progress,
             )  # fmt: skip
+            new_sources = () if known is None else known.find_new(votes.sources)
             del votes
         self.inputs.check_unchanged()
         with self._stage("consolidating"):
-            encoded, scores, model = self._score(encoded)
+            if self.earlier is None:
+                encoded, scores, model = self._fit(encoded)
+            else:
+                scores, model = self._apply(self.earlier, encoded, len(taxonomy), new_sources)
+        scores = replace(scores, notes=(*scores.notes, *self.notes))
         log_scores(scores)
         with self._stage("evaluating"):
             cards = evaluate_views(scores, model.rule, truth, self.policy) if truth else ()
@@ -180,11 +205,31 @@ class _Run:
             self.inputs.check_unchanged()
         return summary
 
-    def _score(self, encoded: EncodedVotes) -> tuple[EncodedVotes, Consolidation, Model]:
-        """Fit a method and a rule, or apply those of an earlier run."""
-        if self.earlier is not None:
-            scores = encoded.apply(self.earlier, progress=self.progress)
-            return encoded, scores, _with_denial_weights(self.earlier, scores)
+    def _known_sources(self) -> KnownSources | None:
+        """Return the sources of the run that is applied or updated."""
+        if self.earlier is None:
+            return None
+        return known_sources(
+            self.earlier, "prior" if self.settings.update else self.settings.new_sources
+        )
+
+    def _apply(
+        self, earlier: Model, encoded: EncodedVotes, n_labels: int, new_sources: tuple[str, ...]
+    ) -> tuple[Consolidation, Model]:
+        """Score by the model of an earlier run, updated if that is asked for, and its rule."""
+        model = adapt_model(earlier, encoded.template, n_labels=n_labels)
+        if self.settings.update:
+            fitted = model.fitted.update(encoded.partitions)
+            if fitted is None:
+                raise cannot_update(self.settings.update, model.method)
+            model = replace(model, fitted=fitted)
+        scores = encoded.apply(model, progress=self.progress)
+        notes = describe_applied(self.settings, new_sources)
+        scores = replace(scores, notes=(*scores.notes, *notes))
+        return scores, _with_denial_weights(model, scores)
+
+    def _fit(self, encoded: EncodedVotes) -> tuple[EncodedVotes, Consolidation, Model]:
+        """Fit a method and a rule."""
         settings = self.settings
         method = make_method(settings.method, settings.parameters, seed=settings.seed)
         encoded = encoded.place_for(method, self.folder)
@@ -253,10 +298,10 @@ def _with_denial_weights(model: Model, scores: Consolidation) -> Model:
     return replace(model, denial_weights=scores.denial_weights)
 
 
-def _checkpoint_key(settings: RunSettings, inputs: "InputFiles") -> dict[str, Any] | None:
+def _checkpoint_key(settings: RunSettings, inputs: InputFiles) -> dict[str, Any] | None:
     """Return what checkpoints depend on, by name; None if a pipe is read, which has no identity."""
-    files = [*settings.vote_paths, *(getattr(settings, name) for name in _FILES[1:])]
-    if any(file == "-" or Path(file).is_fifo() for file in files if file):
+    files = [file for name in _FILES for file in list_paths(getattr(settings, name))]
+    if any(file == "-" or Path(file).is_fifo() for file in files):
         return None
     # The content of a file matters, not its place.
     return {**settings.model_dump(include=_FIT_SETTINGS), **inputs.fingerprints, **versions()}
@@ -293,19 +338,19 @@ def load_run(folder: str | Path, *, votes: str | Path | Sequence[str] = ()) -> R
 def _load(folder: Path, votes: str | Path | Sequence[str], panel: Panel | None = None) -> Result:
     """Read a run; with a panel, the encoded votes, nothing but its results."""
     document = read_run_document(folder)
-    settings = _resolve_files(document.settings, folder)
+    settings = resolve_files(document.settings, folder)
     scores = read_run(folder)
     table: Votes | None = None
     if panel is None:
-        files = _find_votes(document, folder, _as_tuple(votes) or _as_tuple(settings.votes))
+        files = find_votes(document, folder, list_paths(votes))
         table = _read_again(settings, files)
         # A saved result may have instances without votes.
         further = scores.instances if document.settings.votes in SAVED_FILES else ()
-        panel = _encode_again(settings, table, scores.taxonomy, further)
+        panel = _encode_again(settings, table, scores.taxonomy, further, folder)
     if panel.instances.ids != scores.instances.ids:
         raise DataError(
             f"the votes have other instances than {folder}; give those that were consolidated with "
-            f"{_CHOOSE_VOTES}, or consolidate again"
+            f"{CHOOSE_VOTES}, or consolidate again"
         )
     model = cache(partial(read_model, folder)) if (folder / "model.npz").is_file() else None
     if model is not None:
@@ -326,48 +371,11 @@ def _fitted(model: Callable[[], Model]) -> FittedMethod:
     return fitted
 
 
-def _resolve_files(settings: RecordedSettings, folder: Path) -> RecordedSettings:
-    """Find the files that are beside ``run.json``, where `Result.save` puts them."""
-
-    def find(file: str) -> str:
-        return str(folder / file) if file in SAVED_FILES else file
-
-    votes = tuple(map(find, _as_tuple(settings.votes)))
-    gold = None if settings.gold is None else find(settings.gold)
-    return replace(settings, votes=votes, scope=find(settings.scope), gold=gold)
-
-
 def page_data_of_run(
     folder: Path, *, votes: str | Sequence[str] = (), panel: Panel | None = None
 ) -> dict[str, Any]:
     """Collect the data of a run's report page; parameters as in `load_run`."""
     return page_data(_load(folder, votes, panel))
-
-
-def _find_votes(document: RunDocument, folder: Path, files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where the votes are, after checking that they are those of the run."""
-    if "-" in files:
-        raise UnreadableError(
-            f"{folder} was made of votes that came through a pipe, and does not keep them; say "
-            f"where they are with {_CHOOSE_VOTES}"
-        )
-    for file in files:
-        if not is_lasting(Path(file)):
-            raise UnreadableError(
-                f"{file}, the votes of {folder}, is not there any more; say where it is with "
-                f"{_CHOOSE_VOTES}"
-            )
-    recorded = document.inputs.votes
-    if recorded and fingerprint_all(files)["sha256"] != recorded.sha256:
-        raise DataError(
-            f"{files[0]} has changed since {folder} was made of it: its sha256 is another one; "
-            f"give the votes as they were with {_CHOOSE_VOTES}, or consolidate again"
-        )
-    return files
-
-
-def _as_tuple(paths: str | Path | Sequence[str]) -> tuple[str, ...]:
-    return (str(paths),) if isinstance(paths, str | Path) else tuple(paths)
 
 
 def _read_again(recorded: RecordedSettings, votes: tuple[str, ...]) -> Votes:
@@ -387,109 +395,26 @@ def _read_again(recorded: RecordedSettings, votes: tuple[str, ...]) -> Votes:
 
 
 def _encode_again(
-    recorded: RecordedSettings, votes: Votes, taxonomy: Taxonomy, instances: Iterable[str]
+    recorded: RecordedSettings,
+    votes: Votes,
+    taxonomy: Taxonomy,
+    instances: Iterable[str],
+    folder: Path,
 ) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
     unknown = "drop" if recorded.unknown == "graft" else recorded.unknown
     with warnings.catch_warnings():
         # The run itself has warned.
         warnings.simplefilter("ignore", MhpcWarning)
-        earlier = read_model(Path(recorded.apply)) if recorded.apply else None
+        known = None
+        if recorded.apply or recorded.update:
+            # The model that the run wrote knows the sources that were new as well.
+            known = known_sources(read_model(folder), recorded.new_sources)
         return encode_votes(
             votes,
             taxonomy,
             unknown=LabelPolicy(unknown, recorded.abstain),
             gold=votes.gold,
-            known_sources=(earlier.sources, earlier.scope) if earlier else None,
+            known_sources=known,
             instances=instances,
         )
-
-
-FileState: TypeAlias = tuple[tuple[str, int, int], ...]
-"""Name, size and time of every file behind a path."""
-
-
-@dataclass(frozen=True)
-class InputFiles:
-    """The files that a run reads.
-
-    Attributes
-    ----------
-    fingerprints : mapping of str to mapping
-        Sizes and hashes, by the setting that names the file.
-    states : mapping of Path to FileState
-        What shows that a file has changed.
-    """
-
-    fingerprints: Mapping[str, dict[str, Any]]
-    states: Mapping[Path, FileState]
-
-    def check_unchanged(self) -> None:
-        """Refuse files that changed while they were read; one that is gone was read before."""
-        for path, before in self.states.items():
-            now = _file_state(path)
-            if now and now != before:
-                raise UnreadableError(
-                    f"{path} changed while it was read; run again when nothing writes to it"
-                )
-
-
-def fingerprint_inputs(files: Mapping[str, str | tuple[str, ...] | None]) -> InputFiles:
-    """Fingerprint those inputs that are files, given by the settings that name them."""
-    named = {name: _as_tuple(paths) for name, paths in files.items() if paths}
-    lasting = {
-        name: paths
-        for name, paths in named.items()
-        if all(is_lasting(Path(path)) for path in paths)
-    }
-    # Before they are read, so that no change is missed.
-    files_read = [split_sheet(path)[0] for paths in lasting.values() for path in paths]
-    states = {path: _file_state(path) for path in files_read}
-    return InputFiles({name: fingerprint_all(paths) for name, paths in lasting.items()}, states)
-
-
-def fingerprint_all(paths: Sequence[str]) -> dict[str, Any]:
-    """Return the size and the hash of one or several inputs; a single one has its own hash."""
-    parts = [fingerprint(Path(path)) for path in paths]
-    return parts[0] if len(parts) == 1 else _join_fingerprints(parts)
-
-
-def _join_fingerprints(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    digests = "".join(part["sha256"] for part in parts)
-    return {
-        "files": len(parts),
-        "bytes": sum(part["bytes"] for part in parts),
-        "sha256": hashlib.sha256(digests.encode()).hexdigest(),
-    }
-
-
-def is_lasting(path: Path) -> bool:
-    """Tell whether a path can be read again, unlike a pipe."""
-    path, _ = split_sheet(path)
-    return path.is_file() or bool(_list_files(path))
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Return the size and the hash of a file, or of all files of a folder or pattern together."""
-    path, _ = split_sheet(path)
-    if not path.is_file():
-        return _join_fingerprints([fingerprint(file) for file in _list_files(path)])
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
-
-
-def _file_state(path: Path) -> FileState:
-    files = [path] if path.is_file() else _list_files(path)
-    return tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
-
-
-def _list_files(path: Path) -> list[Path]:
-    """Return the files that are read where a folder or a pattern is named, by name."""
-    if path.is_dir():
-        files = [file for file in path.glob("[!._]*") if file.is_file()]
-        files = [file for file in files if file.suffix == ".parquet"] or files
-    else:
-        # A pattern may be absolute, which Path.glob does not take.
-        files = [Path(name) for name in glob.iglob(str(path))]  # noqa: PTH207
-    return sorted(file for file in files if file.is_file())

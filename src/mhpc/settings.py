@@ -60,6 +60,15 @@ class RunSettings(Parameters):
     apply: str | None = None
     """Folder of an earlier run, whose fitted model scores these votes; nothing is fitted."""
 
+    new_sources: Literal["error", "ignore", "prior"] = "error"
+    """What to do, with --apply, with sources that the earlier run does not know: stop with an
+    error, ignore their answers, or prior: count each as reliable as the known ones on average."""
+
+    update: str | None = None
+    """Folder of an earlier run to learn from together with these votes, by its settings: as if all
+    votes had been consolidated at once. Methods that are sums (sa, wa, majority, wawa, inat) do
+    not need its votes any more; then the result has the new instances only."""
+
     columns: dict[str, str] = Field(default_factory=dict)
     """Name of the column that holds the instance, source, label, score or rank, if it is not
     recognized, as in instance=photo; truth.label=diagnosis is that of another table: taxonomy,

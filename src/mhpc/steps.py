@@ -13,24 +13,26 @@ import numpy as np
 
 from mhpc.data.decision import RULE_SAMPLE, Decision, FittedRule
 from mhpc.data.denials import DenialWeights
-from mhpc.data.index import Index
+from mhpc.data.index import UNKNOWN
 from mhpc.data.panel import Panel, SinglePartition, panel_rows, sample_rows
 from mhpc.data.profiles import SourceProfiles
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation, select_instances
 from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import EncodedTruth, Policy, Truth, Votes
+from mhpc.data.votes import EncodedTruth, NewSources, Policy, Truth, Votes
 from mhpc.encoding.denials import apply_denials, weigh_denials
-from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
+from mhpc.encoding.gold import append_gold_source, clamp_gold, encode_truth
+from mhpc.encoding.known_sources import KnownSources, align_sources
 from mhpc.encoding.panel import encode
 from mhpc.explanation.sources import count_run, profile_sources
 from mhpc.methods.base import BaseMethod, Method, predict_scores
-from mhpc.methods.fitted import FittedMethod
+from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import make_method
+from mhpc.methods.used_labels import put_back_labels
 from mhpc.metrics.scorecard import score as measure
-from mhpc.numerics.arrays import IntArray, Sparse
+from mhpc.numerics.arrays import IntArray
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
 from mhpc.system.display import Progress, silent
@@ -44,7 +46,7 @@ def encode_votes(
     *,
     unknown: Policy = "error",
     gold: Truth | None = None,
-    known_sources: tuple[Index, Sparse | None] | None = None,
+    known_sources: KnownSources | None = None,
     instances: Iterable[str] = (),
 ) -> Panel:
     """Encode votes, with the labels that are known of some instances.
@@ -55,8 +57,8 @@ def encode_votes(
         As `mhpc.encode` takes them.
     gold : Truth, optional
         Instances whose labels are known.
-    known_sources : pair of Index and csr_array or None, optional
-        The sources of a run that is applied to these votes, and their scope.
+    known_sources : KnownSources, optional
+        The sources of a run that is applied to these votes.
     """
     panel = encode(votes, taxonomy, unknown=unknown, instances=instances)
     if gold is None:
@@ -69,13 +71,13 @@ def add_known(
     panel: Panel,
     *,
     gold: EncodedTruth | None = None,
-    known_sources: tuple[Index, Sparse | None] | None = None,
+    known_sources: KnownSources | None = None,
 ) -> Panel:
     """Return a panel with its gold labels as a last source, and sources numbered as before."""
     if gold is not None:
         panel = append_gold_source(panel, gold)
     if known_sources is not None:
-        panel = align_sources(panel, *known_sources)
+        panel = align_sources(panel, known_sources)
     return panel
 
 
@@ -131,6 +133,45 @@ def _weigh_denials(
     rows = sample_rows(panel, sample)
     sampled, part = select_instances(scores, rows), panel_rows(panel, rows)
     return weigh_denials(sampled, decide(None, sampled, part).reason, part)
+
+
+def known_sources(model: Model, new: NewSources = "error") -> KnownSources:
+    """Return the sources that a model knows, and what to do with others."""
+    return KnownSources(model.sources, model.scope, model.has_gold, new)
+
+
+def adapt_model(model: Model, panel: Panel, *, n_labels: int) -> Model:
+    """Return a model for the sources and labels of a panel, some of which may be new.
+
+    A new source is as reliable as the known ones are on average. A new label scores the share of
+    the answers that contain it.
+
+    Parameters
+    ----------
+    model : Model
+        The model of an earlier run.
+    panel : Panel
+        Any panel with the sources and labels of the votes, aligned with those of the model.
+    n_labels : int
+        The number of labels that the earlier run had, which come first.
+    """
+    fitted, n_known = model.fitted, len(model.sources) - model.has_gold
+    denial_weights = model.denial_weights
+    if len(panel.sources) != len(model.sources):
+        gold = [len(model.sources) - 1 if model.has_gold else UNKNOWN] * (panel.gold is not None)
+        n_new = len(panel.sources) - n_known - len(gold)
+        origin = np.array([*range(n_known), *[UNKNOWN] * n_new, *gold], dtype=np.int64)
+        fitted = fitted.with_sources(SourceChange(origin, averaged=np.arange(n_known)))
+        if denial_weights is not None:
+            denial_weights = denial_weights.with_sources(origin)
+    if len(panel.taxonomy) > n_labels:
+        fitted = put_back_labels(fitted, np.arange(n_labels))
+    if fitted is model.fitted:
+        return model
+    return replace(
+        model, fitted=fitted, sources=panel.sources, scope=panel.scope,
+        has_gold=panel.gold is not None, denial_weights=denial_weights,
+    )  # fmt: skip
 
 
 def apply_model(model: Model, panel: Panel, *, progress: Progress = silent) -> Consolidation:
@@ -189,6 +230,7 @@ def make_model(scores: Consolidation, rule: FittedRule, panel: Panel) -> Model:
         sources=panel.sources,
         scope=panel.scope,
         denial_weights=scores.denial_weights,
+        has_gold=panel.gold is not None,
     )
 
 

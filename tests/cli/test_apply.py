@@ -138,3 +138,108 @@ def test_a_folder_without_a_model_is_refused(votes: Path, mhpc: Mhpc) -> None:
     done = mhpc("consolidate", "all.csv", "--apply", "first", "-o", "second")
     assert done.returncode == 1
     assert "holds no model.npz" in done.stderr
+
+
+@pytest.fixture
+def with_a_new_source(votes: Path, mhpc: Mhpc) -> Path:
+    """The run "first", and new.csv, in which somebody new answers with and without others."""
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "-o", "first")
+    header, *rows = (votes / "all.csv").read_text().splitlines()[:40]
+    shared = rows[0].split(",")[0]
+    new = [f"{shared},dee,monarda", "alone,dee,monarda"]
+    (votes / "known.csv").write_text("\n".join([header, *rows]) + "\n")
+    (votes / "new.csv").write_text("\n".join([header, *rows, *new]) + "\n")
+    return votes
+
+
+def test_the_error_on_new_sources_names_the_option(with_a_new_source: Path, mhpc: Mhpc) -> None:
+    done = mhpc("consolidate", "new.csv", "--apply", "first", "-o", "second")
+    assert done.returncode == 1
+    assert "'dee'" in done.stderr
+    assert "--new-sources" in done.stderr
+
+
+def test_new_sources_that_are_ignored_change_nothing(with_a_new_source: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "known.csv", "--apply", "first", "-o", "known")
+    options = ("--apply", "first", "--new-sources", "ignore")
+    done = mhpc("consolidate", "new.csv", *options, "-o", "second")
+    assert done.returncode == 0, done.stderr
+    folders = [with_a_new_source / name for name in ("known", "second")]
+    assert label_sets(folders[0]) == label_sets(folders[1])
+    document = json.loads((folders[1] / "run.json").read_text())
+    assert any("left out" in note and "'dee'" in note for note in document["notes"])
+    assert document["decision"]["instances_without_label"] >= 1
+    assert mhpc("conflicts", "second").returncode == 0
+
+
+def test_new_sources_count_as_average_ones(with_a_new_source: Path, mhpc: Mhpc) -> None:
+    options = ("--apply", "first", "--new-sources", "prior")
+    done = mhpc("consolidate", "new.csv", *options, "-o", "second")
+    assert done.returncode == 0, done.stderr
+    assert label_sets(with_a_new_source / "second")["alone"] >= {"plant", "flower"}
+    document = json.loads((with_a_new_source / "second" / "run.json").read_text())
+    assert any("average" in note and "'dee'" in note for note in document["notes"])
+    assert "dee" in [source["source"] for source in document["sources"]]
+    assert mhpc("explain", "second", "alone").returncode == 0
+    # The model that this run wrote knows the source.
+    done = mhpc("consolidate", "new.csv", "--apply", "second", "-o", "third")
+    assert done.returncode == 0, done.stderr
+    assert label_sets(with_a_new_source / "second") == label_sets(with_a_new_source / "third")
+
+
+def test_a_run_says_that_it_applied_an_earlier_one_and_its_rule(votes: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
+    done = mhpc("consolidate", "all.csv", "--apply", "first", "-o", "second")
+    assert "its rule" in " ".join(done.stdout.split())
+    notes = json.loads((votes / "second" / "run.json").read_text())["notes"]
+    assert any("its rule" in note for note in notes)
+
+
+def test_an_applied_run_can_be_repeated_from_its_run_json(votes: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "--method", "sa", "-o", "first")
+    mhpc("consolidate", "all.csv", "--apply", "first", "-o", "second")
+    done = mhpc("consolidate", "--config", "second/run.json", "-o", "third")
+    assert done.returncode == 0, done.stderr
+    assert label_sets(votes / "second") == label_sets(votes / "third")
+
+
+def test_gold_of_the_earlier_run_is_no_source_of_the_new_one(votes: Path, mhpc: Mhpc) -> None:
+    rows = (votes / "all.csv").read_text().splitlines()[1:]
+    instances = sorted({row.split(",")[0] for row in rows})[:8]
+    (votes / "gold.csv").write_text(
+        "instance,label\n" + "".join(f"{instance},monarda\n" for instance in instances)
+    )
+    options = ("--taxonomy", "tree.csv", "--gold", "gold.csv")
+    mhpc("consolidate", "all.csv", *options, "-o", "first")
+    (votes / "new.csv").write_text(
+        "instance,source,label\nx,dee,red oak\n" + "\n".join(rows) + "\n"
+    )
+    options = ("--apply", "first", "--new-sources", "prior")
+    done = mhpc("consolidate", "new.csv", *options, "-o", "second")
+    assert done.returncode == 0, done.stderr
+    known, names = (
+        [line.split(",")[0] for line in (votes / run / "sources.csv").read_text().splitlines()]
+        for run in ("first", "second")
+    )
+    assert names == [*known, "dee"]
+
+
+def test_new_labels_are_added_to_the_taxonomy_of_the_earlier_run(votes: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "all.csv", "--taxonomy", "tree.csv", "-o", "first")
+    header, *rows = (votes / "all.csv").read_text().splitlines()
+    sources = sorted({row.split(",")[1] for row in rows})
+    new = [f"stone,{source},granite" for source in sources]
+    (votes / "new.csv").write_text("\n".join([header, *rows[:30], *new]) + "\n")
+    options = ("--apply", "first", "--unknown", "graft")
+    done = mhpc("consolidate", "new.csv", *options, "-o", "second")
+    assert done.returncode == 0, done.stderr
+    assert label_sets(votes / "second")["stone"] == {"granite"}
+    # A second new label comes on another day.
+    (votes / "later.csv").write_text(
+        f"{header}\nsoil,{sources[0]},clay\nrock,{sources[0]},granite\n"
+    )
+    done = mhpc(
+        "consolidate", "later.csv", "--apply", "second", "--unknown", "graft", "-o", "third"
+    )
+    assert done.returncode == 0, done.stderr
+    assert label_sets(votes / "third") == {"soil": {"clay"}, "rock": {"granite"}}

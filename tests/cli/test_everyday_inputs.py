@@ -9,11 +9,11 @@ import pytest
 
 import mhpc as package
 from mhpc.errors import MhpcWarning
+from mhpc.read.inputs import fingerprint, fingerprint_inputs, is_lasting
 from mhpc.read.options import ReadOptions
 from mhpc.read.partitioned import survey_votes
 from mhpc.read.taxonomy import taxonomy_from_votes
 from mhpc.read.votes import read_votes
-from mhpc.run import fingerprint, fingerprint_inputs, is_lasting
 from tests.fixtures.commands import Mhpc
 from tests.fixtures.spreadsheets import Rows, write_xlsx
 

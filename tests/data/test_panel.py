@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mhpc.data.panel import Average, Panel, VotesKind
 from mhpc.data.scores import Consolidation
@@ -147,3 +148,18 @@ def test_expected_answers_are_the_scores_unless_a_method_predicts_them() -> None
     assert dense(with_prediction.predict_answers("closed"))[0, 0] == 2.0
     assert without_prediction.threshold is None
     assert not without_prediction.one_truth
+
+
+def test_an_answer_with_a_label_outside_the_scope_of_its_source_counts_for_that_label() -> None:
+    rows: list[Row] = [("x", "ann", "oak"), ("x", "bob", "oak"), ("x", "cid", "finch")]
+    labels = GARDEN.labels.positions
+    # Nobody but ann could give oak in an earlier run; finch is in no scope.
+    scope = np.zeros((3, len(GARDEN)))
+    scope[0, [labels[name] for name in ("plant", "tree", "oak")]] = 1.0
+    panel = replace(panel_of(rows), scope=sparse.csr_array(scope))
+    mean = dense(panel.mean("augmented", "answers"))[0]
+    assert mean[labels["oak"]] == 1.0
+    assert mean[labels["finch"]] == 1.0
+    assert panel.outside_scope is not None
+    assert panel.outside_scope.nnz == 6
+    assert panel_of(rows, scope="used").outside_scope is None

@@ -6,11 +6,11 @@ from scipy import sparse
 
 import mhpc
 from mhpc.data.index import Index
-from mhpc.encoding.gold import align_sources, append_gold_source, clamp_gold, encode_truth
-from mhpc.errors import DataError, MhpcWarning, UnknownInstanceError, UnknownLabelError
+from mhpc.encoding.gold import append_gold_source, clamp_gold, encode_truth
+from mhpc.errors import MhpcWarning, UnknownInstanceError, UnknownLabelError
 from mhpc.numerics.arrays import dense
 from mhpc.read.truth import read_truth
-from tests.fixtures.build import DAG, GARDEN, Row, panel_of
+from tests.fixtures.build import DAG, GARDEN, panel_of
 
 INSTANCES = Index(("x", "y", "z"))
 
@@ -168,29 +168,3 @@ def test_one_truth_trusts_gold_labels_against_all_sources() -> None:
     assert specific[0, labels["finch"]] > 0.99
     assert specific[0, labels["oak"]] < 0.01
     assert specific[1, labels["oak"]] > specific[1, labels["finch"]]
-
-
-NEW_ROWS: list[Row] = [("p", "bob", "oak"), ("p", "ann", "monarda"), ("q", "bob", "finch")]
-
-
-def test_sources_are_numbered_as_in_the_earlier_run() -> None:
-    earlier = Index(("ann", "cid", "bob"))
-    panel = align_sources(panel_of(NEW_ROWS), earlier, None)
-    assert panel.sources is earlier
-    assert panel.scope is None
-    # The answers to an instance are in the order of their sources: ann is 0, bob is 2.
-    assert panel.instance.tolist() == [0, 0, 1]
-    assert panel.source.tolist() == [0, 2, 2]
-    labels = [GARDEN.labels[k] for k in panel.raw.indices]
-    assert labels == ["monarda", "oak", "finch"]
-    np.testing.assert_array_equal(dense(panel.augmented).sum(axis=1), [3, 3, 3])
-
-
-def test_the_scope_is_that_of_the_earlier_run() -> None:
-    scope = panel_of(NEW_ROWS, scope="used").scope
-    assert align_sources(panel_of(NEW_ROWS), Index(("bob", "ann")), scope).scope is scope
-
-
-def test_a_source_that_the_earlier_run_does_not_know_is_refused() -> None:
-    with pytest.raises(DataError, match="source 'ann' has no answers in the earlier run"):
-        align_sources(panel_of(NEW_ROWS), Index(("bob", "anne")), None)

@@ -9,7 +9,7 @@ from mhpc.data.denials import Denials
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel
 from mhpc.data.votes import ABSTAINED
-from mhpc.encoding.gold import align_sources
+from mhpc.encoding.known_sources import KnownSources, align_sources
 from mhpc.encoding.panel import encode
 from mhpc.encoding.split import split_votes
 from mhpc.errors import DataError, MhpcWarning
@@ -118,6 +118,6 @@ def test_a_denied_label_outside_a_listed_scope_is_refused() -> None:
 
 def test_sources_of_an_earlier_run_keep_their_abstentions_and_denials() -> None:
     panel = panel_of([("p", "ann", "oak")], denied=[("p", "bob", "oak")], abstained=[("p", "cid")])
-    aligned = align_sources(panel, Index(("cid", "bob", "ann")), None)
+    aligned = align_sources(panel, KnownSources(Index(("cid", "bob", "ann"))))
     assert denied_labels(aligned) == [("p", "bob", "oak", 1.0)]
     assert abstentions(aligned) == [("p", "cid")]

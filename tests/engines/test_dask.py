@@ -242,6 +242,25 @@ def test_negative_votes_count_the_same_on_both_engines(
     assert_same(local_run, dask_run)
 
 
+@pytest.mark.filterwarnings("ignore::mhpc.errors.MhpcWarning")
+@pytest.mark.parametrize("new_sources", ["ignore", "prior"])
+def test_new_sources_and_labels_are_treated_alike_by_both_engines(
+    cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path, new_sources: str
+) -> None:
+    fitted_run = consolidate(votes_folder, tmp_path / "fitted", "local", method="dawid-skene")
+    new = tmp_path / "new"
+    new.mkdir()
+    write_votes(new, instances=300, seed=1)
+    with (new / "votes.csv").open("a") as file:
+        file.write("i5,stranger,a/x/1\ni6,stranger,stone\n")
+    settings: dict[str, Any] = {
+        "apply": str(fitted_run), "new_sources": new_sources, "unknown": "graft",
+    }  # fmt: skip
+    local_run = consolidate(new, tmp_path / "local", "local", **settings)
+    dask_run = consolidate(new, tmp_path / "dask", cluster.engine, **settings)
+    assert_same(local_run, dask_run)
+
+
 def test_a_sample_is_the_same_as_that_of_a_panel_in_memory(
     cluster: ClusterProcesses, votes_folder: Path, tmp_path: Path
 ) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from mhpc.data.decision import Decision
+from mhpc.data.panel import Panel
 from mhpc.data.scores import Consolidation, scored_cells
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.data.votes import Unknown, Votes
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.errors import ParameterError
 from mhpc.methods.registry import make_method
 from mhpc.numerics.arrays import Sparse
@@ -51,10 +53,14 @@ def predict_scores(
         )
     panel = encode_votes(
         votes, before.taxonomy, unknown=unknown, instances=instances,
-        known_sources=(result.panel.sources, result.panel.scope),
+        known_sources=_known_sources(result.panel),
     )  # fmt: skip
     method = make_method(before.method, before.parameters)
     return score(method, fitted, panel, denial_weights=before.denial_weights)
+
+
+def _known_sources(panel: Panel) -> KnownSources:
+    return KnownSources(panel.sources, panel.scope, has_gold=panel.gold is not None)
 
 
 def decide(result: Result, scores: Consolidation) -> Decision:

@@ -19,7 +19,7 @@ from mhpc.cli.progress import Display, StderrProgress
 from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.settings import NAMED_TAXONOMIES, RunSettings, read_settings
 
-_FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply")
+_FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply", "update")
 """The settings that name one file."""
 
 
@@ -36,6 +36,8 @@ _FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply")
 @setting("method")
 @setting("parameters")
 @setting("apply")
+@setting("new_sources")
+@setting("update")
 @setting("seed")
 @setting("columns")
 @setting("separator")
@@ -109,9 +111,8 @@ def consolidate(
 def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> RunSettings:
     """Merge and check settings, before anything is computed; options take precedence."""
     values = _merge(from_file, from_options)
-    if values.get("apply"):
-        _check_apply(values)
-        values["taxonomy"] = str(Path(values["apply"]) / "taxonomy.csv")
+    if earlier := _check_earlier(values):
+        values["taxonomy"] = str(Path(earlier) / "taxonomy.csv")
     if "votes" not in values:
         raise click.UsageError("VOTES is missing; see mhpc consolidate --help")
     check_taxonomy_options(values)
@@ -139,19 +140,45 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return below | entries
 
 
-def _check_apply(values: dict[str, Any]) -> None:
-    """Refuse options that the earlier run has fixed."""
-    fixed = {
-        "taxonomy": "--taxonomy",
-        "method": "--method", "parameters": "--set", "gold": "--gold",
-        "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
-        "depth_bias": "--depth-bias", "scope": "--scope",
-    }  # fmt: skip
-    for name, option in fixed.items():
-        if values.get(name):
+_FIXED = {
+    "taxonomy": "--taxonomy", "method": "--method", "parameters": "--set", "gold": "--gold",
+    "rule": "--rule", "threshold": "--threshold", "paths": "--paths",
+    "depth_bias": "--depth-bias", "scope": "--scope",
+}  # fmt: skip
+"""The options that an earlier run has fixed."""
+
+_FIXED_BY_UPDATE = {
+    **_FIXED, "taxonomy_format": "--taxonomy-format", "format": "--format", "columns": "--column",
+    "seed": "--seed", "separator": "--separator", "score_max": "--score-max",
+    "negative": "--negative", "map": "--map",
+}  # fmt: skip
+"""The options that hold for the votes of the earlier run and for new ones alike."""
+
+
+def _check_earlier(values: dict[str, Any]) -> str | None:
+    """Return the earlier run that is applied or updated, and refuse options that it has fixed."""
+    apply, update = values.get("apply"), values.get("update")
+    if apply and update:
+        raise click.UsageError(
+            "--apply and --update cannot be given together: --apply learns nothing from the new "
+            "votes, --update does"
+        )
+    if values.get("new_sources", "error") != "error" and not apply:
+        raise click.UsageError(
+            "--new-sources can only be given with --apply; otherwise all sources are learned"
+        )
+    earlier = apply or update
+    if not earlier:
+        return None
+    option, fixed = ("--apply", _FIXED) if apply else ("--update", _FIXED_BY_UPDATE)
+    # What the run.json of such a run records is nothing that was asked for.
+    recorded = {"taxonomy": str(Path(earlier) / "taxonomy.csv"), "scope": "all"}
+    for name, spelling in fixed.items():
+        if values.get(name) and values[name] != recorded.get(name):
             raise click.UsageError(
-                f"{option} cannot be given with --apply, which takes it from the earlier run"
+                f"{spelling} cannot be given with {option}, which takes it from the earlier run"
             )
+    return str(earlier)
 
 
 def _check_rule(settings: RunSettings) -> None:

@@ -70,6 +70,7 @@ _SPELLING: dict[str, dict[str, Any]] = {
     "depth_bias": {"flag": "--depth-bias", "metavar": "NUMBER", "type": float},
     "top": {"metavar": "COUNT|all"},
     "apply": {"metavar": "OUT/"},
+    "update": {"metavar": "OUT/"},
     "memory": {"metavar": "SIZE"},
     "engine": {"metavar": "local|dask[=ADDRESS]"},
     "truth": {"metavar": "FILE"},

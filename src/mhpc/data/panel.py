@@ -11,6 +11,7 @@ from scipy import sparse
 
 from mhpc.data.denials import Abstentions, Denials, keep_instances
 from mhpc.data.index import Index
+from mhpc.data.scope import find_outside
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
@@ -135,6 +136,11 @@ class Panel:
         """
         return _labels_per_answer(*_label_counts(self))
 
+    @cached_property
+    def outside_scope(self) -> Sparse | None:
+        """Ones where an answer has a label outside the scope of its source, (A, K), if any has."""
+        return find_outside(self.augmented, self.source, self.scope)
+
     @property
     def is_gold(self) -> BoolArray:
         """Which answers are known labels and not those of a source, (A,)."""
@@ -204,6 +210,8 @@ class Panel:
             divisor = np.where(self.evidence > 0, self.evidence, 1.0)
             return sparse.diags_array(1.0 / divisor, format="csr") @ total
         asked = (self._weight_by_source @ self.scope).tocsr()
+        if self.outside_scope is not None:
+            asked = asked + self.sum_answers(self.outside_scope)
         asked.data = 1.0 / asked.data
         return total.multiply(asked).tocsr()
 

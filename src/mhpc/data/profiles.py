@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,26 @@ from mhpc.system.display import Shown, ShownTable, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class BySource:
+    """Marks an array of a fitted method that has one row per source, and columns if it has pairs.
+
+    ``Annotated[FloatArray, BySource()]`` is all that a class has to say, so that a model can be
+    applied to votes of sources which it does not know.
+
+    Attributes
+    ----------
+    new : float or None
+        What the row of a new source is filled with; None: the mean of the known sources.
+    pairs : bool
+        Whether the array has one column per source as well.
+    """
+
+    new: float | None = None
+    pairs: bool = False
+
 
 SourceRelation: TypeAlias = Literal["near-duplicate", "correlated"]
 
@@ -227,8 +247,8 @@ class SourceDependence:
         depend on each other.
     """
 
-    skill: FloatArray
-    matrix: Sparse
+    skill: Annotated[FloatArray, BySource()]
+    matrix: Annotated[Sparse, BySource(new=0.0, pairs=True)]
 
     @property
     def independence(self) -> FloatArray:

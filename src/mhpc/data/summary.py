@@ -308,6 +308,8 @@ class Model:
         The scope of the sources, as in `Panel`.
     denial_weights : DenialWeights or None
         How much negative votes count, as in `Consolidation`.
+    has_gold : bool
+        Whether the last of the sources is that of gold labels.
     """
 
     method: str
@@ -317,3 +319,4 @@ class Model:
     sources: Index
     scope: Sparse | None = None
     denial_weights: DenialWeights | None = None
+    has_gold: bool = False

@@ -1,6 +1,6 @@
 """Votes and Truth: the two long tables, with ids as positions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
@@ -80,6 +80,10 @@ class EncodedTruth:
         """Return the labels that count as true in a view, (T, K)."""
         return self.closed if name == "closed" else self.specific
 
+
+NewSources: TypeAlias = Literal["error", "ignore", "prior"]
+"""What to do with sources that an earlier run does not know: refuse them, leave their answers out,
+or take each to be as reliable as the known ones are on average."""
 
 NONE_OF_THESE = -1
 """The label of an answer without labels: the source looked and chose none of them."""
@@ -232,3 +236,57 @@ class LabelPolicy:
 
 Policy: TypeAlias = Unknown | LabelPolicy
 """A policy for labels that are not in the taxonomy, or only what it says about unknown ones."""
+
+
+def join_votes(parts: Sequence[Votes]) -> Votes:
+    """Return the votes of several tables as one; what a source says of an instance is one answer.
+
+    Parameters
+    ----------
+    parts : sequence of Votes
+        At least one table, in the order in which ids are numbered.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    instances, instance = _join_ids([(part.instances, part.instance) for part in parts])
+    sources, source = _join_ids([(part.sources, part.source) for part in parts])
+    labels, label = _join_ids([(part.labels, part.label) for part in parts])
+    negative = None
+    if any(part.negative is not None for part in parts):
+        negative = np.concatenate(
+            [np.zeros(len(p), dtype=bool) if p.negative is None else p.negative for p in parts]
+        )
+    return Votes(
+        instances, sources, labels, instance, source, label,
+        score=np.concatenate([part.score for part in parts]),
+        scope=_join_scopes([part.scope for part in parts]),
+        origin=" and ".join(part.origin for part in parts),
+        gold=_join_truths([part.gold for part in parts if part.gold is not None]),
+        negative=negative,
+    )  # fmt: skip
+
+
+def _join_ids(parts: Sequence[tuple[Index, IntArray]]) -> tuple[Index, IntArray]:
+    """Return all ids, in the order of their first appearance, and the positions of all rows."""
+    joined = Index.of_distinct(tuple(dict.fromkeys(id_ for index, _ in parts for id_ in index)))
+    rows = []
+    for index, position in parts:
+        place = joined.locate(index)
+        # Positions below 0 are not ids: they say what kind of answer a row is.
+        rows.append(np.where(position < 0, position, np.append(place, 0)[position]))
+    return joined, np.concatenate(rows)
+
+
+def _join_scopes(scopes: Sequence[Scope]) -> Scope:
+    listed = [scope for scope in scopes if not isinstance(scope, str)]
+    if not listed:
+        return scopes[0]
+    return {source: labels for scope in listed for source, labels in scope.items()}
+
+
+def _join_truths(parts: Sequence[Truth]) -> Truth | None:
+    if not parts:
+        return None
+    instances, instance = _join_ids([(part.instances, part.instance) for part in parts])
+    labels, label = _join_ids([(part.labels, part.label) for part in parts])
+    return Truth(instances, labels, instance, label, parts[0].origin)

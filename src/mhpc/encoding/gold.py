@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from mhpc.data.denials import renumber_sources
 from mhpc.data.hierarchy import deepest
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
@@ -17,7 +16,6 @@ from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, EncodedTruth, LabelPolicy,
 from mhpc.encoding.labels import locate_labels
 from mhpc.encoding.panel import augment
 from mhpc.errors import (
-    DataError,
     MhpcWarning,
     UnknownInstanceError,
     UnknownLabelError,
@@ -157,30 +155,4 @@ def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, refus
         f"(first: {first!r})",
         MhpcWarning,
         stacklevel=4,
-    )
-
-
-def align_sources(panel: Panel, sources: Index, scope: Sparse | None) -> Panel:
-    """Renumber the sources of a panel as in an earlier run, and use their scope."""
-    position = sources.locate(panel.sources)
-    unknown = np.flatnonzero(position == UNKNOWN)
-    if len(unknown):
-        name = panel.sources[unknown[0]]
-        raise DataError(
-            f"source {name!r} has no answers in the earlier run{suggest(name, sources)}, so that "
-            "nothing is known of it; correct it, leave its answers out, or consolidate all "
-            "answers together"
-        )
-    source = position[panel.source]
-    order = np.lexsort((source, panel.instance))
-    return replace(
-        panel,
-        sources=sources,
-        instance=panel.instance[order],
-        source=source[order],
-        raw=panel.raw[order],
-        augmented=panel.augmented[order],
-        scope=scope,
-        abstained=renumber_sources(panel.abstained, position),
-        denials=renumber_sources(panel.denials, position),
     )

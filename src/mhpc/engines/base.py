@@ -11,6 +11,7 @@ from mhpc.data.scores import Consolidation, Top
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Policy, Truth
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.methods.base import BaseMethod
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.options import ReadOptions
@@ -72,7 +73,7 @@ class Engine(Protocol):
         *,
         unknown: Policy,
         gold: Truth | None,
-        earlier: Model | None,
+        earlier: KnownSources | None,
         progress: Progress,
     ) -> "EncodedVotes":
         """Encode the votes with gold labels, or with the sources of an earlier run."""

@@ -20,6 +20,7 @@ from mhpc.data.scores import Consolidation, Top, select_instances
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Policy, Truth
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.engines.dask_cluster import DaskCluster
 from mhpc.engines.local import LocalVotes, write_results
 from mhpc.engines.partitions import (
@@ -94,7 +95,7 @@ class DaskEngine:
         *,
         unknown: Policy,
         gold: Truth | None,
-        earlier: Model | None,
+        earlier: KnownSources | None,
         progress: Progress,
     ) -> "DaskVotes":
         """Let workers read and encode partitions, and hold them."""

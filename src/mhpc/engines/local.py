@@ -21,6 +21,7 @@ from mhpc.data.scores import (
 from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Policy, Truth, Votes
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.explanation.items import list_items
 from mhpc.explanation.sources import examine_block
 from mhpc.methods.base import BaseMethod
@@ -62,12 +63,11 @@ class LocalEngine:
         *,
         unknown: Policy,
         gold: Truth | None,
-        earlier: Model | None,
+        earlier: KnownSources | None,
         progress: Progress,
     ) -> "LocalVotes":
         """Encode the votes as one panel."""
-        known = None if earlier is None else (earlier.sources, earlier.scope)
-        panel = encode_votes(votes, taxonomy, unknown=unknown, gold=gold, known_sources=known)
+        panel = encode_votes(votes, taxonomy, unknown=unknown, gold=gold, known_sources=earlier)
         return LocalVotes(panel, self.rule_sample)
 
 

@@ -1,5 +1,6 @@
 """Partitions: panels of some instances each, planned once and loaded anywhere, and joined again."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,12 +10,13 @@ from scipy import sparse
 from mhpc.data.denials import Denials, join_parts
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel, sampling_order
-from mhpc.data.summary import Model
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, EncodedTruth, LabelPolicy, Policy, Truth
 from mhpc.encoding.gold import encode_truth
+from mhpc.encoding.known_sources import KnownSources
 from mhpc.encoding.labels import LocatedLabels, locate_labels
 from mhpc.encoding.panel import encode_scope
+from mhpc.errors import MhpcWarning
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, all_instances, instances_among, read_part
 from mhpc.read.votes import DroppedVotes
@@ -39,8 +41,8 @@ class PartitionPlan:
         As in `Panel`, without the source of gold labels.
     gold : pair of Index and EncodedTruth, or None
         The gold labels; their rows are positions in the index.
-    earlier : pair of Index and csr_array, or None
-        The sources and the scope of the run that is applied.
+    earlier : KnownSources or None
+        The sources of the run that is applied.
     """
 
     survey: VotesSurvey
@@ -49,7 +51,7 @@ class PartitionPlan:
     position: IntArray
     scope: Sparse | None = None
     gold: tuple[Index, EncodedTruth] | None = None
-    earlier: tuple[Index, Sparse | None] | None = None
+    earlier: KnownSources | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ def plan_partitions(
     count: int,
     unknown: Policy,
     gold: Truth | None,
-    earlier: Model | None,
+    earlier: KnownSources | None,
 ) -> PartitionPlan:
     """Find out what concerns all partitions, and refuse what `encode` would refuse.
 
@@ -103,19 +105,17 @@ def plan_partitions(
         How many partitions.
     gold : Truth or None
         The known labels of some instances.
-    earlier : Model or None
-        The run that is applied.
+    earlier : KnownSources or None
+        The sources of the run that is applied.
     """
     located = locate_labels(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
         describe=lambda label: _describe_first_vote(survey, label),
     )  # fmt: skip
     scope = _encode_scope(survey, located, unknown)
-    plan = PartitionPlan(survey, count, located.taxonomy, located.position, scope)
+    plan = PartitionPlan(survey, count, located.taxonomy, located.position, scope, earlier=earlier)
     if gold is not None:
         plan = replace(plan, gold=_encode_gold(plan, gold, unknown))
-    if earlier is not None:
-        plan = replace(plan, earlier=(earlier.sources, earlier.scope))
     # The checks of sources apply to a panel without answers too.
     make_template(plan)
     return plan
@@ -127,8 +127,11 @@ def load_partition(plan: PartitionPlan, number: int) -> Partition:
     # The plan has located the labels, and warned about those that the taxonomy lacks.
     label = np.append(plan.position, [ABSTAINED, NONE_OF_THESE])[part.votes.label]
     votes = replace(part.votes, labels=plan.taxonomy.labels, label=label)
-    panel = encode_votes(votes, plan.taxonomy)
-    panel = _add_known(plan, replace(panel, scope=plan.scope))
+    with warnings.catch_warnings():
+        # The plan has warned about new sources, too.
+        warnings.simplefilter("ignore", MhpcWarning)
+        panel = encode_votes(votes, plan.taxonomy)
+        panel = _add_known(plan, replace(panel, scope=plan.scope))
     return Partition(panel, part.first_rows, part.rows, part.dropped)
 
 

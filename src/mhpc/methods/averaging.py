@@ -1,17 +1,18 @@
 """Simple and support-weighted averaging of the answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind
+from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind, add_sums
 from mhpc.data.scores import Scores
 from mhpc.methods.base import PAPER, BaseMethod
 from mhpc.methods.fitted import FittedMethod
-from mhpc.methods.mhpc.algorithm import label_support
+from mhpc.methods.mhpc.algorithm import clopper_pearson_lower, count_occurrences
 from mhpc.numerics.arrays import FloatArray
+from mhpc.parameters import registered
 
 
 class SA(BaseMethod):
@@ -52,6 +53,10 @@ class FittedSA(FittedMethod, saved_as="sa.fitted"):
     votes: VotesKind
     average: Average
 
+    def update(self, partitions: PanelPartitions) -> "FittedSA":
+        """Return the same: nothing was estimated."""
+        return self
+
     def predict(self, panel: Panel) -> Scores:
         """Return the mean answers, the same in both views."""
         mean = panel.mean(self.votes, self.average)
@@ -89,17 +94,39 @@ class WA(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> FittedMethod:
         """Estimate the support of every label (equations 8 to 10)."""
-        support = label_support(partitions, alpha=self.alpha)
-        return FittedWA(votes=self.votes, average=self.average, support=support)
+        counts = LabelCounts(*partitions.sum(count_occurrences))
+        return FittedWA(
+            votes=self.votes, average=self.average, counts=counts, alpha=self.alpha,
+            support=clopper_pearson_lower(counts.occurrences, counts.trials, alpha=self.alpha),
+        )  # fmt: skip
+
+
+@registered("wa.counts")
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """How often each label occurs, and how many answers could contain it, (K,) each."""
+
+    occurrences: FloatArray
+    trials: FloatArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedWA(FittedMethod, saved_as="wa.fitted"):
-    """Mean answers and the support of every label, (K,)."""
+    """Mean answers and the support of every label, (K,), with the counts that it comes from."""
 
     votes: VotesKind
     average: Average
     support: FloatArray
+    counts: LabelCounts
+    alpha: float
+
+    def update(self, partitions: PanelPartitions) -> "FittedWA":
+        """Return the support by the counts of all answers."""
+        sums = add_sums(
+            (self.counts.occurrences, self.counts.trials), partitions.sum(count_occurrences)
+        )
+        support = clopper_pearson_lower(*sums, alpha=self.alpha)
+        return replace(self, support=support, counts=LabelCounts(*sums))
 
     def predict(self, panel: Panel) -> Scores:
         """Return the weighted mean answers, the same in both views."""

@@ -12,7 +12,7 @@ and its fixed point solves (diag(w + alpha) - a' R a) q = alpha E.
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar, Literal
 
@@ -25,7 +25,7 @@ from mhpc.data.scores import Scores, Step
 from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod
-from mhpc.methods.fitted import FittedMethod
+from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense, ratio
 from mhpc.numerics.cholesky import solve_positive_definite
 from mhpc.numerics.sparse import incidence, row_blocks, row_indices
@@ -159,6 +159,12 @@ class FittedMLCM(FittedMethod, saved_as="mlcm.fitted"):
 
     group: IntArray
     q: FloatArray
+
+    def with_sources(self, sources: SourceChange) -> "FittedMLCM":
+        """Return the model for other sources, whose labels mean themselves if they are new."""
+        source, label = np.divmod(self.group, self.q.shape[1])
+        group = sources.locate(source) * np.int64(self.q.shape[1]) + label
+        return replace(self, group=group)
 
     def predict(self, panel: Panel) -> Scores:
         """Return the instances' label vectors; a label that is new with its source means itself."""

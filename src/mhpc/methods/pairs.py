@@ -67,7 +67,7 @@ def affirmed_pairs(panel: Panel, *, max_table: int = MAX_TABLE) -> AffirmedPairs
     instance, label = np.divmod(cells, K)
     shape = (len(panel.instance), len(cells))
     by_pair = sparse.csr_array((votes.data, column, votes.indptr), shape=shape)
-    return AffirmedPairs(K, instance, label, by_pair, _asked_pairs(panel, instance, label))
+    return AffirmedPairs(K, instance, label, by_pair, _asked_pairs(panel, by_pair, instance, label))
 
 
 def drop_weightless(panel: Panel) -> Panel:
@@ -104,7 +104,7 @@ def _number_cells(
     return distinct, table[cells]
 
 
-def _asked_pairs(panel: Panel, instance: IntArray, label: IntArray) -> Sparse:
+def _asked_pairs(panel: Panel, by_pair: Sparse, instance: IntArray, label: IntArray) -> Sparse:
     """Join every answer with the pairs of its instance that are in the scope of its source."""
     first = np.searchsorted(instance, np.arange(len(panel.instances) + 1))
     count = np.diff(first)[panel.instance]
@@ -113,7 +113,15 @@ def _asked_pairs(panel: Panel, instance: IntArray, label: IntArray) -> Sparse:
         in_scope = _is_in_scope(panel.scope, panel.source[answer], label[column])
         column, count = column[in_scope], np.bincount(answer[in_scope], minlength=len(count))
     entries = (np.ones(len(column)), column, np.append(0, np.cumsum(count)))
-    return sparse.csr_array(entries, shape=(len(count), len(instance)))
+    asked = sparse.csr_array(entries, shape=(len(count), len(instance)))
+    return asked if panel.outside_scope is None else _add_votes(asked, by_pair)
+
+
+def _add_votes(asked: Sparse, votes: Sparse) -> Sparse:
+    """Return 1 also where an answer has a label that is outside the scope of its source."""
+    given = votes.copy()
+    given.data = np.ones(len(given.data))
+    return asked.maximum(given).tocsr()
 
 
 def _is_in_scope(scope: Sparse, source: IntArray, label: IntArray) -> BoolArray:

@@ -30,7 +30,18 @@ def effective_scope(partitions: PanelPartitions, template: Panel) -> Sparse | No
     template : Panel
         A panel with their scope.
     """
-    return template.scope if template.scope is not None else infer_scope(partitions)
+    if template.scope is None:
+        return infer_scope(partitions)
+    return _add_given(template.scope, partitions)
+
+
+def _add_given(scope: Sparse, partitions: PanelPartitions) -> Sparse:
+    """Return a scope with the labels that sources give now but did not in an earlier run."""
+    votes, denied, _, _ = partitions.sum(_vote_sums)
+    given = (votes + denied).astype(bool).astype(float)
+    outside = (given - given.multiply(scope)).tocsr()
+    outside.eliminate_zeros()
+    return (scope + outside).tocsr() if outside.nnz else scope
 
 
 def with_inferred_scope(panel: Panel) -> Panel:

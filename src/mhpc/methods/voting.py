@@ -11,7 +11,8 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.hierarchy import expand_along, most_specific, propagate_up
-from mhpc.data.panel import Panel, PanelPartitions
+from mhpc.data.panel import Panel, PanelPartitions, add_sums
+from mhpc.data.profiles import BySource
 from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.methods.base import BaseMethod
@@ -62,9 +63,22 @@ class Majority(BaseMethod):
 @registered("wawa.weights")
 @dataclass(frozen=True, eq=False)
 class AgreementWeights:
-    """Weights every answer by its source's agreement with the majority, (M,)."""
+    """Weights every answer by its source's agreement with the majority.
 
-    agreement: FloatArray
+    Attributes
+    ----------
+    agreement : float array, (M,)
+        The weight of every source.
+    agreed, answers : float arrays, (M,)
+        The summed agreement of its answers, and their number.
+    prior_answers : float
+        As in `Wawa`.
+    """
+
+    agreement: Annotated[FloatArray, BySource()]
+    agreed: Annotated[FloatArray, BySource(new=0.0)]
+    answers: Annotated[FloatArray, BySource(new=0.0)]
+    prior_answers: float
 
     def __call__(self, panel: Panel) -> Panel:
         """Return the panel with every answer weighted."""
@@ -76,6 +90,17 @@ class FittedVote(FittedMethod, saved_as="majority.fitted"):
     """A vote in which answers count by the weights of their sources; None: all equally."""
 
     weights: SourceWeights | AgreementWeights | None
+
+    def update(self, partitions: PanelPartitions) -> "FittedVote | None":
+        """Return the vote with the agreement of all answers; None with learned weights."""
+        weights = self.weights
+        if isinstance(weights, SourceWeights):
+            return None
+        if weights is None:
+            return self
+        further = partitions.sum(_sum_agreement, stage="agreement")
+        sums = add_sums((weights.agreed, weights.answers), further)
+        return replace(self, weights=_weigh_by_agreement(*sums, weights.prior_answers))
 
     def predict(self, panel: Panel) -> Scores:
         """Return the share of answers with each label, and with nothing more specific."""
@@ -123,11 +148,16 @@ class Wawa(BaseMethod):
 
     def fit(self, partitions: PanelPartitions) -> FittedMethod:
         """Estimate the agreement of every source with the majority of each instance."""
-        agreed, answers = partitions.sum(_sum_agreement, stage="agreement")
-        agreement = (agreed + self.prior_answers) / np.maximum(
-            answers + 2 * self.prior_answers, 1.0
-        )
-        return FittedVote(weights=AgreementWeights(agreement), threshold=MORE_THAN_HALF)
+        sums = partitions.sum(_sum_agreement, stage="agreement")
+        weights = _weigh_by_agreement(*sums, self.prior_answers)
+        return FittedVote(weights=weights, threshold=MORE_THAN_HALF)
+
+
+def _weigh_by_agreement(
+    agreed: FloatArray, answers: FloatArray, prior_answers: float
+) -> AgreementWeights:
+    agreement = (agreed + prior_answers) / np.maximum(answers + 2 * prior_answers, 1.0)
+    return AgreementWeights(agreement, agreed, answers, prior_answers)
 
 
 def _sum_agreement(panel: Panel) -> tuple[FloatArray, FloatArray]:
@@ -195,6 +225,10 @@ class FittedINat(FittedMethod, saved_as="inat.fitted"):
 
     min_answers: int
     damping: float
+
+    def update(self, partitions: PanelPartitions) -> "FittedINat":
+        """Return the same: nothing was estimated."""
+        return self
 
     def predict(self, panel: Panel) -> Scores:
         """Return the shares, and by how much they exceed that of the best child."""

@@ -17,7 +17,7 @@ from mhpc.data.items import ITEM_COLUMNS, Items
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunSummary
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.data.votes import Unknown
+from mhpc.data.votes import NewSources, Unknown
 from mhpc.errors import UnreadableError, quote_list
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.read.columns import Cells, check_not_empty, find_columns, read_cells
@@ -46,6 +46,8 @@ class RecordedSettings:
     negative: Literal["mark", "score"] | None = None
     map: str | None = None
     abstain: tuple[str, ...] = ()
+    update: str | None = None
+    new_sources: NewSources = "error"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from mhpc.data.panel import (
     set_scope,
     transform_partitions,
 )
-from mhpc.data.profiles import SourceDependence
+from mhpc.data.profiles import BySource, SourceDependence
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size, measure_size
 from mhpc.errors import quote_list
@@ -27,7 +27,7 @@ from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.channel import Channel, FittedChannel
 from mhpc.methods.channel.answers import VoteCounts
 from mhpc.methods.dawid_skene import DawidSkene, FittedDawidSkene
-from mhpc.methods.fitted import FittedMethod
+from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.methods.memory import explain_memory
 from mhpc.methods.mhpc import MAX_EXACT, LocalMHPC
 from mhpc.methods.mhpc.fitted import FittedMHPC
@@ -246,7 +246,7 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
     dependence: SourceDependence
     source_weights: SourceWeights
     weights: FloatArray
-    scope: Sparse | None
+    scope: Annotated[Sparse | None, BySource(new=1.0)]
     combination: Combination
     calibration: Calibration = IDENTITY
 
@@ -266,6 +266,10 @@ class FittedAuto(FittedMethod, saved_as="auto.fitted"):
         if specific is None:
             specific = most_specific(canonical(sparse.csr_array(score)), panel.taxonomy)
         return Scores(score, _limit_specific(specific, score, given))
+
+    def with_sources(self, sources: SourceChange) -> "FittedAuto":
+        """Return the model for other sources; new ones are like those that are not left out."""
+        return super().with_sources(sources.average_without(self.left_out))
 
     def prepare(self, panel: Panel) -> Panel:
         """Return the panel with the answers that count, and with the scope."""

@@ -80,7 +80,10 @@ def find_given(panel: Panel) -> GivenLabels:
     if panel.scope is None:
         return pairs
     answered = incidence(panel.instance, panel.source, shape=(N, M), values=panel.answer_weights)
-    asked = pairs.values_of((answered @ panel.scope).tocsr())
+    weight = answered @ panel.scope
+    if panel.outside_scope is not None:
+        weight = weight + panel.sum_answers(panel.outside_scope)
+    asked = pairs.values_of(weight.tocsr())
     return GivenLabels((N, K), instance, label, asked)
 
 

@@ -3,12 +3,13 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
 
 from mhpc.data.panel import Panel, PanelPartitions, add_sums
+from mhpc.data.profiles import BySource
 from mhpc.methods.dawid_skene.answers import Entries, PairedAnswers, Popularity, pair_answers
 from mhpc.methods.dawid_skene.score_scales import MIN_PROBABILITY, ScoreScales, fit_increasing
 from mhpc.methods.pairs import BLOCK_PAIRS, split_panel
@@ -45,9 +46,9 @@ class Skills:
         the source; not decreasing, and 0 if the source has one grade.
     """
 
-    sensitivity: FloatArray
-    rate: FloatArray
-    grade_evidence: FloatArray
+    sensitivity: Annotated[FloatArray, BySource()]
+    rate: Annotated[FloatArray, BySource()]
+    grade_evidence: Annotated[FloatArray, BySource(new=0.0)]
 
 
 def estimate_truth(data: PairedAnswers, skills: Skills | None) -> FloatArray:

@@ -9,10 +9,12 @@ the other sources put such a label first.
 """
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from mhpc.data.panel import Panel, PanelPartitions, drop_gold
+from mhpc.data.profiles import BySource
 from mhpc.methods.pairs import BLOCK_PAIRS, affirmed_pairs, drop_weightless, split_panel
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import row_indices
@@ -77,8 +79,8 @@ class ScoreScales:
         share the last value.
     """
 
-    borders: FloatArray
-    probability: FloatArray
+    borders: Annotated[FloatArray, BySource(new=np.inf)]
+    probability: Annotated[FloatArray, BySource(new=0.5)]
     ranked: IntArray
     plausibility: FloatArray
 

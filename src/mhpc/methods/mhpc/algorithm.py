@@ -115,11 +115,12 @@ def label_support(partitions: PanelPartitions, *, alpha: float) -> FloatArray:
     quantile once C_k exceeds N. The trials are therefore the augmented label vectors that were
     counted: one per answer of a source that can give the label.
     """
-    occurrences, trials = partitions.sum(_count_occurrences)
+    occurrences, trials = partitions.sum(count_occurrences)
     return clopper_pearson_lower(occurrences, trials, alpha=alpha)
 
 
-def _count_occurrences(panel: Panel) -> tuple[FloatArray, FloatArray]:
+def count_occurrences(panel: Panel) -> tuple[FloatArray, FloatArray]:
+    """Return C, how often each label occurs (eq. 8), and the trials, (K,) each."""
     return panel.occurrences, panel.answers_per_label
 
 

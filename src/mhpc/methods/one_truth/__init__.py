@@ -1,7 +1,7 @@
 """OneTruth: every instance has one true label, and sources give it exactly, vaguely or wrongly."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -10,11 +10,12 @@ from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.panel import Panel, PanelPartitions, drop_gold
+from mhpc.data.profiles import BySource
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
 from mhpc.errors import ConvergenceWarning
 from mhpc.methods.base import BaseMethod
-from mhpc.methods.fitted import FittedMethod
+from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
 from mhpc.methods.one_truth.evidence import digest_votes, extract_specific_votes
 from mhpc.methods.source_dependence import estimate_dependence
@@ -105,7 +106,8 @@ class OneTruth(BaseMethod):
                 stacklevel=3,
             )
         digests, first = np.unique(
-            digest_votes(extract_specific_votes(panel), panel), return_index=True
+            digest_votes(extract_specific_votes(panel), panel, n_sources=len(panel.sources)),
+            return_index=True,
         )
         return FittedOneTruth(
             learned=result.learned,
@@ -139,12 +141,15 @@ class FittedOneTruth(FittedMethod, saved_as="one-truth.fitted"):
         The digests of the votes on the instances of the fit, in order.
     posterior : csr_array, (D, K)
         The posterior of the truth for each digest.
+    n_digested : int or None
+        The number of sources of the fit, which digests depend on; None: those of the model.
     """
 
     learned: LearnedProfiles
-    dependence: Sparse | None
+    dependence: Annotated[Sparse | None, BySource(new=0.0, pairs=True)]
     digests: npt.NDArray[np.uint64]
     posterior: Sparse
+    n_digested: int | None = None
 
     def predict(self, panel: Panel) -> Scores:
         """Return the posterior of the truth (`specific`), and summed over descendants (`score`)."""
@@ -153,8 +158,18 @@ class FittedOneTruth(FittedMethod, saved_as="one-truth.fitted"):
         np.clip(score.data, 0.0, 1.0, out=score.data)
         return Scores(score, specific)
 
+    def with_sources(self, sources: SourceChange) -> "FittedOneTruth":
+        """Return the model for other sources, which recognizes the same instances as before."""
+        n_digested = self._n_digested
+        return replace(super().with_sources(sources), n_digested=n_digested)
+
+    @property
+    def _n_digested(self) -> int:
+        return len(self.learned.relations) if self.n_digested is None else self.n_digested
+
     def _posterior(self, panel: Panel) -> Sparse:
-        digests = digest_votes(extract_specific_votes(panel), panel)
+        votes = extract_specific_votes(panel)
+        digests = digest_votes(votes, panel, n_sources=self._n_digested)
         position = np.searchsorted(self.digests, digests)
         position[position == len(self.digests)] = 0
         is_new = ~np.isin(digests, self.digests)

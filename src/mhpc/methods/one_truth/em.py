@@ -6,10 +6,12 @@ each label among errors, n_m(z, v) how often m gives v where z is true, J the st
 
 import time
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from mhpc.data.panel import Panel
+from mhpc.data.profiles import BySource
 from mhpc.data.scores import Step
 from mhpc.methods.one_truth.evidence import Evidence, build_evidence
 from mhpc.methods.one_truth.label_relations import Relation
@@ -81,7 +83,8 @@ class LearnedProfiles:
     """
 
     popularity: FloatArray
-    relations: FloatArray
+    # A source without answers has the mean profile.
+    relations: Annotated[FloatArray, BySource(new=0.0)]
     mean_profile: FloatArray
     errors: FloatArray
     truths: CellCounts

@@ -67,15 +67,19 @@ def extract_specific_votes(panel: Panel) -> SpecificVotes:
     )
 
 
-def digest_votes(votes: SpecificVotes, panel: Panel) -> npt.NDArray[np.uint64]:
-    """Return a 64-bit digest of the votes on every instance, (N,), equal for equal votes."""
-    cells = len(panel.sources) * len(panel.taxonomy)
+def digest_votes(votes: SpecificVotes, panel: Panel, *, n_sources: int) -> npt.NDArray[np.uint64]:
+    """Return a 64-bit digest of the votes on every instance, (N,), equal for equal votes.
+
+    `n_sources` is how many sources there were when digests were made that are compared with these.
+    """
+    cells = n_sources * len(panel.taxonomy)
     cell = votes.source * np.int64(len(panel.taxonomy)) + votes.label
     first = np.searchsorted(votes.instance, np.arange(len(panel.instances) + 1))
     # Both the strength and the share of a vote enter the likelihood, so that both are digested.
     entries = np.stack([votes.strength, votes.share], axis=1).ravel()
     columns = np.stack([cell, cell + cells], axis=1).ravel()
-    shape = (len(panel.instances), 2 * cells)
+    # Sources that were new after that have columns beyond those of the others.
+    shape = (len(panel.instances), cells + len(panel.sources) * len(panel.taxonomy))
     return row_digests(sparse.csr_array((entries, columns, 2 * first), shape=shape))
 
 
