@@ -151,6 +151,28 @@ def language_models(folder: Path) -> None:
     )
 
 
+def days(folder: Path) -> None:
+    """Write the garden as monday.csv, tuesday.csv and wednesday.csv, and its taxonomy.
+
+    A new source appears on Tuesday, and some photographs of Monday are answered again on Wednesday.
+    """
+    shutil.copy(garden_folder() / "taxonomy.csv", folder)
+    with (garden_folder() / "votes.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    photos = sorted({row[0] for row in rows})
+    first, second = photos[:200], photos[200:250]
+    parts: dict[str, list[list[str]]] = {"monday": [], "tuesday": [], "wednesday": []}
+    for row in rows:
+        photo, source, _ = row
+        if source == "retired teacher" and photo in first:
+            day = "wednesday"
+        else:
+            day = "monday" if photo in first else "tuesday" if photo in second else "wednesday"
+        parts[day].append(row)
+    for day, votes in parts.items():
+        _write_csv(folder / f"{day}.csv", [header, *votes])
+
+
 PATIENTS = 300
 """Number of patients whose disease is graded."""
 
@@ -175,12 +197,14 @@ def grades(folder: Path) -> None:
             if rng.random() < 0.7:
                 votes.append((patient, doctor, int(given)))
     _write_csv(folder / "grades.csv", votes)
-    known = [(patient, int(grade)) for patient, grade in enumerate(truth, start=1)]
+    seen = {patient for patient, *_ in votes}
+    known = [(patient, int(grade)) for patient, grade in enumerate(truth, 1) if patient in seen]
     _write_csv(folder / "truth.csv", [("patient_id", "grade"), *known])
 
 
 SAMPLES: dict[str, Callable[[Path], None]] = {
     "classifiers": classifiers,
+    "days": days,
     "doctors": doctors,
     "garden": garden,
     "grades": grades,
