@@ -103,7 +103,7 @@ def test_both_kinds_of_words_are_reported_in_one_warning() -> None:
 def test_the_word_by_which_readers_write_an_abstention_is_not_reported() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        matches = match_labels(PLANTS, Index(["abstain", "monarda"]))
+        matches = match_labels(PLANTS, Index(("abstain", "monarda")))
     assert matches.position[0] == ABSTAINED
     assert not matches.kinds
 

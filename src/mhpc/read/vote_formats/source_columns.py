@@ -44,6 +44,8 @@ class SourceColumns:
         if len(votes.files) > 1 or _is_nested(votes):
             return False
         roles = votes.find_columns(ALIASES, required=(), chosen={})
+        if {"source", "label"} <= roles.keys():
+            return False
         sources = _find_sources(votes, roles.get("instance"))
         # A source may be called like a role: ``model`` beside ``ann``, both with labels.
         return len(sources) > 1 and all(
