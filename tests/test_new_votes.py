@@ -88,7 +88,6 @@ def test_an_update_is_a_run_on_all_votes_together(earlier: mhpc.Result) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({}, "taxonomy is missing"),
         ({"new_sources": "prior", "taxonomy": GARDEN}, "new_sources can only be given with apply"),
         ({"new_sources": "often", "apply": "x"}, "new_sources = 'often' is not allowed"),
         ({"apply": "x", "method": "sa"}, "method cannot be given with apply"),

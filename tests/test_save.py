@@ -22,8 +22,8 @@ VOTES = [
 ]  # fmt: skip
 
 FILES = {
-    "labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "model.npz", "run.json",
-    "votes.parquet",
+    "items.csv", "labels.csv", "scores.parquet", "sources.csv", "taxonomy.csv", "model.npz",
+    "run.json", "votes.parquet",
 }  # fmt: skip
 
 

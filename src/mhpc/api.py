@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from mhpc.data.comparison import CandidateScore, Comparison, Comparisons
 from mhpc.data.disagreement import Disagreements, Explanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation
-from mhpc.data.summary import Inspection, Model
+from mhpc.data.summary import Inspection
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import (
     LabelPolicy,
@@ -22,17 +22,17 @@ from mhpc.data.votes import (
     Truth,
     Unknown,
     Votes,
-    join_votes,
 )
+from mhpc.earlier import check_earlier, join_result, load_model
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import MhpcWarning, ParameterError
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
-from mhpc.methods.base import BaseMethod, Method
+from mhpc.methods.base import Method
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
-from mhpc.model import model_errors, read_model
+from mhpc.model import model_errors
 from mhpc.numerics.arrays import Sparse
 from mhpc.read.run_folder import read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
@@ -54,7 +54,6 @@ from mhpc.steps import (
     fit_rule,
     known_sources,
     log_scores,
-    make_model,
     profile,
     use_all_votes,
 )
@@ -73,7 +72,7 @@ def consolidate(
     *,
     method: str | Method | None = None,
     rule: str | Rule | None = None,
-    unknown: Unknown = "error",
+    unknown: Unknown = "auto",
     abstain: Iterable[str] = (),
     instances: Iterable[str] = (),
     gold: Truth | Readable | None = None,
@@ -99,9 +98,10 @@ def consolidate(
         ``mhpc.ExpectedF(depth_bias=1)`` or ``mhpc.TopPaths(paths=2)``. By default one path
         where the method assumes one true label per instance, expected F where scores are
         probabilities, else a threshold.
-    unknown : "error", "drop", "graft", "nearest" or "ancestor"
-        What to do with labels that the taxonomy lacks in any spelling: refuse them, drop them, add
-        them to the taxonomy, or take the most similar label, or the deepest known one of a path.
+    unknown : "auto", "error", "drop", "graft", "nearest" or "ancestor"
+        What to do with labels that the taxonomy lacks in any spelling: drop them if they have at
+        most 5 % of the votes and refuse them otherwise; refuse them; drop them; add them to the
+        taxonomy; or take the most similar label, or the deepest known one of a path.
     abstain : iterable of str
         Words that mean "asked, but did not know", besides ``abstain``, ``unknown``, ``n/a`` and the
         like (`mhpc.data.spelling.ABSTAIN_WORDS`).
@@ -135,7 +135,7 @@ def consolidate(
     {'photo-1': ['insect', 'bee'], 'photo-2': ['insect', 'ant']}
     """
     votes = read_votes(votes)
-    _check_earlier(
+    check_earlier(
         apply, update, new_sources, taxonomy=taxonomy, method=method,
         **({"rule": rule, "gold": gold} if apply is not None else {}),
     )  # fmt: skip
@@ -144,7 +144,7 @@ def consolidate(
     policy = LabelPolicy.of(unknown, abstain)
     with use_memory_budget(parse_size(memory)), single_threaded_blas():
         if apply is not None:
-            model, taxonomy = _load_model(apply)
+            model, taxonomy = load_model(apply)
             panel = encode_votes(
                 votes, taxonomy, unknown=policy, instances=instances, gold=votes.gold,
                 known_sources=known_sources(model, new_sources),
@@ -153,7 +153,7 @@ def consolidate(
             scores, fitted_rule = apply_model(model, panel, progress=progress), model.rule
         else:
             if update is not None:
-                votes, taxonomy, method = _join_earlier(update, votes)
+                votes, taxonomy, method = join_result(update, votes)
             panel = encode_votes(
                 votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy,
                 instances=instances, gold=votes.gold,
@@ -166,49 +166,6 @@ def consolidate(
         sources = profile(panel, scores, decision)
     log_scores(scores)
     return Result(panel, scores, decision, sources, votes=votes, policy=policy, rule=fitted_rule)
-
-
-def _check_earlier(
-    apply: Any, update: Any, new_sources: NewSources, *, taxonomy: Any, **fixed: Any
-) -> None:
-    """Refuse arguments that an earlier result has fixed, or that mean nothing without one."""
-    if apply is not None and update is not None:
-        raise ParameterError("apply and update cannot be given together; only update learns")
-    if new_sources not in get_args(NewSources):
-        raise ParameterError(
-            f"new_sources = {new_sources!r} is not allowed; give error | ignore | prior"
-        )
-    if new_sources != "error" and apply is None:
-        raise ParameterError("new_sources can only be given with apply; else all are learned")
-    if apply is None and update is None:
-        return
-    which = "apply" if update is None else "update"
-    for name, value in {"taxonomy": taxonomy, **fixed}.items():
-        if value is not None:
-            raise ParameterError(f"{name} cannot be given with {which}, which has it already")
-
-
-def _load_model(earlier: Result | str | Path) -> tuple[Model, Taxonomy]:
-    """Return the model of an earlier result, or of the folder of a run, and its taxonomy."""
-    if not isinstance(earlier, Result):
-        return read_model(Path(earlier)), read_taxonomy(Path(earlier) / "taxonomy.csv")
-    scores = earlier.consolidation
-    if earlier.model is not None:
-        return earlier.model(), scores.taxonomy
-    if scores.fitted is None or earlier.rule is None:
-        raise ParameterError(
-            "apply needs what was fitted; give a result of mhpc.consolidate, or the folder of a run"
-        )
-    return make_model(scores, earlier.rule, earlier.panel), scores.taxonomy
-
-
-def _join_earlier(earlier: Result, votes: Votes) -> tuple[Votes, Taxonomy, BaseMethod]:
-    """Return the votes of an earlier result with new ones, its taxonomy and its method."""
-    if earlier.votes is None:
-        raise ParameterError("update needs the earlier votes; give a result of mhpc.consolidate")
-    scores = earlier.consolidation
-    method = make_method(scores.method, dict(scores.parameters))
-    return join_votes([earlier.votes, votes]), scores.taxonomy, method
 
 
 def evaluate(
@@ -315,7 +272,7 @@ def inspect(
     votes: Votes | Readable,
     taxonomy: Taxonomy | Readable | None = None,
     *,
-    unknown: Unknown = "error",
+    unknown: Unknown = "auto",
     abstain: Iterable[str] = (),
 ) -> Inspection:
     """Summarize votes before they are consolidated.
@@ -326,18 +283,18 @@ def inspect(
     Parameters
     ----------
     votes, taxonomy, unknown, abstain
-        As `consolidate` takes them. No label is refused or added to the taxonomy: ``"error"`` and
-        ``"graft"`` list such labels as unknown, as ``"drop"`` does.
+        As `consolidate` takes them. No label is refused or added to the taxonomy: ``"auto"``,
+        ``"error"`` and ``"graft"`` list such labels as unknown, as ``"drop"`` does.
 
     Examples
     --------
     >>> inspect([("photo-1", "ann", "bee"), ("photo-1", "bob", "wsp")], ["bee", "wasp"])
-    Inspection(2 answers of 2 sources on 1 instances, 1 unknown labels)
+    Inspection(1 answer of 2 sources on 1 instance, 1 unknown label)
     """
     votes = read_votes(votes)
     taxonomy = _as_taxonomy(taxonomy, votes, abstain)
     policy = LabelPolicy.of(unknown, abstain)
-    if policy.unknown in ("error", "graft"):
+    if policy.unknown in ("auto", "error", "graft"):
         policy = replace(policy, unknown="drop")
     with warnings.catch_warnings():
         # What happens to labels is part of the summary.
@@ -352,7 +309,7 @@ def compare(
     methods: str | Iterable[str | Method] | Mapping[str, Method] = (),
     *,
     truth: Truth | Readable | None = None,
-    unknown: Unknown = "error",
+    unknown: Unknown = "auto",
     abstain: Iterable[str] = (),
     folds: int = 4,
     seed: int = 0,

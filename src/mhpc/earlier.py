@@ -3,12 +3,28 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from mhpc.errors import DataError, UnreadableError, option, pluralize, quote_list
+from mhpc.data.summary import Model
+from mhpc.data.taxonomy import Taxonomy
+from mhpc.data.votes import NewSources, Votes, join_votes
+from mhpc.errors import (
+    DataError,
+    ParameterError,
+    UnreadableError,
+    option,
+    pluralize,
+    quote_list,
+)
+from mhpc.methods.base import BaseMethod
+from mhpc.methods.registry import make_method
+from mhpc.model import read_model
 from mhpc.read.inputs import fingerprint_all, is_lasting, list_paths
 from mhpc.read.run_folder import RecordedSettings, RunDocument, read_run_document
+from mhpc.read.taxonomy import read_taxonomy
+from mhpc.result import Result
 from mhpc.settings import SAVED_FILES, RunSettings, read_settings
+from mhpc.steps import make_model
 
 CHOOSE_VOTES = option("votes", "FILE")
 """What messages advise where votes are not found."""
@@ -168,3 +184,46 @@ def resolve_files(settings: RecordedSettings, folder: Path) -> RecordedSettings:
     votes = tuple(map(find, list_paths(settings.votes)))
     gold = None if settings.gold is None else find(settings.gold)
     return replace(settings, votes=votes, scope=find(settings.scope), gold=gold)
+
+
+def check_earlier(
+    apply: Any, update: Any, new_sources: NewSources, *, taxonomy: Any, **fixed: Any
+) -> None:
+    """Refuse arguments that an earlier result has fixed, or that mean nothing without one."""
+    if apply is not None and update is not None:
+        raise ParameterError("apply and update cannot be given together; only update learns")
+    if new_sources not in get_args(NewSources):
+        raise ParameterError(
+            f"new_sources = {new_sources!r} is not allowed; give error | ignore | prior"
+        )
+    if new_sources != "error" and apply is None:
+        raise ParameterError("new_sources can only be given with apply; else all are learned")
+    if apply is None and update is None:
+        return
+    which = "apply" if update is None else "update"
+    for name, value in {"taxonomy": taxonomy, **fixed}.items():
+        if value is not None:
+            raise ParameterError(f"{name} cannot be given with {which}, which has it already")
+
+
+def load_model(earlier: Result | str | Path) -> tuple[Model, Taxonomy]:
+    """Return the model of an earlier result, or of the folder of a run, and its taxonomy."""
+    if not isinstance(earlier, Result):
+        return read_model(Path(earlier)), read_taxonomy(Path(earlier) / "taxonomy.csv")
+    scores = earlier.consolidation
+    if earlier.model is not None:
+        return earlier.model(), scores.taxonomy
+    if scores.fitted is None or earlier.rule is None:
+        raise ParameterError(
+            "apply needs what was fitted; give a result of mhpc.consolidate, or the folder of a run"
+        )
+    return make_model(scores, earlier.rule, earlier.panel), scores.taxonomy
+
+
+def join_result(earlier: Result, votes: Votes) -> tuple[Votes, Taxonomy, BaseMethod]:
+    """Return the votes of an earlier result with new ones, its taxonomy and its method."""
+    if earlier.votes is None:
+        raise ParameterError("update needs the earlier votes; give a result of mhpc.consolidate")
+    scores = earlier.consolidation
+    method = make_method(scores.method, dict(scores.parameters))
+    return join_votes([earlier.votes, votes]), scores.taxonomy, method

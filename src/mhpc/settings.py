@@ -93,10 +93,11 @@ class RunSettings(Parameters):
     """Labels that each source can use: all; used, those that it ever gives; or a file with the
     columns source and label. Outside its scope, the silence of a source is not a "no"."""
 
-    unknown: Literal["error", "drop", "graft", "nearest", "ancestor"] = "error"
-    """What to do with labels that are not in the taxonomy, in any spelling: stop with an error,
-    drop them, add them to the taxonomy (graft), take the most similar label (nearest), or the
-    deepest known label of a path (ancestor)."""
+    unknown: Literal["auto", "error", "drop", "graft", "nearest", "ancestor"] = "auto"
+    """What to do with labels that are not in the taxonomy, in any spelling: drop them if they have
+    at most 5 % of the votes and stop with an error otherwise (auto), stop with an error, drop them,
+    add them to the taxonomy (graft), take the most similar label (nearest), or the deepest known
+    label of a path (ancestor)."""
 
     abstain: tuple[str, ...] = Field(default_factory=tuple)
     """Word in place of a label that means "asked, but did not know", besides abstain, unknown, n/a,

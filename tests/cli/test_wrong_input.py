@@ -296,7 +296,7 @@ USAGE = {
     ),
     "set without equals": ((*CONSOLIDATE, "--set", "lam"), "'lam' is not KEY=VALUE"),
     "set without a key": ((*CONSOLIDATE, "--set", "=3"), "'=3' is not KEY=VALUE"),
-    "unknown choice": ((*CONSOLIDATE, "--unknown", "x"), "'x' is not one of 'error', 'drop'"),
+    "unknown choice": ((*CONSOLIDATE, "--unknown", "x"), "'x' is not one of 'auto', 'error'"),
     "unknown option": ((*CONSOLIDATE, "--metod", "sa"), "--method"),
     "standard input twice": (
         (*CONSOLIDATE, "--truth", "-", "--scope", "-"), "can be standard input"

@@ -381,13 +381,9 @@ def last_step(label: str) -> str:
 
 def result(folder: Path) -> dict[tuple[str, str], float]:
     """Return the scores above 0 of all labels, by instance and name of the label."""
-    return {
-        (instance, last_step(label)): score
-        for instance, label, score, _ in duckdb.read_parquet(
-            str(folder / "scores.parquet")
-        ).fetchall()
-        if score
-    }
+    with duckdb.connect() as connection:
+        rows = connection.read_parquet(str(folder / "scores.parquet")).fetchall()
+    return {(instance, last_step(label)): score for instance, label, score, _ in rows if score}
 
 
 def sources(folder: Path) -> dict[str, str]:

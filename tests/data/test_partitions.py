@@ -3,12 +3,12 @@ from functools import partial
 import numpy as np
 import pytest
 
+from mhpc.data.index import hash_ids
 from mhpc.data.panel import (
     Panel,
     SinglePartition,
     TransformedPartitions,
     dense_blocks,
-    hash_ids,
     panel_block,
     set_scope,
 )

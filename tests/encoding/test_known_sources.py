@@ -43,7 +43,7 @@ def test_the_scope_is_that_of_the_earlier_run() -> None:
 
 
 def test_a_source_that_the_earlier_run_does_not_know_is_refused() -> None:
-    with pytest.raises(DataError, match=r"source 'ann' has no answers.*--new-sources prior"):
+    with pytest.raises(DataError, match=r"source 'ann' has no answers.*new_sources='prior'"):
         align_sources(panel_of(NEW_ROWS), KnownSources(Index(("bob", "anne"))))
 
 

@@ -19,6 +19,7 @@ from mhpc.encoding.labels import (
 )
 from mhpc.errors import MhpcWarning, ParameterError, UnknownLabelError
 from mhpc.settings import RunSettings
+from tests.fixtures.build import GARDEN, votes_of
 
 PLANTS = build_taxonomy(
     ["plant", "flower", "monarda", "fuchsia", "bee_fly"],
@@ -243,7 +244,7 @@ def test_a_policy_can_be_given_by_its_first_part() -> None:
     assert LabelPolicy.of("drop") == LabelPolicy("drop", ())
     assert LabelPolicy.of("drop", "dunno") == LabelPolicy("drop", ("dunno",))
     assert LabelPolicy.of(LabelPolicy("drop", ("a",)), ["b"]) == LabelPolicy("drop", ("a", "b"))
-    with pytest.raises(ParameterError, match="'nearst' is not allowed; give error"):
+    with pytest.raises(ParameterError, match="'nearst' is not allowed; give auto"):
         LabelPolicy.of("nearst")  # type: ignore[arg-type]
 
 
@@ -260,3 +261,18 @@ def test_policies_are_arguments_of_consolidate_and_compare() -> None:
         mhpc.consolidate(votes, PLANTS, method="sa", abstain="monrada")
     compared = mhpc.compare(votes, PLANTS, ["sa"], unknown="nearest", abstain=["hm"])
     assert [comparison.name for comparison in compared] == ["sa"]
+
+
+def test_a_few_unknown_labels_are_left_out_by_default_and_said() -> None:
+    few: list[tuple[str, str, str | None]] = [(str(n), "ann", "oak") for n in range(19)]
+    votes = votes_of([*few, ("x", "bob", "invented")])
+    with pytest.warns(MhpcWarning, match=r"1 label \(5.0 % of the votes\).*left out: 'invented'"):
+        panel = mhpc.encode(votes, GARDEN, unknown="auto")
+    assert len(panel.instance) == 19
+    assert panel.abstained is not None
+
+
+def test_more_than_a_few_unknown_labels_are_refused_by_default() -> None:
+    votes = votes_of([*((str(n), "ann", "oak") for n in range(18)), ("x", "bob", "invented")])
+    with pytest.raises(UnknownLabelError, match="invented"):
+        mhpc.encode(votes, GARDEN, unknown="auto")

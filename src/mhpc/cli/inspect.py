@@ -79,7 +79,7 @@ def inspect(
         table = read_votes_as(votes, options)
         progress("inspecting", 0, 0)
         inspection = inspect_votes(
-            table, taxonomy, unknown=settings.get("unknown", "error"),
+            table, taxonomy, unknown=settings.get("unknown", "auto"),
             abstain=settings.get("abstain", ()),
         )  # fmt: skip
     if map_file is not None:

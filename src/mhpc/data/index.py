@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import SupportsIndex
+from zlib import crc32
 
 import numpy as np
 
@@ -85,3 +86,8 @@ class Index:
 
     def __repr__(self) -> str:
         return f"Index({len(self)} ids)"
+
+
+def hash_ids(instances: Index) -> IntArray:
+    """Return a pseudo-random number for every instance, (N,), that depends on its id alone."""
+    return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)

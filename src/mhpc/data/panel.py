@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast
-from zlib import crc32
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.data.denials import Abstentions, Denials, keep_instances
-from mhpc.data.index import Index
+from mhpc.data.index import Index, hash_ids
 from mhpc.data.scope import find_outside
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
@@ -498,8 +497,3 @@ def sampling_order(panel: Panel) -> IntArray:
         # Instances with known labels are worth more than those that only represent others.
         order[panel.gold.rows] = -1
     return order
-
-
-def hash_ids(instances: Index) -> IntArray:
-    """Return a pseudo-random number for every instance, (N,), that depends on its id alone."""
-    return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)

@@ -238,8 +238,9 @@ class Inspection(Shown):
 
     def __repr__(self) -> str:
         return (
-            f"Inspection({self.answers} answers of {self.sources} sources on {self.instances} "
-            f"instances, {len(self.unknown_labels)} unknown labels)"
+            f"Inspection({pluralize(self.answers, 'answer')} of "
+            f"{pluralize(self.sources, 'source')} on {pluralize(self.instances, 'instance')}, "
+            f"{pluralize(len(self.unknown_labels), 'unknown label')})"
         )
 
     def _special_answers(self) -> dict[str, str]:

@@ -91,6 +91,13 @@ NONE_OF_THESE = -1
 ABSTAINED = -2
 """The label of an answer that says nothing: the source was asked but did not know."""
 
+MAX_FEW = 0.05
+"""The share of votes for labels that the taxonomy lacks up to which they are dropped by default.
+
+Language models invent about so many labels; more of them mean that something else is wrong, such as
+another version of the taxonomy.
+"""
+
 ABSTAIN_WORD = "abstain"
 """How such an answer is written in a table, where a label would be."""
 
@@ -185,12 +192,14 @@ class Votes:
         return f"not {self.labels[label]}" if is_negative else self.labels[label]
 
 
-Unknown: TypeAlias = Literal["error", "drop", "graft", "nearest", "ancestor"]
+Unknown: TypeAlias = Literal["auto", "error", "drop", "graft", "nearest", "ancestor"]
 """What to do with labels that the taxonomy lacks, even in another spelling.
 
-``"error"`` refuses them. ``"drop"`` leaves their votes out: the source gave no answer that can be
-understood. ``"graft"`` adds them to the taxonomy. ``"nearest"`` takes the most similar label, and
-``"ancestor"`` the deepest label of a path that is known; where there is none, the vote is left out.
+``"auto"`` drops them if they are few, at most `MAX_FEW` of the votes, and refuses them otherwise,
+as those of a truth. ``"error"`` refuses them. ``"drop"`` leaves their votes out: the source gave no
+answer that can be understood. ``"graft"`` adds them to the taxonomy. ``"nearest"`` takes the most
+similar label, and ``"ancestor"`` the deepest label of a path that is known; where there is none,
+the vote is left out.
 """
 
 MatchKind: TypeAlias = Literal["spelling", "abstain", "none", "nearest", "ancestor"]
@@ -209,7 +218,7 @@ class LabelPolicy:
 
     Attributes
     ----------
-    unknown : "error", "drop", "graft", "nearest" or "ancestor"
+    unknown : "auto", "error", "drop", "graft", "nearest" or "ancestor"
         What to do with those that cannot be understood.
     abstain : tuple of str
         Words that mean "asked, but did not know", besides `mhpc.encoding.labels.ABSTAIN_WORDS`,
@@ -224,6 +233,10 @@ class LabelPolicy:
             raise ParameterError(
                 f"unknown = {self.unknown!r} is not allowed; give {' | '.join(get_args(Unknown))}"
             )
+
+    def refuses(self, share: float = 1.0) -> bool:
+        """Return whether unknown labels are refused that have this share of the votes."""
+        return self.unknown == "error" or (self.unknown == "auto" and share > MAX_FEW)
 
     @classmethod
     def of(cls, unknown: "Unknown | LabelPolicy", abstain: Iterable[str] = ()) -> "LabelPolicy":

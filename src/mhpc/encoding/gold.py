@@ -113,7 +113,7 @@ def encode_truth(
     policy = LabelPolicy.of(unknown)
     row = instances.locate(truth.instances)
     _check_instances(
-        truth, instances, unknown=np.flatnonzero(row == UNKNOWN), refuse=policy.unknown == "error"
+        truth, instances, unknown=np.flatnonzero(row == UNKNOWN), refuse=policy.refuses()
     )
     located = locate_labels(
         taxonomy, truth.labels, unknown=policy, origin=truth.origin, can_graft=False

@@ -86,6 +86,7 @@ def locate_labels(
     unknown: Policy,
     origin: str,
     describe: Callable[[int], str] = lambda label: "",
+    count_share: Callable[[IntArray], float] = lambda missing: 1.0,
     can_graft: bool = True,
 ) -> LocatedLabels:
     """Locate labels in a taxonomy, and refuse, drop, replace or add those that it lacks.
@@ -96,19 +97,22 @@ def locate_labels(
         Where to look.
     labels : Index
         The labels, by id, name or path, in any spelling.
-    unknown : LabelPolicy, or "error", "drop", "graft", "nearest" or "ancestor"
+    unknown : LabelPolicy, or "auto", "error", "drop", "graft", "nearest" or "ancestor"
         What to do with labels that the taxonomy lacks.
     origin : str
         Where the labels come from, for messages.
     describe : callable
         Returns what an error says of the label at a position, such as who gave it.
+    count_share : callable
+        Returns which share of the votes the labels at some positions have.
     can_graft : bool
         Whether labels may be added to the taxonomy; if not, ``"graft"`` drops them.
     """
     policy = LabelPolicy.of(unknown)
     matches = match_labels(taxonomy, labels, policy)
     missing = matches.missing
-    if len(missing) and policy.unknown == "error":
+    share = count_share(missing) if len(missing) and policy.unknown == "auto" else 1.0
+    if len(missing) and policy.refuses(share):
         message = _explain_missing(taxonomy, labels, missing, describe)
         added = (
             f", or add them to the taxonomy with {option('unknown', 'graft')}" if can_graft else ""
@@ -122,6 +126,8 @@ def locate_labels(
             taxonomy, position[missing] = _graft_spellings(taxonomy, names)
             treatment = "added to the taxonomy"
         count = pluralize(len(names), "label")
+        if policy.unknown == "auto":
+            count += f" ({share:.1%} of the votes)".replace("%", " %")
         messages.append(f"{count} not in the taxonomy, {treatment}: {quote_list(names)}")
     for message in messages:
         warnings.warn(f"{origin}: {message}", MhpcWarning, stacklevel=4)

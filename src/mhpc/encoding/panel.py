@@ -62,6 +62,7 @@ def encode(
     located = locate_labels(
         taxonomy, votes.labels, unknown=unknown, origin=votes.origin,
         describe=lambda label: _first_vote_for(votes, label),
+        count_share=lambda missing: float(np.isin(votes.label, missing).mean()),
     )  # fmt: skip
     taxonomy = located.taxonomy
     given, abstained, denials = split_votes(votes, located.position)

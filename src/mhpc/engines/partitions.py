@@ -111,6 +111,7 @@ def plan_partitions(
     located = locate_labels(
         taxonomy, survey.labels, unknown=unknown, origin=survey.origin,
         describe=lambda label: _describe_first_vote(survey, label),
+        count_share=lambda missing: float(survey.votes_per_label[missing].sum() / survey.rows),
     )  # fmt: skip
     scope = _encode_scope(survey, located, unknown)
     plan = PartitionPlan(survey, count, located.taxonomy, located.position, scope, earlier=earlier)
@@ -240,7 +241,7 @@ def _encode_scope(survey: VotesSurvey, located: LocatedLabels, unknown: Policy) 
 
 def _encode_gold(plan: PartitionPlan, gold: Truth, unknown: Policy) -> tuple[Index, EncodedTruth]:
     instances = instances_among(plan.survey, gold.instances)
-    if len(instances) < len(gold.instances) and LabelPolicy.of(unknown).unknown == "error":
+    if len(instances) < len(gold.instances) and LabelPolicy.of(unknown).refuses():
         # The message suggests the most similar of all.
         instances = all_instances(plan.survey)
     elif not len(instances):

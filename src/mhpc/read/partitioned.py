@@ -5,7 +5,7 @@ The hash of its id decides which part an instance is in, so a part contains all 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -59,6 +59,8 @@ class VotesSurvey:
         The ids that occur, in order of first appearance.
     first_votes : tuple of (str, str)
         The source and instance of the first vote for each label.
+    votes_per_label : int array
+        The number of votes for each label.
     used_labels : pair of int arrays, or None
         The distinct pairs of source and label with a score above 0, if scopes depend on them.
     scope : Scope
@@ -76,6 +78,7 @@ class VotesSurvey:
     sources: Index = _EMPTY
     labels: Index = _EMPTY
     first_votes: tuple[tuple[str, str], ...] = ()
+    votes_per_label: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     used_labels: tuple[IntArray, IntArray] | None = None
     scope: Scope = "all"
     gold: Truth | None = None
@@ -126,14 +129,15 @@ def survey_votes(
         survey = _check_rows(table, survey)
         sources = Index(tuple(_fetch_column(table, _ids_by_appearance_sql("source"))))
         labels = table.connection.execute(
-            "SELECT label, arg_min(source, row), arg_min(instance, row) FROM texts "
+            "SELECT label, arg_min(source, row), arg_min(instance, row), count(*) FROM texts "
             "WHERE label IS NOT NULL GROUP BY label ORDER BY min(row)"
         ).fetchall()
         survey = replace(
             survey,
             sources=sources,
-            labels=Index(tuple(label for label, _, _ in labels)),
-            first_votes=tuple((source, instance) for _, source, instance in labels),
+            labels=Index(tuple(label for label, _, _, _ in labels)),
+            first_votes=tuple((source, instance) for _, source, instance, _ in labels),
+            votes_per_label=np.array([count for _, _, _, count in labels], dtype=np.int64),
             scope=resolve_scope(scope, votes.scope, sources),
         )
         if survey.scope == "all":
@@ -241,12 +245,13 @@ def _count_rows_before(files: tuple[Path, ...], origin: str) -> tuple[int, ...]:
     for path in files:
         # One file at a time: the order of the result for several files is not documented.
         try:
-            row = duckdb.execute(
-                f"SELECT num_rows FROM parquet_file_metadata({some_files([path])})"
-            ).fetchone()
+            with database() as connection:
+                rows = connection.execute(
+                    f"SELECT num_rows FROM parquet_file_metadata({some_files([path])})"
+                ).fetchall()
         except duckdb.Error as error:
             raise UnreadableError(f"{origin}{reason(error)}") from None
-        counts.append(row[0] if row else 0)
+        counts.append(rows[0][0] if rows else 0)
     return tuple(np.cumsum([0, *counts[:-1]]).tolist())
 
 

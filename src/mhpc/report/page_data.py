@@ -14,7 +14,8 @@ from mhpc.data.combination import Combination
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
 from mhpc.data.hierarchy import deepest
-from mhpc.data.panel import Panel, SinglePartition, hash_ids
+from mhpc.data.index import hash_ids
+from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.profiles import Proportion, SourceProfile
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts

@@ -84,8 +84,11 @@ def rows_of_parquet(path: Path) -> int:
         if file.read(4) != b"PAR1":
             return 0
     try:
-        metadata = duckdb.execute(f"SELECT num_rows FROM parquet_file_metadata([{one_file(path)}])")
-        return sum(rows for (rows,) in metadata.fetchall())
+        with database() as connection:
+            counts = connection.execute(
+                f"SELECT num_rows FROM parquet_file_metadata([{one_file(path)}])"
+            ).fetchall()
+        return sum(rows for (rows,) in counts)
     except duckdb.Error:
         # Reading the file will say what is wrong with it.
         return 0
