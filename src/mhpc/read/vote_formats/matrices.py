@@ -32,6 +32,8 @@ WIDE_ALIASES = {role: ALIASES[role] for role in ("instance", "source")}
 N_CERTAIN_NAMES = 12
 """So many of the names of the role "label" are never names of labels themselves."""
 
+_CERTAIN_NAMES = frozenset(map(normalize_name, ALIASES["label"][:N_CERTAIN_NAMES]))
+
 MIN_OTHER_LABELS = 3
 """Columns of 0 and 1 beside one called like the role "label", for it to be a label itself."""
 
@@ -52,7 +54,7 @@ class WideFormat:
         if len(votes.files) > 1 or _has_nested_fields(votes):
             return False
         roles = votes.find_columns(ALIASES, required=(), chosen={})
-        if not {"instance", "source"} <= roles.keys():
+        if not {"instance", "source"} <= roles.keys() or _holds_labels(roles):
             return False
         labels = _find_label_columns(votes, votes.only_file, _columns_without_role(votes, {}))
         return _are_labels(_drop_scores(labels, votes.header), roles)
@@ -146,11 +148,12 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     present = csv_columns(file)
     instance = _find_matrix_instance(present, {})
     candidates = [column for column in present if column != instance]
-    labels = _find_label_columns(votes, file, candidates)
-    labels = _drop_scores(labels, present)
     roles = find_columns(
         candidates, {**ALIASES, "parent": TAXONOMY_ALIASES["parent"]}, required=(), origin=""
     )
+    if _holds_labels(roles):
+        return False
+    labels = _drop_scores(_find_label_columns(votes, file, candidates), present)
     is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
     return not is_other_table and _are_labels(labels, roles)
 
@@ -175,9 +178,14 @@ def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:
     ]
     if "label" not in roles:
         return bool(others)
-    certain_names = map(normalize_name, ALIASES["label"][:N_CERTAIN_NAMES])
-    is_certain = normalize_name(roles["label"]) in certain_names
-    return not is_certain and roles["label"] in columns and len(others) >= MIN_OTHER_LABELS
+    return (
+        not _holds_labels(roles) and roles["label"] in columns and len(others) >= MIN_OTHER_LABELS
+    )
+
+
+def _holds_labels(roles: Mapping[str, str]) -> bool:
+    """Return whether a column holds labels for certain, so that its cells need not be looked at."""
+    return "label" in roles and normalize_name(roles["label"]) in _CERTAIN_NAMES
 
 
 def _load_matrix(votes: VotesInput, file: LocalFile, columns: Mapping[str, str]) -> list[str]:
