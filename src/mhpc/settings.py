@@ -161,7 +161,10 @@ class RunSettings(Parameters):
             )  # fmt: skip
         usual = {role: name for role, name in votes.items() if role in ("instance", "label")}
         return ReadOptions(
-            columns=self.columns_of(table), separator=self.separator, usual_columns=usual
+            columns=self.columns_of(table),
+            separator=self.separator,
+            usual_columns=usual,
+            table=table,
         )
 
 

@@ -418,3 +418,13 @@ def test_other_labels_become_roots(labels: list[str]) -> None:
 def test_labels_without_a_choice_are_refused(labels: list[str]) -> None:
     with pytest.raises(TaxonomyError, match=r"votes\.csv has (no|one) label"):
         taxonomy_from_labels(labels, "votes.csv")
+
+
+def test_a_list_of_labels_without_a_header_needs_the_option_that_the_message_names(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text("kind\nbee\nant\n")
+    with pytest.raises(MissingColumnError, match="format='paths'"):
+        read_taxonomy(path)
+    assert read_taxonomy(path, format="paths").labels.ids == ("kind", "bee", "ant")

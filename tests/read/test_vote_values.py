@@ -10,6 +10,7 @@ from mhpc.data.votes import ABSTAIN_WORD, Votes
 from mhpc.errors import DataError, MhpcWarning, ParameterError
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
+from tests.fixtures.spreadsheets import write_xlsx
 
 Rows = dict[tuple[str, str, str | None], float]
 
@@ -360,3 +361,16 @@ def test_row_numbers_in_place_of_instances_are_noticed() -> None:
     with pytest.warns(MhpcWarning, match="every row has its own 'id'"):
         read_votes(table)
     assert read_votes(table, columns={"instance": "photograph"}).instances.ids == tuple("012345")
+
+
+def test_of_two_columns_of_a_truth_the_other_one_is_the_label() -> None:
+    truth = read_truth({"id": ["1", "2"], "what it really is": ["bee", "ant"]})
+    assert truth.labels.ids == ("bee", "ant")
+
+
+def test_a_matrix_may_be_a_sheet(tmp_path: Path) -> None:
+    for name, cells in (("ann", [["1", 1, 0], ["2", 0, 0]]), ("bob", [["1", 0, 1]])):
+        write_xlsx(tmp_path / f"{name}.xlsx", {"Sheet": [["id", "bee", "ant"], *cells]})
+    expected = {("1", "ann", "bee"), ("2", "ann", None), ("1", "bob", "ant")}
+    assert rows(read_votes(tmp_path)).keys() == expected
+    assert rows(read_votes(tmp_path / "bob.xlsx")).keys() == {("1", "bob", "ant")}

@@ -32,6 +32,8 @@ class ReadOptions:
         Labels to replace while the table is read.
     usual_columns : mapping of role to column
         Column names to look for before the usual ones, such as those of a related table.
+    table : str
+        What options call the table, if it is not that of the votes.
     ignore_scores : bool
         Whether a column of scores is not to be read, as in a truth.
     """
@@ -43,6 +45,7 @@ class ReadOptions:
     negative: Negative | None = None
     label_map: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     usual_columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    table: str = ""
     ignore_scores: bool = False
 
     @property

@@ -88,7 +88,11 @@ def open_votes(
     """
     options = options or ReadOptions()
     with open_votes_input(
-        source, name=name, default_source=default_source, usual_columns=options.usual_columns
+        source,
+        name=name,
+        default_source=default_source,
+        usual_columns=options.usual_columns,
+        table=options.table,
     ) as votes:
         long_table = interpret_values(votes, _read_long(votes, options), options)
         if long_table.is_numbered:

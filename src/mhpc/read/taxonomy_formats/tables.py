@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,14 @@ class TaxonomyTable:
         )  # fmt: skip
 
 
+def _cure(columns: Sequence[str]) -> str:
+    """Return what would help if there is no column of labels."""
+    if len(columns) > 1:
+        return f"rename one, or choose it with {CHOOSE_COLUMN}"
+    lines = option("taxonomy_format", "paths")
+    return f"choose it with {CHOOSE_COLUMN}, or give {lines} if its first line is a label"
+
+
 def _find_roles(table: Table, chosen: Mapping[str, str] | None) -> dict[str, str]:
     """Return the columns of labels, parents and names, and of further names, as ``key``.
 
@@ -84,7 +92,7 @@ def _find_roles(table: Table, chosen: Mapping[str, str] | None) -> dict[str, str
     if "label" not in columns:
         find_columns(table.columns, TAXONOMY_ALIASES, required=("label",), chosen=chosen,
                      origin=table.origin,
-                     cure=f"rename one, or choose it with {CHOOSE_COLUMN}")  # fmt: skip
+                     cure=_cure(table.columns))  # fmt: skip
     spare = {normalize_name(column): column for column in present if column not in columns.values()}
     others = [spare[name] for name in _LABEL_NAMES if name in spare]
     texts = [column for column in others if normalize_name(column) in _TEXT_NAMES]

@@ -87,6 +87,8 @@ class VotesInput:
         The source of a table that names none: one of several files, or a truth.
     usual_columns : mapping of role to column
         Column names to look for before the usual ones.
+    table : str
+        What options call the table, if it is not that of the votes.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -95,6 +97,7 @@ class VotesInput:
     value: Any = None
     default_source: str | None = None
     usual_columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    table: str = ""
 
     @property
     def only_file(self) -> LocalFile | None:
@@ -162,7 +165,7 @@ class VotesInput:
         *,
         required: Sequence[str],
         chosen: Mapping[str, str],
-        cure: str = f"choose it with {option('columns', {'ROLE': 'NAME'})}",
+        cure: str | None = None,
     ) -> dict[str, str]:
         """Return the column of each role that the table has, as `mhpc.read.columns` finds it."""
         usual = {
@@ -172,8 +175,12 @@ class VotesInput:
         }
         return find_columns(
             self.header, aliases, required=required, chosen={**usual, **chosen},
-            origin=self.origin, cure=cure,
+            origin=self.origin, cure=cure or f"choose it with {self.choose_column('ROLE')}",
         )  # fmt: skip
+
+    def choose_column(self, role: str) -> str:
+        """Return the option that chooses the column of a role, for messages."""
+        return option("columns", {f"{self.table}.{role}" if self.table else role: "NAME"})
 
     def require_records(self, format_name: str) -> None:
         """Load ``records``, or raise an error that names the format that needs them."""
@@ -234,6 +241,7 @@ def open_votes_input(
     name: str,
     default_source: str | None = None,
     usual_columns: Mapping[str, str] = MappingProxyType({}),
+    table: str = "",
 ) -> Iterator[VotesInput]:
     """Open paths or an object in memory, which messages refer to as `name`."""
     with ExitStack() as stack:
@@ -248,7 +256,7 @@ def open_votes_input(
         one_source = default_source is not None or len(files) > 1
         files = tuple(name_columns(file, one_source=one_source) for file in files)
         with translate_errors(origin):
-            yield VotesInput(connection, origin, files, value, default_source, usual_columns)
+            yield VotesInput(connection, origin, files, value, default_source, usual_columns, table)
 
 
 @contextmanager

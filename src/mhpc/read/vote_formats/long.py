@@ -51,9 +51,13 @@ class LongFormat:
 
 
 def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]:
+    roles = votes.find_columns(LONG_ALIASES, required=(), chosen=columns)
+    if votes.default_source is not None and len(votes.header) == 2 and "label" not in roles:
+        # Of two columns without sources, the one that is not the instance is the label.
+        columns = {**columns, "label": next(n for n in votes.header if n != roles.get("instance"))}
     roles = votes.find_columns(
         LONG_ALIASES, required=("instance", "label"), chosen=columns,
-        cure=f"rename one, or choose it with {option('columns', {'ROLE': 'NAME'})}",
+        cure=f"rename one, or choose it with {votes.choose_column('ROLE')}",
     )  # fmt: skip
     if "rank" not in columns:
         # A rank may be that of anything, so it counts only if the user says so.

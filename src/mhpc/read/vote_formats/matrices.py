@@ -6,6 +6,7 @@ probability in between, -1 for "unsure", or blank for "not asked".
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 import duckdb
 
@@ -13,7 +14,13 @@ from mhpc.errors import DataError, MissingColumnError, UnreadableError, quote_li
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES, TAXONOMY_ALIASES, find_columns, normalize_name
 from mhpc.read.files import LocalFile
-from mhpc.read.tables import csv_columns, csv_relation, csv_sample, load_table
+from mhpc.read.tables import (
+    csv_columns,
+    csv_relation,
+    csv_sample,
+    load_table,
+    spreadsheet_columns,
+)
 from mhpc.read.vote_formats.base import (
     ROWS_PER_FILE,
     SAMPLED_ROWS,
@@ -36,6 +43,9 @@ _CERTAIN_NAMES = frozenset(map(normalize_name, ALIASES["label"][:N_CERTAIN_NAMES
 
 MIN_OTHER_LABELS = 3
 """Columns of 0 and 1 beside one called like the role "label", for it to be a label itself."""
+
+_KINDS = ("csv", "parquet", "spreadsheet")
+"""The kinds of files that a matrix can be."""
 
 UNSURE_SCORE = 0.5
 """The score of a cell with -1: the source says neither yes nor no."""
@@ -118,7 +128,7 @@ class Matrices:
 
     def matches(self, votes: VotesInput) -> bool:
         """Look for tables without a source and a label, but with columns of 0 and 1."""
-        if not votes.files or any(file.format not in ("csv", "parquet") for file in votes.files):
+        if not votes.files or any(file.format not in _KINDS for file in votes.files):
             return False
         return all(_is_matrix(votes, file) for file in votes.files)
 
@@ -142,10 +152,11 @@ class Matrices:
 
 def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     """Return whether a file has columns of labels, and no column that names labels or sources."""
-    if file.format != "csv":
+    if file.format == "parquet":
         # One Parquet file may be anything; among several, it is what the others are.
         return len(votes.files) > 1
-    present = csv_columns(file)
+    cells = spreadsheet_columns(file) if file.format == "spreadsheet" else None
+    present = csv_columns(file) if cells is None else list(cells)
     instance = _find_matrix_instance(present, {})
     candidates = [column for column in present if column != instance]
     roles = find_columns(
@@ -153,7 +164,11 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     )
     if _holds_labels(roles):
         return False
-    labels = _drop_scores(_find_label_columns(votes, file, candidates), present)
+    if cells is None:
+        labels = _find_label_columns(votes, file, candidates)
+    else:
+        labels = [name for name in candidates if _are_mostly_indicators(_to_texts(cells[name]))]
+    labels = _drop_scores(labels, present)
     is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
     return not is_other_table and _are_labels(labels, roles)
 
@@ -165,6 +180,10 @@ def _drop_scores(labels: Sequence[str], present: Sequence[str]) -> list[str]:
     """
     scores = {find_score_column(name, present) for name in present if name not in labels}
     return [name for name in labels if name not in scores]
+
+
+def _to_texts(cells: Iterable[Any]) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:
