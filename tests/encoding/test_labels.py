@@ -101,6 +101,14 @@ def test_both_kinds_of_words_are_reported_in_one_warning() -> None:
     assert len(messages) == 1
 
 
+def test_the_word_by_which_readers_write_an_abstention_is_not_reported() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        matches = match_labels(PLANTS, Index(("abstain", "monarda")))
+    assert matches.position[0] == ABSTAINED
+    assert not matches.kinds
+
+
 def test_a_special_word_that_is_a_label_is_that_label() -> None:
     taxonomy = build_taxonomy(["Unknown", "none", "NA", "na"], [])
     located, _ = locate("unknown", "None", taxonomy=taxonomy)

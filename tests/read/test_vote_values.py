@@ -255,6 +255,47 @@ def test_columns_of_sources_may_have_columns_of_scores(spelling: str) -> None:
     assert rows(votes)[("2", "ann", "bee")] == 1.0
 
 
+@pytest.mark.parametrize("source", ["gpt", "model", "annotator"])
+def test_a_file_with_columns_of_sources_and_of_scores_is_not_a_matrix(
+    tmp_path: Path, source: str
+) -> None:
+    path = tmp_path / "panel.csv"
+    header = f"photo,ann,{source},{source}_confidence"
+    path.write_text(f"{header}\n1,bee,bee,0.5\n2,ant,bee,0.25\n3,bee,ant,\n")
+    votes = read_quietly(path)
+    assert rows(votes)[("2", source, "bee")] == 0.25
+    assert rows(votes)[("2", "ann", "ant")] == 1.0
+
+
+def test_a_chosen_column_of_grades_holds_labels_not_scores(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("patient_id,doctor,grade\n1,ann,0\n1,bob,1\n2,ann,0\n2,bob,2\n")
+    assert set(read_votes(path, columns={"label": "grade"}).labels) == {"0", "1", "2"}
+    path = tmp_path / "truth.csv"
+    path.write_text("patient_id,grade\n1,0\n2,1\n3,0\n")
+    assert set(read_truth(path, columns={"label": "grade"}).labels) == {"0", "1"}
+
+
+def test_a_chosen_column_of_zeros_and_ones_beside_sources_is_one_of_the_labels(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("id,user,rude,kind\n1,ann,0,1\n1,bob,1,0\n2,ann,1,1\n")
+    assert set(read_votes(path, columns={"label": "rude"}).labels) == {"rude"}
+
+
+def test_two_columns_of_people_beside_labels_are_no_labels() -> None:
+    table = {
+        "id": ["1", "1", "2"],
+        "annotator": ["ann", "bob", "ann"],
+        "reviewer": ["bob", "ann", "bob"],
+        "label": ["bee", "ant", "bee"],
+    }
+    assert rows(read_votes(table)).keys() == {
+        ("1", "ann", "bee"), ("1", "bob", "ant"), ("2", "ann", "bee")
+    }  # fmt: skip
+
+
 def test_columns_that_share_no_labels_are_left_out_and_said() -> None:
     table = {
         "id": ["1", "2", "3"],

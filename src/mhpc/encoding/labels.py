@@ -22,7 +22,7 @@ from scipy import sparse
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.spelling import SPECIAL_WORDS, STEP, normalize_label, parent_paths
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
-from mhpc.data.votes import ABSTAINED, LabelPolicy, MatchKind, Policy
+from mhpc.data.votes import ABSTAIN_WORD, ABSTAINED, LabelPolicy, MatchKind, Policy
 from mhpc.encoding.similarity import find_most_similar
 from mhpc.errors import MhpcWarning, UnknownLabelError, option, pluralize, quote_list
 from mhpc.numerics.arrays import IntArray
@@ -149,7 +149,10 @@ def match_labels(taxonomy: Taxonomy, labels: Index, unknown: Policy = "drop") ->
         kinds |= dict.fromkeys(words, "abstain")
     for label in np.flatnonzero(position == UNKNOWN).tolist():
         if match := _match_spelling(taxonomy, labels[label]):
-            position[label], kinds[label] = match
+            position[label], kind = match
+            # Our own word, by which readers write that a source did not answer, is nothing to say.
+            if labels[label] != ABSTAIN_WORD:
+                kinds[label] = kind
     missing = np.flatnonzero(position == UNKNOWN)
     missing = missing[[label not in kinds for label in missing.tolist()]]
     if policy.unknown in ("nearest", "ancestor"):

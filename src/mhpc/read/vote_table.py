@@ -23,6 +23,7 @@ from mhpc.read.vote_formats.base import (
     row_number_sql,
     translate_errors,
 )
+from mhpc.read.vote_formats.matrices import is_indicator
 from mhpc.read.vote_values import interpret_values
 from mhpc.system.database import identifier
 
@@ -126,7 +127,21 @@ def _read_long(votes: VotesInput, options: ReadOptions) -> LongTable:
     elif name is None and _names_several_columns(votes, options.columns.get("source")):
         name = "source-columns"
     format_ = choose_format(VOTE_FORMATS, votes, name, what="format")
+    if name is None and _names_labels(votes, format_.name, options):
+        format_ = VOTE_FORMATS["long"]
     return format_.read(votes, options.columns)
+
+
+def _names_labels(votes: VotesInput, format_name: str, options: ReadOptions) -> bool:
+    """Return whether the user names a column that holds labels which look like scores: grades.
+
+    In a table with a column of sources, a name chooses one of several columns of 0 and 1.
+    """
+    label = options.columns.get("label") or options.usual_columns.get("label")
+    # Only of a table is there a header to look at.
+    if format_name not in ("matrices", "wide") or label not in votes.header:
+        return False
+    return format_name == "matrices" or not all(map(is_indicator, votes.sample()[label]))
 
 
 def _names_several_columns(votes: VotesInput, source: str | None) -> bool:

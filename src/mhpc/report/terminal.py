@@ -58,7 +58,7 @@ def render_inspection(inspection: Inspection) -> RenderableType:
         f"{pluralize(inspection.answers, 'answer')} with {pluralize(inspection.votes, 'vote')} "
         f"about {pluralize(inspection.instances, 'instance')}",
         f"Taxonomy: {pluralize(inspection.labels, 'label')} on "
-        f"{pluralize(inspection.levels, 'level')}; {inspection.labels_used:,} of them are used",
+        f"{pluralize(inspection.levels, 'level')}; {inspection.labels_used:,} of them used",
         f"Coverage: sources answered {format_percent(inspection.coverage)} of all (instance, "
         f"source) pairs; {_answers_per_instance(inspection)}",
         _depth(inspection),

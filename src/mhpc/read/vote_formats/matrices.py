@@ -30,6 +30,7 @@ from mhpc.read.vote_formats.base import (
     drop_cells,
     replace_cells,
 )
+from mhpc.read.vote_formats.source_columns import find_score_column
 from mhpc.system.database import identifier, literal, reason
 
 WIDE_ALIASES = {role: ALIASES[role] for role in ("instance", "source")}
@@ -66,7 +67,7 @@ class WideFormat:
         if not {"instance", "source"} <= roles.keys() or _holds_labels(roles):
             return False
         labels = _find_label_columns(votes, votes.only_file, _columns_without_role(votes, {}))
-        return _are_labels(labels, roles)
+        return _are_labels(_drop_scores(labels, votes.header), roles)
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per label that an answer marks."""
@@ -90,6 +91,14 @@ class WideFormat:
         _check_label_columns(votes, numbered, labels)
         replace_cells(votes, _long_rows_sql(numbered, labels))
         return LongTable(SCORED_COLUMNS)
+
+
+def is_indicator(cell: str) -> bool:
+    """Return whether a cell is 0, 1, a probability or -1, as that of a label."""
+    try:
+        return 0 <= float(cell) <= 1 or float(cell) == -1
+    except ValueError:
+        return False
 
 
 def _has_nested_fields(votes: VotesInput) -> bool:
@@ -159,6 +168,7 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
         labels = _find_label_columns(votes, file, candidates)
     else:
         labels = [name for name in candidates if _are_mostly_indicators(cells[name])]
+    labels = _drop_scores(labels, present)
     is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
     return not is_other_table and _are_labels(labels, roles)
 
@@ -174,6 +184,15 @@ def _peek_sheet(votes: VotesInput, file: LocalFile) -> dict[str, list[str]]:
     return {
         name: [str(cell) for cell in cells if cell is not None] for name, cells in columns.items()
     }
+
+
+def _drop_scores(labels: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Return columns of numbers that are no scores of another: ``gpt_score`` is that of ``gpt``.
+
+    A table with such columns has one column per source.
+    """
+    scores = {find_score_column(name, present) for name in present if name not in labels}
+    return [name for name in labels if name not in scores]
 
 
 def _are_labels(columns: Sequence[str], roles: Mapping[str, str]) -> bool:
@@ -265,14 +284,7 @@ def _find_label_columns(
 
 def _are_mostly_indicators(cells: Iterable[str]) -> bool:
     filled = [cell for cell in cells if cell.strip()]
-    return sum(map(_is_indicator, filled)) > len(filled) / 2
-
-
-def _is_indicator(cell: str) -> bool:
-    try:
-        return 0 <= float(cell) <= 1 or float(cell) == -1
-    except ValueError:
-        return False
+    return sum(map(is_indicator, filled)) > len(filled) / 2
 
 
 def _is_indicator_sql(score: str) -> str:

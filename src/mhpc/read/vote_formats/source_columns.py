@@ -44,10 +44,13 @@ class SourceColumns:
         if len(votes.files) > 1 or _is_nested(votes):
             return False
         roles = votes.find_columns(ALIASES, required=(), chosen={})
-        if "source" in roles:
+        if {"source", "label"} <= roles.keys():
             return False
         sources = _find_sources(votes, roles.get("instance"))
-        return len(sources) > 1 and roles.get("label", sources[0]) in sources
+        # A source may be called like a role: ``model`` beside ``ann``, both with labels.
+        return len(sources) > 1 and all(
+            roles.get(role, sources[0]) in sources for role in ("source", "label")
+        )
 
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Make one row per filled cell."""
@@ -66,7 +69,7 @@ class SourceColumns:
                 f"{quote_list(votes.header)}"
             )
         table = Table(votes.connection, votes.columns, votes.origin)
-        scores = {name: _score_column(name, votes.header) for name in sources}
+        scores = {name: find_score_column(name, votes.header) for name in sources}
         rows = " UNION ALL ".join(
             _rows_sql(table, name, scores[name], row_number_sql(votes), instance, place)
             for place, name in enumerate(sources)
@@ -74,6 +77,13 @@ class SourceColumns:
         replace_cells(votes, f"SELECT * EXCLUDE (place) FROM ({rows}) ORDER BY number, place")
         built = ("instance", "source", "label", *(["score"] if any(scores.values()) else []))
         return LongTable({role: role for role in built})
+
+
+def find_score_column(column: str, present: Sequence[str]) -> str | None:
+    """Return the column with the scores of a source, if there is one."""
+    bases = (column, _source_of(column))
+    names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
+    return next((name for name in present if normalize_name(name) in names), None)
 
 
 def _is_nested(votes: VotesInput) -> bool:
@@ -142,7 +152,7 @@ def _are_numbers(texts: Sequence[str]) -> bool:
 
 
 def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> None:
-    scores = {_score_column(name, votes.header) for name in sources}
+    scores = {find_score_column(name, votes.header) for name in sources}
     others = [name for name in votes.header if name not in (instance, *sources, *scores)]
     if others:
         warnings.warn(
@@ -156,13 +166,6 @@ def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> No
 def _source_of(column: str) -> str:
     """Return the name of a source: that of its column, without a suffix such as ``_label``."""
     return _LABEL_SUFFIX.sub("", column.strip()) or column
-
-
-def _score_column(column: str, present: Sequence[str]) -> str | None:
-    """Return the column with the scores of a source, if there is one."""
-    bases = (column, _source_of(column))
-    names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
-    return next((name for name in present if normalize_name(name) in names), None)
 
 
 def _rows_sql(
