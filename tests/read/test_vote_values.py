@@ -374,3 +374,9 @@ def test_a_matrix_may_be_a_sheet(tmp_path: Path) -> None:
     expected = {("1", "ann", "bee"), ("2", "ann", None), ("1", "bob", "ant")}
     assert rows(read_votes(tmp_path)).keys() == expected
     assert rows(read_votes(tmp_path / "bob.xlsx")).keys() == {("1", "bob", "ant")}
+
+
+def test_grades_in_the_other_column_of_a_truth_are_labels(tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text("patient_id,grade\n1,0\n2,1\n3,2\n")
+    assert read_truth(path).labels.ids == ("0", "1", "2")

@@ -169,6 +169,9 @@ def _is_matrix(votes: VotesInput, file: LocalFile) -> bool:
     else:
         labels = [name for name in candidates if _are_mostly_indicators(cells[name])]
     labels = _drop_scores(labels, present)
+    if len(votes.files) == 1 and len(labels) < 2:
+        # A single column of 0 and 1 may be one of labels that are numbers, such as grades.
+        return False
     is_other_table = {roles.get("source"), roles.get("parent")} - {None, *labels}
     return not is_other_table and _are_labels(labels, roles)
 
