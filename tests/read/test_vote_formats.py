@@ -328,3 +328,18 @@ def test_errors_name_the_right_one_of_several_files(tmp_path: Path) -> None:
         archive.writestr("bob.jsonl", lines({"id": 1, "text": "…", "label": "a"}))
     with pytest.raises(DataError, match=r"export.zip/bob.jsonl, line 1: it has no list of labels"):
         read_votes(tmp_path / "export.zip", format="doccano")
+
+
+def test_a_matrix_with_thousands_of_labels_loses_no_votes(tmp_path: Path) -> None:
+    """The first row does not fit into the head of the file, by which formats are recognized."""
+    names = [f"l{i}" for i in range(9_000)]
+    lines = [
+        ",".join(["i1", "ann", *("01"[i % 2] for i in range(9_000))]),
+        ",".join(["i2", "bob", *["0"] * 8_999, "-1"]),
+        ",".join(["i3", "bob", *["0"] * 9_000]),
+    ]
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join([",".join(["instance", "source", *names]), *lines, ""]))
+    odd = [("i1", "ann", name, 1.0) for name in names[1::2]]
+    last = [("i2", "bob", names[-1], 0.5), ("i3", "bob", None, 1.0)]
+    assert sorted(rows(read_votes(path)), key=str) == sorted([*odd, *last], key=str)

@@ -13,7 +13,7 @@ import duckdb
 from mhpc.errors import DataError, MhpcWarning, MissingColumnError, UnreadableError, quote_list
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES, TAXONOMY_ALIASES, find_columns, normalize_name
-from mhpc.read.files import LocalFile
+from mhpc.read.files import HEAD_BYTES, LocalFile
 from mhpc.read.tables import (
     csv_columns,
     csv_relation,
@@ -46,6 +46,9 @@ MIN_OTHER_LABELS = 3
 
 _KINDS = ("csv", "parquet", "spreadsheet")
 """The kinds of files that a matrix can be."""
+
+MOST_SELECTS = 500
+"""The most columns of labels that are selected one after the other."""
 
 UNSURE_SCORE = 0.5
 """The score of a cell with -1: the source says neither yes nor no."""
@@ -261,12 +264,15 @@ def _find_label_columns(
 ) -> list[str]:
     """Return the columns in which most cells are 0, 1, a probability or -1.
 
-    The head of a CSV file decides, otherwise the first rows of ``cells``.
+    The head of a CSV file decides if it has a complete row, otherwise the first rows of the table.
     """
     if not columns:
         return []
     if file is not None and file.format == "csv":
         header, rows = csv_columns(file), csv_sample(file)
+        if len(file.head.encode()) >= HEAD_BYTES and all(len(row) < len(header) for row in rows):
+            first = votes.connection.execute(f"FROM {csv_relation(file)} LIMIT 20").fetchall()
+            rows = [[cell or "" for cell in row] for row in first]
         places = {name: header.index(name) for name in columns}
         # A row may be too short; the error comes when all rows are read.
         return [
@@ -343,24 +349,42 @@ def _check_label_columns(votes: VotesInput, relation: str, labels: Sequence[str]
     )
 
 
-def _long_rows_sql(relation: str, labels: Sequence[str]) -> str:
+def _long_rows_sql(
+    relation: str, labels: Sequence[str], *, most_selects: int = MOST_SELECTS
+) -> str:
     """Return SQL for one row per marked label, or one without a label if all filled cells are 0.
 
     Blank cells mean "not asked", so a row of blanks is not an answer. Selecting one column after
-    the other skips the zeros, which are most of the cells.
+    the other skips the zeros, which are most of the cells; but planning that takes time that grows
+    with the square of the number of columns, so many columns are unnested.
     """
-    parts = []
-    for label in labels:
-        score = identifier(label)
-        graded = f"CASE {score} WHEN -1 THEN {UNSURE_SCORE} ELSE {score} END"
-        marked = f"({score} > 0 OR {score} = -1)"
-        parts.append(_select_sql(relation, literal(label), graded, marked))
+    if len(labels) > most_selects:
+        parts = [_select_sql(_unnest_sql(relation, labels), "label", *_mark_sql("score"))]
+    else:
+        parts = [
+            _select_sql(relation, literal(label), *_mark_sql(identifier(label))) for label in labels
+        ]
     scores = ", ".join(map(identifier, labels))
     all_zero = f"{scores} = 0"
     if len(labels) > 1:
         all_zero = f"greatest({scores}) = 0 AND least({scores}) = 0"
     parts.append(_select_sql(relation, "NULL", "1.0", all_zero))
     return " UNION ALL ".join(parts) + " ORDER BY number"
+
+
+def _mark_sql(score: str) -> tuple[str, str]:
+    """Return SQL for the score of a vote, and for whether there is one."""
+    return f"CASE {score} WHEN -1 THEN {UNSURE_SCORE} ELSE {score} END", (
+        f"({score} > 0 OR {score} = -1)"
+    )
+
+
+def _unnest_sql(relation: str, labels: Sequence[str]) -> str:
+    names, scores = ", ".join(map(literal, labels)), ", ".join(map(identifier, labels))
+    return (
+        f"(SELECT number, instance, source, unnest([{names}]) AS label, "
+        f"unnest([{scores}]) AS score FROM {relation})"
+    )
 
 
 def _select_sql(relation: str, label: str, score: str, where: str) -> str:
