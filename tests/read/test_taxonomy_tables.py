@@ -428,3 +428,9 @@ def test_a_list_of_labels_without_a_header_needs_the_option_that_the_message_nam
     with pytest.raises(MissingColumnError, match="format='paths'"):
         read_taxonomy(path)
     assert read_taxonomy(path, format="paths").labels.ids == ("kind", "bee", "ant")
+
+
+def test_votes_in_place_of_a_taxonomy_are_refused() -> None:
+    votes = {"item": ["1", "2"], "worker": ["ann", "bob"], "label": ["bee", "ant"]}
+    with pytest.raises(TaxonomyError, match="'item', 'worker' are those of votes.*swapped"):
+        read_taxonomy(votes)

@@ -330,13 +330,14 @@ def test_errors_name_the_right_one_of_several_files(tmp_path: Path) -> None:
         read_votes(tmp_path / "export.zip", format="doccano")
 
 
-def test_a_matrix_with_thousands_of_labels_loses_no_votes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_labels", [1_760, 2_500], ids=["cut in a row", "cut in the header"])
+def test_a_matrix_with_thousands_of_labels_loses_no_votes(tmp_path: Path, n_labels: int) -> None:
     """The first row does not fit into the head of the file, by which formats are recognized."""
-    names = [f"l{i}" for i in range(9_000)]
+    names = [f"a label with a rather long name {i:04}" for i in range(n_labels)]
     lines = [
-        ",".join(["i1", "ann", *("01"[i % 2] for i in range(9_000))]),
-        ",".join(["i2", "bob", *["0"] * 8_999, "-1"]),
-        ",".join(["i3", "bob", *["0"] * 9_000]),
+        ",".join(["i1", "ann", *("01"[i % 2] for i in range(n_labels))]),
+        ",".join(["i2", "bob", *["0"] * (n_labels - 1), "-1"]),
+        ",".join(["i3", "bob", *["0"] * n_labels]),
     ]
     path = tmp_path / "votes.csv"
     path.write_text("\n".join([",".join(["instance", "source", *names]), *lines, ""]))

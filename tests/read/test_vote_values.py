@@ -1,5 +1,6 @@
 """What cells mean: scores on other scales, blank scores, several labels, negative votes, maps."""
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -320,7 +321,7 @@ def test_files_beside_the_votes_in_a_folder_are_left_out_and_said(tmp_path: Path
     (tmp_path / "bob.csv").write_text("id,label\n1,ant\n")
     (tmp_path / "taxonomy.csv").write_text("label,parent\nbee,\nant,\n")
     (tmp_path / "README.md").write_text("Read me")
-    with pytest.warns(MhpcWarning, match=r"'README.md', 'taxonomy.csv' left out"):
+    with pytest.warns(MhpcWarning, match=r"left out.*'README.md', 'taxonomy.csv'"):
         votes = read_votes(tmp_path)
     assert votes.sources.ids == ("ann", "bob")
 
@@ -380,3 +381,26 @@ def test_grades_in_the_other_column_of_a_truth_are_labels(tmp_path: Path) -> Non
     path = tmp_path / "truth.csv"
     path.write_text("patient_id,grade\n1,0\n2,1\n3,2\n")
     assert read_truth(path).labels.ids == ("0", "1", "2")
+
+
+def test_a_list_of_answers_may_be_wrapped_in_an_object(tmp_path: Path) -> None:
+    answers = [
+        {"id": "1", "model": "a", "labels": ["bee"]},
+        {"id": "2", "model": "a", "labels": []},
+    ]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"meta": {"date": "today"}, "results": answers}, indent=1))
+    assert rows(read_votes(path)).keys() == {("1", "a", "bee"), ("2", "a", None)}
+
+
+def test_an_object_about_one_instance_is_not_unwrapped(tmp_path: Path) -> None:
+    path = tmp_path / "item.json"
+    path.write_text(json.dumps({"id": "1", "answers": [{"worker": "ann", "label": "bee"}]}))
+    assert rows(read_votes(path)).keys() == {("1", "ann", "bee")}
+
+
+def test_cells_with_commas_are_compared_label_by_label() -> None:
+    table = {"id": ["1", "2"], "ann": ["bee, ant", "fly"], "bob": ["ant", "fly, bee"]}
+    votes = read_votes(table, separator=",")
+    assert votes.sources.ids == ("ann", "bob")
+    assert len(votes) == 6

@@ -77,8 +77,8 @@ def _drop_others(files: Sequence[NamedFile], folder: str) -> Sequence[NamedFile]
     if others and votes:
         names = [file.name.removeprefix(f"{folder}/") for file in others]
         warnings.warn(
-            f"{folder}: {quote_list(names)} left out, which are not votes by their names; give "
-            "the files themselves to read them as votes",
+            f"{folder}: left out by name, as not votes: {quote_list(names)}; give the files "
+            "themselves to read them",
             MhpcWarning,
             stacklevel=4,
         )

@@ -143,7 +143,7 @@ def find_columns(
             columns[role] = usual
     for role in required:
         if role not in columns:
-            others = f" (nor {quote_list(aliases[role][1:])})" if aliases[role][1:] else ""
+            others = f" (nor {quote_list(aliases[role][1:], most=4)})" if aliases[role][1:] else ""
             raise MissingColumnError(
                 f"{origin}: no column {role!r}{others}; it has {quote_list(present)}; {cure}"
             )

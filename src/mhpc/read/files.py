@@ -55,6 +55,9 @@ MAX_DOCUMENT = 1 << 28
 HEAD_BYTES = 1 << 16
 """How much of a file decides what it is."""
 
+MAX_HEADER_BYTES = 1 << 22
+"""The longest header of a table: 4 MiB."""
+
 _READ_BYTES = 1 << 20
 _MAGIC: tuple[tuple[bytes, FileFormat], ...] = (
     (b"PAR1", "parquet"),
@@ -264,7 +267,11 @@ def _check_file_name(path: Path) -> None:
 def _read_head(path: Path, name: str) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(HEAD_BYTES)
+            head = file.read(HEAD_BYTES)
+            if len(head) == HEAD_BYTES and b"\n" not in head and head.lstrip()[:1] not in b"{[":
+                # The header of a table with thousands of columns.
+                head += file.readline(MAX_HEADER_BYTES)
+            return head
     except FileNotFoundError:
         raise UnreadableError(f"{name}: no such file{_suggest_path(path)}") from None
     except IsADirectoryError:

@@ -110,6 +110,23 @@ def first_record(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
+def count_records(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of ``records``."""
+    (count,) = connection.execute("SELECT count(*) FROM records").fetchone() or (0,)
+    return int(count)
+
+
+def unwrap_records(connection: duckdb.DuckDBPyConnection, key: str) -> None:
+    """Replace a single record by the objects in the list under one of its keys."""
+    path = pointer(key).replace("'", "''")
+    connection.execute(
+        "CREATE TEMP TABLE unwrapped AS SELECT CAST(unnest(from_json(json_extract(json, "
+        f"'{path}'), '[\"JSON\"]')) AS VARCHAR) AS json, NULL::VARCHAR AS keys FROM records"
+    )
+    connection.execute("CREATE OR REPLACE TEMP TABLE objects AS FROM unwrapped")
+    connection.execute("DROP TABLE unwrapped")
+
+
 def peek_record(file: LocalFile) -> dict[str, Any]:
     """Return the first JSON object in the head of a file; empty if it has none or is too long."""
     if file.format not in ("json", "jsonl"):

@@ -56,7 +56,7 @@ def interpret_values(votes: VotesInput, long_table: LongTable, options: ReadOpti
 def _check_options(options: ReadOptions) -> None:
     if options.separator is not None and not options.separator.strip():
         raise ParameterError(
-            f"separator = {options.separator!r} is not allowed; give a text such as ';'"
+            f"{option('separator', options.separator)} is not allowed; give a text such as ';'"
         )
     if options.score_max is not None and not 0 < options.score_max < float("inf"):
         raise ParameterError(

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy, connect_labels
-from mhpc.errors import TaxonomyError, UnreadableError, option
+from mhpc.errors import TaxonomyError, UnreadableError, option, quote_list
 from mhpc.numerics.arrays import IntArray
 from mhpc.numerics.hash_table import NOT_FOUND, HashArray, HashTable, build_hash_table
 from mhpc.read.columns import (
+    ALIASES,
     TAXONOMY_ALIASES,
     Cells,
     check_not_empty,
@@ -32,6 +33,9 @@ NO_PARENT = ("-1", "0")
 
 SAMPLED_LINES = 50
 """How many lines decide whether a file without a header has edges or paths."""
+
+N_VOTE_NAMES = 9
+"""So many of the names of instances and sources occur in no taxonomy."""
 
 CHOOSE_COLUMN = option("taxonomy_columns", {"ROLE": "NAME"})
 """What messages advise where a column is not found."""
@@ -55,6 +59,8 @@ class TaxonomyTable:
         with open_table(source.value, name=source.origin, lazy=True) as table:
             origin = table.origin
             columns = _find_roles(table, source.columns)
+            if not source.columns and "parent" not in columns:
+                _refuse_votes(table)
             if "parent" in columns:
                 taxonomy = _read_one_row_per_label(table, columns)
                 if taxonomy is not None:
@@ -68,6 +74,19 @@ class TaxonomyTable:
             cells.index["label"].ids, names=_names_of(cells), separator=source.argument,
             origin=origin,
         )  # fmt: skip
+
+
+def _refuse_votes(table: Table) -> None:
+    """Refuse a table of votes, whose labels would be a taxonomy without a hierarchy."""
+    votes = find_columns(
+        table.columns, {role: ALIASES[role][:N_VOTE_NAMES] for role in ("instance", "source")},
+        required=(), origin=table.origin,
+    )  # fmt: skip
+    if len(votes) == 2:
+        raise TaxonomyError(
+            f"{table.origin}: columns {quote_list(list(votes.values()))} are those of votes, not "
+            "of a taxonomy; are the two files swapped?"
+        )
 
 
 def _cure(columns: Sequence[str]) -> str:

@@ -23,10 +23,18 @@ from mhpc.errors import (
     suggest,
 )
 from mhpc.read.archives import are_paths, local_files
-from mhpc.read.columns import Cells, find_columns
+from mhpc.read.columns import ALIASES, Cells, find_columns
 from mhpc.read.files import LocalFile
 from mhpc.read.headers import name_columns
-from mhpc.read.json_xml import first_record, load_array, load_lines, load_mappings, pointer
+from mhpc.read.json_xml import (
+    count_records,
+    first_record,
+    load_array,
+    load_lines,
+    load_mappings,
+    pointer,
+    unwrap_records,
+)
 from mhpc.read.tables import (
     Table,
     csv_columns,
@@ -118,11 +126,23 @@ class VotesInput:
             loaders = {"jsonl": load_lines, "json": load_array}
             if load := loaders.get(self.files[0].format):
                 load(self.connection, self.files[0])
+                self._unwrap_records()
             return self.files[0].format in loaders
         if not _are_mappings(self.value) or not _has_nested_cells(self.value):
             return False
         load_mappings(self.connection, self.value, self.origin)
         return True
+
+    def _unwrap_records(self) -> None:
+        """Replace a single object around a list, such as ``{"results": […]}``, by that list.
+
+        An object that names an instance is itself a record.
+        """
+        record = first_record(self.connection)
+        lists = [key for key, value in record.items() if _are_mappings(value)]
+        roles = find_columns(list(record), ALIASES, required=(), origin=self.origin)
+        if len(lists) == 1 and "instance" not in roles and count_records(self.connection) == 1:
+            unwrap_records(self.connection, lists[0])
 
     @cached_property
     def first_record(self) -> Mapping[str, Any]:

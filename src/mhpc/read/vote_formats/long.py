@@ -64,8 +64,8 @@ def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]
         roles.pop("rank", None)
     if "source" not in roles and votes.default_source is None:
         raise MissingColumnError(
-            f"{votes.origin}: no column 'source' (nor {quote_list(ALIASES['source'][1:])}); it has "
-            f"{quote_list(votes.header)}; choose it with "
+            f"{votes.origin}: no column 'source' (nor {quote_list(ALIASES['source'][1:5])}); it "
+            f"has {quote_list(votes.header)}; choose it with "
             f"{option('columns', {'source': 'NAME'})}, or with "
             f"{option('columns', {'source': 'NAME,NAME,…'})} if every source has a column of its "
             "own"

@@ -261,6 +261,7 @@ def _find_label_columns(
     columns: Sequence[str],
     *,
     sampled_rows: int = SAMPLED_ROWS,
+    few_rows: int = 20,
 ) -> list[str]:
     """Return the columns in which most cells are 0, 1, a probability or -1.
 
@@ -271,7 +272,9 @@ def _find_label_columns(
     if file is not None and file.format == "csv":
         header, rows = csv_columns(file), csv_sample(file)
         if len(file.head.encode()) >= HEAD_BYTES and all(len(row) < len(header) for row in rows):
-            first = votes.connection.execute(f"FROM {csv_relation(file)} LIMIT 20").fetchall()
+            first = votes.connection.execute(
+                f"FROM {csv_relation(file)} LIMIT {few_rows}"
+            ).fetchall()
             rows = [[cell or "" for cell in row] for row in first]
         places = {name: header.index(name) for name in columns}
         # A row may be too short; the error comes when all rows are read.

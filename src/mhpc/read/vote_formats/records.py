@@ -55,7 +55,7 @@ class Records:
         keys = {**_by_role(votes.first_record), **columns}
         if "instance" not in keys:
             raise MissingColumnError(
-                f"{votes.origin}: no key 'instance' (nor {quote_list(ALIASES['instance'][1:])}); "
+                f"{votes.origin}: no key 'instance' (nor {quote_list(ALIASES['instance'][1:5])}); "
                 f"choose it with {option('columns', {'instance': 'NAME'})}"
             )
         instance = field_sql("json", keys["instance"])
@@ -144,7 +144,7 @@ def _make_long(
 ) -> None:
     if "label" not in keys:
         raise MissingColumnError(
-            f"{votes.origin}: no key 'label' (nor {quote_list(ALIASES['label'][1:])}); choose it "
+            f"{votes.origin}: no key 'label' (nor {quote_list(ALIASES['label'][1:5])}); choose it "
             f"with {option('columns', {'label': 'NAME'})}"
         )
     columns = votes.connection.table("answers").columns

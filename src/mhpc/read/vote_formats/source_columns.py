@@ -141,7 +141,7 @@ def _find_sources(votes: VotesInput, instance: str | None) -> list[str]:
 
 def _split(texts: Iterable[str]) -> list[str]:
     """Return the single labels of cells that may hold several."""
-    return [part.strip() for text in texts for part in re.split(r"[;|]", text) if part.strip()]
+    return [part.strip() for text in texts for part in re.split(r"[;|,]", text) if part.strip()]
 
 
 def _are_numbers(texts: Sequence[str]) -> bool:
