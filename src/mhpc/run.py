@@ -27,7 +27,7 @@ from mhpc.earlier import (
 )
 from mhpc.encoding.known_sources import KnownSources
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
-from mhpc.errors import DataError, MhpcWarning, ParameterError, option
+from mhpc.errors import DataError, MhpcWarning, ParameterError, option, spell_options
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.model import HOMES, model_errors, read_model
@@ -155,6 +155,7 @@ class _Run:
     earlier: Model | None
     checkpoints: RunCheckpoints
     notes: tuple[str, ...] = ()
+    input_notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -165,7 +166,7 @@ class _Run:
     def run(self) -> RunSummary:
         """Take all steps, and return what was found."""
         settings, engine = self.settings, self.engine
-        with self._stage("reading"):
+        with self._stage("reading"), self._note_warnings():
             taxonomy = _read_taxonomy(settings)
             label_map = read_label_map(settings.map)
             votes = engine.read(
@@ -177,7 +178,7 @@ class _Run:
             if taxonomy is None:
                 taxonomy = taxonomy_from_votes(votes, gold, abstain=settings.abstain)
         known = self._known_sources()
-        with self._stage("encoding"):
+        with self._stage("encoding"), self._note_warnings():
             encoded = engine.encode(
                 votes, taxonomy, unknown=self.policy, gold=gold, earlier=known,
                 progress=self.progress,
@@ -262,8 +263,23 @@ class _Run:
             scores, written.counts, model.rule, written.sources, written.conflicts, cards,
             self.seconds,
         )  # fmt: skip
+        summary = replace(summary, input_notes=tuple(self.input_notes))
         write_document(self.folder, self.settings.model_dump(), self.inputs.fingerprints, summary)
         return summary
+
+    @contextmanager
+    def _note_warnings(self) -> Iterator[None]:
+        """Keep what is said about the input, for who reads the result but not the terminal."""
+        caught: list[warnings.WarningMessage] = []
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", MhpcWarning)
+                yield
+        finally:
+            for each in caught:
+                if issubclass(each.category, MhpcWarning):
+                    self.input_notes.append(_without_folders(each.message, self.settings))
+                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -273,6 +289,14 @@ class _Run:
         yield
         self.seconds[name] = time.perf_counter() - start
         _LOG.info("%s: done in %.1f s", name, self.seconds[name])
+
+
+def _without_folders(message: object, settings: RunSettings) -> str:
+    """Return a message in which files are named without their folders, which concern nobody."""
+    text = spell_options(message)
+    for file in (path for name in _FILES for path in list_paths(getattr(settings, name))):
+        text = text.replace(file, Path(file).name)
+    return text
 
 
 def _read_taxonomy(settings: RunSettings) -> Taxonomy | None:

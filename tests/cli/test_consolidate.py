@@ -341,3 +341,19 @@ def test_words_for_abstaining_come_from_options_or_the_settings_file(
     done = mhpc(*command, "--config", "settings.toml", "--force")
     assert done.returncode == 2
     assert "abstain = 'dunno' is not allowed; give list" in done.stderr
+
+
+def test_what_was_said_about_the_input_is_kept_without_folders(garden: Path, mhpc: Mhpc) -> None:
+    rows = "".join(f"{n},ann,Bee\n" for n in range(1, 40))
+    (garden / "votes.csv").write_text(f"instance,source,label\n{rows}40,bob,invented\n")
+    done = mhpc(
+        "consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "-o", "OUT", "--report",
+        "--method", "sa",
+    )  # fmt: skip
+    assert done.returncode == 0
+    notes = json.loads((garden / "OUT" / "run.json").read_text())["input_notes"]
+    assert [note for note in notes if "'invented'" in note and note.startswith("votes.csv: ")]
+    assert [note for note in notes if "'Bee' as 'bee'" in note]
+    assert done.stderr.count("'invented'") == 1
+    page = json.loads((garden / "OUT" / "report.json").read_text())
+    assert set(notes) <= set(page["overview"]["notes"])

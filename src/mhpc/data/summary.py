@@ -45,6 +45,8 @@ class RunSummary:
         The wall time of every stage.
     notes : tuple of str
         Remarks on how the result was computed, and how far it can be trusted.
+    input_notes : tuple of str
+        What was said about the input while it was read: how it was understood, what was left out.
     names : mapping of str to str
         The names of the labels under which sources err most, by id, as far as they differ from the
         ids.
@@ -62,6 +64,7 @@ class RunSummary:
     scorecards: tuple[Scorecard, ...]
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    input_notes: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 
 

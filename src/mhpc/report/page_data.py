@@ -237,7 +237,10 @@ def _overview(data: PageData) -> dict[str, Any]:
         *(describe_confused_pair(pair, data.taxonomy) for pair in data.confusions[:1]),
         *describe_dependence(data.sources),
     ]
-    return {"sentences": sentences, **{name: document[name] for name in copied}}
+    overview = {"sentences": sentences, **{name: document[name] for name in copied}}
+    # Runs of earlier versions did not keep what was said about their input.
+    overview["notes"] = [*overview["notes"], *document.get("input_notes", ())]
+    return overview
 
 
 def _taxonomy(taxonomy: Taxonomy, counts: RunCounts) -> dict[str, Any]:
