@@ -151,16 +151,6 @@ def second_run(workspace: Workspace) -> RunEnd:
     return end
 
 
-def worker_of_the_pool(workspace: Workspace) -> RunEnd:
-    """Kill a process of the cross-validation pool."""
-    run = workspace.start(
-        sys.executable, "-m", "mhpc", "compare", str(workspace.votes), "--jobs", "2", "--taxonomy",
-        str(garden_folder() / "taxonomy.csv"), "--method", "mhpc", "--method", "channel",
-    )  # fmt: skip
-    _kill_busiest(run)
-    return workspace.wait("a process of the pool killed", run)
-
-
 def worker_of_dask(workspace: Workspace) -> RunEnd:
     """Kill a worker of the cluster that a run started."""
     run = workspace.start(*workspace.command("--engine", "dask"))
@@ -209,7 +199,6 @@ FAILURES = (
     Failure("changed input", changed_input, 1, "changed while it was read"),
     Failure("second run", second_run, 2, "another run is writing"),
     Failure("too little memory", too_little_memory, 1, "may be used"),
-    Failure("dead worker", worker_of_the_pool, 0, "a worker process died"),
     Failure("dead worker", worker_of_dask, 0, ""),
     Failure("dead worker", all_of_dask, 1, "no worker is left"),
 )  # fmt: skip

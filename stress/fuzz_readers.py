@@ -155,7 +155,7 @@ def _figures(sample: ValidInput, file_name: str, folder: Path) -> Figures:
     written = json.loads(figures.read_text(encoding="utf-8"))
     broken = tuple(written["broken"])
     if broken:
-        broken += (f"inputs: {keep_copy(folder / 'keep_copy', sample.name)}",)
+        broken += (f"inputs: {keep_copy(folder / 'kept', sample.name)}",)
     return Figures(name, written["read"], written["refused"], broken)
 
 

@@ -211,3 +211,9 @@ def test_parquet_columns_whose_names_are_not_text_are_refused(tmp_path: Path) ->
     write_file(path, path.read_bytes().replace(b"label", b"l\xffbel"))
     with pytest.raises(UnreadableError, match="v.parquet: the names of its columns are not UTF-8"):
         read_votes(path)
+
+
+def test_a_line_separator_before_an_array_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "v.json", "\u2028[")
+    with pytest.raises(UnreadableError, match="v.json.*not JSON"):
+        read_votes(path)

@@ -71,8 +71,10 @@ def load_array(
             f"format='{shape}', compression='{compression}', "
             f"maximum_object_size={max_record}, hive_partitioning=false)"
         )
-    except duckdb.Error as error:
-        raise UnreadableError(f"{file.name}{_locate_error(file) or reason(error)}") from None
+    except (duckdb.Error, UnicodeDecodeError) as error:
+        # DuckDB may quote half a character in its message, which then cannot be decoded.
+        words = reason(error) if isinstance(error, duckdb.Error) else ": not JSON"
+        raise UnreadableError(f"{file.name}{_locate_error(file) or words}") from None
     _create_records_view(connection)
     wrong = connection.execute(
         "SELECT number, json FROM records WHERE ltrim(json)[1] <> '{' LIMIT 1"
