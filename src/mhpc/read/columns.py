@@ -51,8 +51,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 """The names that columns of votes and truths may have, by role; the first one is ours.
 
-If a table has several columns with names of
-one role, the first name in this order counts: names that often mean something else come last.
+If a table has several columns with names of one role, the first name in this order counts: names
+that often mean something else come last.
 """
 
 TAXONOMY_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -62,7 +62,7 @@ class Records:
         nested = _find_answers(votes.first_record)
         if nested is not None and "source" not in columns:
             _unnest_answers(votes, nested, instance)
-            keys = {**_by_role(_first_answer(votes)), **columns}
+            keys = {**_by_role(_answer_keys(votes)), **columns}
             instance = "instance"
         else:
             votes.connection.execute("CREATE TEMP VIEW answers AS SELECT * FROM records")
@@ -72,8 +72,9 @@ class Records:
         return LongTable({**SCORED_COLUMNS, **marks})
 
 
-def _by_role(record: Mapping[str, Any]) -> dict[str, str]:
-    return find_columns(list(record), ALIASES, required=(), origin="")
+def _by_role(keys: Iterable[str]) -> dict[str, str]:
+    """Return the keys of the roles that have a usual name."""
+    return find_columns(list(keys), ALIASES, required=(), origin="")
 
 
 def _keys_of_all(votes: VotesInput, keys: dict[str, str]) -> dict[str, str]:
@@ -131,12 +132,12 @@ def _unnest_answers(votes: VotesInput, key: str, instance: str) -> None:
     )
 
 
-def _first_answer(votes: VotesInput) -> Mapping[str, Any]:
-    """Return the keys of all answers; their values do not matter."""
+def _answer_keys(votes: VotesInput) -> list[str]:
+    """Return the keys of all answers."""
     rows = votes.connection.execute(
         "SELECT DISTINCT unnest(json_keys(json)) FROM answers"
     ).fetchall()
-    return dict.fromkeys(sorted(key for (key,) in rows))
+    return sorted(key for (key,) in rows)
 
 
 def _make_long(
