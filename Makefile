@@ -61,6 +61,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.readings
 	$(BIN)/python -m benchmarks.quality.generators
 	$(BIN)/python -m benchmarks.quality.reliability
+	$(BIN)/python -m benchmarks.quality.denials
 	$(BIN)/python -m benchmarks.quality.decisions
 
 stress: $(VENV)/installed-fuzz

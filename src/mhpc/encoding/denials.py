@@ -11,8 +11,7 @@ with c_s how sure source s is, and w_s = log a_s / (1 - a_s) where it is right w
 a_s. The exponent b is by how much the scores of this method follow the share q: 1 for a mean of
 votes, about 0 for scores that hardly differ. If the votes were independent, Bayes' rule would
 divide the odds of k by a_s / (1 - a_s) for each denial. But most scores are shares rather than
-probabilities, and would fall by far too much: on public sets, the hierarchical F of majority voting
-fell by up to 0.05.
+probabilities, and would fall by far too much (`benchmarks.quality.denials` measures the rule).
 
 Labels below k keep their shares of k: each is multiplied by r of all denied labels above it, so
 that none gets ahead of an ancestor. Ancestors of k keep their scores: who denies "fuchsia" does not
