@@ -3,7 +3,8 @@
 python -m benchmarks.quality.denials [--sets NAME …] [--repeats 5]
 
 Two fifths of the answers are hidden. Of each, only one thing is told: a label that another source
-gives to the instance and that the hidden answer does not have, as a vote that it does not apply.
+gives to the instance, that the hidden answer does not have and that its source gives elsewhere, as
+a vote that it does not apply.
 What is printed is the hierarchical F with these votes minus that without them: a mean over random
 divisions, and its standard error. A source whose answers are hidden is asked a yes-or-no question,
 so that this is what such questions add.
@@ -94,10 +95,14 @@ def _hide_answers(
             continue
         given.setdefault(i, set()).update(position[labels].tolist())
         kept += [(votes.instances[i], votes.sources[s], _name(votes, k), False) for k in labels]
+    used: dict[int, set[int]] = {}
+    for (_, s), labels in answers.items():
+        used.setdefault(s, set()).update(position[labels].tolist())
     denied: list[Row] = []
     for i, s in sorted(hidden):
         own = taxonomy.with_ancestors(position[[k for k in answers[i, s] if k >= 0]])
-        others = sorted(given.get(i, set()) - set(own.tolist()) - {-1})
+        # Who never gives a label may not know it; nobody would ask them.
+        others = sorted((given.get(i, set()) & used[s]) - set(own.tolist()) - {-1})
         if others:
             label = taxonomy.labels[int(rng.choice(others))]
             denied.append((votes.instances[i], votes.sources[s], label, True))
