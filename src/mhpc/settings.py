@@ -24,6 +24,13 @@ Table: TypeAlias = Literal["votes", "taxonomy", "truth", "gold"]
 SAVED_FILES = ("votes.parquet", "taxonomy.csv", "gold.csv", "scope.csv")
 """What a saved result names as its inputs: files in its own folder."""
 
+_ROLES = {
+    "taxonomy": ("label", "parent", "name"),
+    "truth": ("instance", "label"),
+    "gold": ("instance", "label"),
+}
+"""The roles of columns that can be chosen, for tables other than that of the votes."""
+
 _ENGINES = r"^(local|dask(=.+)?)$"
 
 
@@ -177,6 +184,11 @@ def _columns_of(columns: Mapping[str, str], table: Table) -> dict[str, str]:
             raise ParameterError(
                 f"columns: no table {owner!r}{suggest(owner, get_args(Table))}; there are "
                 f"{quote_list(get_args(Table))}"
+            )
+        if dot and role not in _ROLES.get(owner, (role,)):
+            raise ParameterError(
+                f"columns: {owner} has no role {role!r}{suggest(role, _ROLES[owner])}; there are "
+                f"{quote_list(_ROLES[owner])}"
             )
         if (owner if dot else "votes") == table:
             chosen[role] = name

@@ -75,3 +75,9 @@ def test_a_map_is_not_written_to_standard_output(mhpc: Mhpc) -> None:
     done = mhpc(*INSPECT, "--write-map", "-")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--write-map" in done.stderr
+
+
+def test_a_role_that_a_table_does_not_have_is_refused(mhpc: Mhpc) -> None:
+    done = mhpc(*INSPECT, "--column", "truth.source=x")
+    assert done.returncode == 2
+    assert "truth has no role 'source'" in done.stderr

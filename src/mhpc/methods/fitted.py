@@ -94,8 +94,8 @@ class FittedMethod:
     def update(self, partitions: PanelPartitions) -> "FittedMethod | None":
         """Return what a fit to the earlier answers and to further ones together would return.
 
-        None if that cannot be told from what was fitted: where a method is more than sums over
-        instances, only a fit to all answers tells. No instance may have answers in both.
+        None if the method is not a function of sums over instances: it must then be fitted to all
+        answers again. No instance may have answers in both.
         """
         return None
 

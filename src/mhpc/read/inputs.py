@@ -1,4 +1,4 @@
-"""The files that a run reads: their sizes and hashes, and whether they changed meanwhile."""
+"""The files that a run reads: their sizes and hashes, and whether they change during the run."""
 
 import glob
 import hashlib
