@@ -241,6 +241,8 @@ class LongTable:
         Whether ``cells`` has a column ``number`` that `VotesInput.locate` understands.
     has_gold : bool
         Whether there is also a table ``gold`` with the columns instance and label.
+    models : tuple of str
+        The sources that are models, beside people, if the format says so.
     scope : mapping of source to labels, optional
         Which labels each source can give, if the format says so.
     cells : Cells, optional
@@ -250,6 +252,7 @@ class LongTable:
     columns: Mapping[str, str]
     is_numbered: bool = True
     has_gold: bool = False
+    models: tuple[str, ...] = ()
     scope: Scope = "all"
     cells: Cells | None = None
 
