@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from mhpc.data.decision import RESULT_PREFIX
 from mhpc.read.json_xml import keys_of_records, pointer
 from mhpc.read.vote_formats.base import (
-    SCORED_COLUMNS,
     LongTable,
     VotesInput,
     check_rows,
     choose_controls,
+    columns_of_cells,
     field_sql,
     is_object_sql,
     labels_sql,
@@ -80,7 +80,7 @@ class Argilla:
             f"ELSE [1.0] END) AS score FROM (SELECT *, {labels_sql('value')} AS labels "
             "FROM answers)"
         )
-        return LongTable(SCORED_COLUMNS, models=tuple(source for (source,) in models))
+        return LongTable(columns_of_cells(votes), models=tuple(source for (source,) in models))
 
 
 def _flat_questions(keys: list[str]) -> list[str]:

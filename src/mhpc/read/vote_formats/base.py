@@ -372,6 +372,15 @@ def replace_cells(votes: VotesInput, query: str) -> None:
     votes.connection.execute("ALTER TABLE new_cells RENAME TO cells")
 
 
+def columns_of_cells(votes: VotesInput) -> dict[str, str]:
+    """Return the columns of ``cells``, without that of the scores if all of them are 1.
+
+    Otherwise the votes of other files, which have no scores, would seem to lack theirs.
+    """
+    row = votes.connection.execute("SELECT bool_or(score <> 1) FROM cells").fetchone()
+    return SCORED_COLUMNS if row is not None and row[0] else UNSCORED_COLUMNS
+
+
 def drop_temporary(votes: VotesInput, *, keep: Sequence[str]) -> None:
     """Drop all tables and views but some, so that another file can be read."""
     rows = votes.connection.execute(

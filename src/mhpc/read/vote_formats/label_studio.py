@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from mhpc.data.decision import INSTANCE_FIELD, RESULT_PREFIX
 from mhpc.read.vote_formats.base import (
-    SCORED_COLUMNS,
     UNSCORED_COLUMNS,
     LongTable,
     VotesInput,
     check_rows,
     choose_controls,
+    columns_of_cells,
     field_sql,
     list_sql,
     path_sql,
@@ -89,7 +89,7 @@ class LabelStudio:
         )
         connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM votes WHERE NOT gold")
         connection.execute("CREATE TEMP VIEW gold AS SELECT instance, label FROM votes WHERE gold")
-        return LongTable(SCORED_COLUMNS, has_gold=True, models=_list_models(votes))
+        return LongTable(columns_of_cells(votes), has_gold=True, models=_list_models(votes))
 
 
 def _choose_controls(votes: VotesInput, columns: Mapping[str, str]) -> list[str]:

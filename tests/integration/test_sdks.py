@@ -1,7 +1,7 @@
 """The SDKs of Label Studio and Argilla accept the files written for them.
 
-The SDKs take hundreds of megabytes and are not among the development dependencies; these tests
-run where they are installed: ``pip install label-studio-sdk argilla``.
+The SDKs take hundreds of megabytes and are not among the development dependencies;
+``make integration`` installs them.
 """
 
 import json
@@ -15,6 +15,12 @@ from mhpc.data.taxonomy import build_taxonomy
 from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG
 from tests.fixtures.labelled_scores import SURE, THREE, make_labelled_scores
+
+pytestmark = [
+    pytest.mark.integration,
+    # What the SDKs call is theirs to mend.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 SPECIAL = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
 
@@ -38,7 +44,7 @@ def write_tasks(folder: Path, result: LabelledScores, **parameters: Any) -> Any:
 def test_label_studio_accepts_config_tasks_and_predictions(
     tmp_path: Path, name: str, labels: str
 ) -> None:
-    sdk = pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
+    import label_studio_sdk as sdk
     from label_studio_sdk.label_interface import LabelInterface
     from label_studio_sdk.label_interface.objects import TaskValue
 
@@ -56,7 +62,6 @@ def test_label_studio_accepts_config_tasks_and_predictions(
 
 
 def test_label_studio_refuses_a_label_that_it_lacks(tmp_path: Path) -> None:
-    pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
     from label_studio_sdk.label_interface import LabelInterface
 
     write_file(tmp_path / "config.xml", DAG, "taxonomy")
@@ -66,7 +71,6 @@ def test_label_studio_refuses_a_label_that_it_lacks(tmp_path: Path) -> None:
 
 
 def test_argilla_reads_records_back(tmp_path: Path) -> None:
-    pytest.importorskip("argilla", reason="argilla is not installed")
     from argilla.records._io import JsonIO
 
     write_file(tmp_path / "new.json", THREE, "labels", format="argilla")
@@ -78,7 +82,6 @@ def test_argilla_reads_records_back(tmp_path: Path) -> None:
 
 
 def test_flat_records_are_what_argilla_writes_flat(tmp_path: Path) -> None:
-    pytest.importorskip("argilla", reason="argilla is not installed")
     from argilla.records._io import GenericIO, JsonIO
 
     for shape in ("records", "flat"):
