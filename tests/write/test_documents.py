@@ -94,6 +94,16 @@ def test_predictions_have_the_number_of_their_task() -> None:
         write_document("label-studio", make_labelled_scores({"photo-1": SURE}), shape="predictions")
 
 
+def test_predictions_have_the_number_that_the_task_has_in_the_export() -> None:
+    result = make_labelled_scores({"photo-1": SURE, "2": UNSURE}, fields={"photo-1": {}, "2": {}})
+    result = replace(result, task_numbers={"photo-1": 2, "2": 7})
+    predictions = write_document("label-studio", result, shape="predictions", order="given")
+    assert [prediction["task"] for prediction in predictions] == [2, 7]
+    result = replace(result, task_numbers={"photo-1": 2})
+    with pytest.raises(DataError, match="'2' has no task in the export; export all tasks"):
+        write_document("label-studio", result, shape="predictions")
+
+
 def test_an_id_that_is_not_a_number_is_stored_in_the_data() -> None:
     (task,) = write_document("label-studio", make_labelled_scores({"007": SURE}))
     assert "id" not in task
