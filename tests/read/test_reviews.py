@@ -168,7 +168,8 @@ def test_tasks_of_the_project_and_tasks_that_mhpc_wrote_are_the_same_instances(
 
 
 def test_a_field_called_instance_is_not_the_instance(tmp_path: Path) -> None:
-    record = task(5, "", annotation([["oak"]]), instance="server-1")
+    record = task(5, "", annotation([["oak"]]))
+    record["data"] = {"text": "…", "instance": "server-1"}
     votes = read_votes(put(tmp_path / "e.json", [record]))
     assert votes.instances.ids == ("5",)
 
