@@ -43,7 +43,7 @@ from mhpc.report.sentences import (
 from mhpc.report.summary import to_json
 from mhpc.settings import RunSettings
 
-FORMAT = 2
+FORMAT = 3
 
 _FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
 """Fields that are copied from ``run.json``."""
