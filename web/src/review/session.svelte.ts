@@ -113,6 +113,7 @@ export class ReviewSession {
   start(instance = ''): void {
     const position = this.positionOf.get(instance);
     this.open = true;
+    if (!this.message) this.message = 'Accept the labels, or correct them first.';
     if (position !== undefined) {
       if (position !== this.question?.position) this.visit(position);
       return;
