@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.conftest import Open
 from tests.fixtures.report_facts import HOSTILE, sample_facts
@@ -41,16 +41,15 @@ def press(page: Page, *keys: str) -> None:
 
 
 def load(page: Page, *contents: str | bytes) -> None:
-    page.locator("dialog input[type=file]").set_input_files(
-        [
-            {
-                "name": f"other-{place}.csv",
-                "mimeType": "text/csv",
-                "buffer": content if isinstance(content, bytes) else content.encode(),
-            }
-            for place, content in enumerate(contents)
-        ]
-    )
+    files: list[FilePayload] = [
+        {
+            "name": f"other-{place}.csv",
+            "mimeType": "text/csv",
+            "buffer": content if isinstance(content, bytes) else content.encode(),
+        }
+        for place, content in enumerate(contents)
+    ]
+    page.locator("dialog input[type=file]").set_input_files(files)
 
 
 def download(page: Page, name: str) -> list[dict[str, str]]:
@@ -313,9 +312,7 @@ def test_two_tabs_do_not_overwrite_each_other(show: Open) -> None:
 
 def test_storage_that_fails_is_announced_and_breaks_nothing(show: Open) -> None:
     page = show(photo_facts())
-    page.evaluate(
-        "() => { Storage.prototype.setItem = () => { throw new Error('no room') } }"
-    )
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('no room') } }")
     start(page)
     press(page, "Enter")
     expect(page.locator("dialog [role=alert]")).to_contain_text("no room")

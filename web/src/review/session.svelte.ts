@@ -54,7 +54,8 @@ export class ReviewSession {
     new Map(this.report.instances.id.map((id, position) => [id, position])),
   );
   readonly #left = $derived.by(() => {
-    const open = this.questions.filter(({ position }) => this.#isOpen(position));
+    const isOpen = this.#openTest();
+    const open = this.questions.filter(({ position }) => isOpen(position));
     const gain = this.report.instances.gain;
     return {
       all: open.length,
@@ -128,14 +129,7 @@ export class ReviewSession {
   }
 
   next(): void {
-    this.#show(
-      nextQuestion(
-        this.questions,
-        (position) => this.#isOpen(position),
-        this.differing,
-        this.#later,
-      ),
-    );
+    this.#show(nextQuestion(this.questions, this.#openTest(), this.differing, this.#later));
   }
 
   skip(): void {
@@ -317,8 +311,11 @@ export class ReviewSession {
     this.message = 'The report shows the new result.';
   }
 
-  #isOpen(position: number): boolean {
-    return this.answers.statusOf(this.report.instances.id[position]) === 'open';
+  /** Whether nobody has answered an instance; made once for a pass over all of them. */
+  #openTest(): (position: number) => boolean {
+    const { settled, differing } = this.answers;
+    const { id } = this.report.instances;
+    return (position) => !settled.has(id[position]) && !differing.has(id[position]);
   }
 
   #progress = (): string => `${plural(this.settled, 'instance')} settled, ${this.left} left.`;

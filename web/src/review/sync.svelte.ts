@@ -104,7 +104,8 @@ export class ServerSync {
       const { state, result } = await getStatus();
       this.#result ??= result;
       this.newer = this.stage === null && state !== 'running' && result > this.#result;
-      if (this.#answers.unsaved === 0) this.problem = '';
+      this.problem = '';
+      if (this.#answers.unsaved > 0) void this.send(); // The server is back.
     } catch (error) {
       this.problem = describe(error);
     }
