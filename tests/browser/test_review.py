@@ -79,7 +79,7 @@ def test_twenty_instances_are_settled_by_keyboard_alone_across_a_reload(show: Op
     expect(heading(page)).to_have_text(ids[10])
     for _ in range(10):
         press(page, "Enter")
-    expect(message(page)).to_contain_text("20 instances settled, 60 left.")
+    expect(message(page)).to_contain_text("20 settled, 60 left.")
     labels = facts["instances"]["labels"]
     expected = [(facts["instances"]["id"][n], f"F{labels[n][0]}") for n in by_gain[:20]]
     assert gold(page) == expected
@@ -113,7 +113,7 @@ def test_labels_are_added_removed_raised_and_undone_by_keys(show: Open) -> None:
     assert gold(page) == [("photo-1", "wasp"), ("photo-2", "")]
     press(page, "z")
     expect(heading(page)).to_have_text("photo-2")
-    expect(message(page)).to_contain_text("photo-2 is open again. 1 instance settled, 3 left.")
+    expect(message(page)).to_contain_text("photo-2 is open again. 1 settled, 3 left.")
     press(page, "Control+z")
     expect(heading(page)).to_have_text("photo-1")
     expect(page.locator("dialog").get_by_role("button", name="Download gold.csv")).to_be_disabled()

@@ -161,6 +161,7 @@ def test_consolidating_again_replaces_the_report_and_the_order(
     changes = page.locator("dialog .changes")
     expect(changes).to_contain_text("1 other instance changed labels and 3 did not.")
     expect(changes.locator("tbody tr")).to_contain_text("finch")
+    expect(changes.locator("tbody tr")).to_be_in_viewport()
     expect(changes.locator("li")).to_have_text(["ann: accurate 70 % → 80 %, wrong 20 % → 10 %"])
     expect(page.locator("h1")).to_have_text("second result")
     page.locator("dialog h2").focus()

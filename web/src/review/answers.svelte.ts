@@ -19,6 +19,10 @@ interface StoredAnswer extends ReviewAnswer {
   saved?: boolean;
 }
 
+/** Local storage takes one text, so that writing takes longer with every answer. */
+const MANY = 1000;
+const WRITE_DELAY = 250;
+
 export type Status = 'open' | 'settled' | 'differ';
 
 export class Answers {
@@ -30,11 +34,13 @@ export class Answers {
   readonly #settled = new Set<string>();
   readonly #differing = new Set<string>();
   readonly #unsaved = new Map<string, StoredAnswer>();
+  readonly #texts = new WeakMap<StoredAnswer, string>();
   readonly #storageKey: string;
   /** Grows with every change; whatever reads answers depends on it. */
   #version = $state(0);
   #lastTime = 0;
   #lastText: string | null = null;
+  #planned: ReturnType<typeof setTimeout> | undefined;
 
   constructor(run: string) {
     this.#storageKey = `mhpc-review-${run}`;
@@ -46,8 +52,17 @@ export class Answers {
     const follow = (event: StorageEvent): void => {
       if (event.key === this.#storageKey) this.#merge(parseAnswers(event.newValue));
     };
+    const finish = (): void => {
+      if (this.#planned !== undefined) this.#write();
+    };
     addEventListener('storage', follow);
-    return () => removeEventListener('storage', follow);
+    addEventListener('pagehide', finish);
+    document.addEventListener('visibilitychange', finish);
+    return () => {
+      removeEventListener('storage', follow);
+      removeEventListener('pagehide', finish);
+      document.removeEventListener('visibilitychange', finish);
+    };
   }
 
   get version(): number {
@@ -107,7 +122,7 @@ export class Answers {
   /** Take in answers that were given here or loaded from files. Returns how many were new. */
   record(answers: ReviewAnswer[]): number {
     const changed = this.#merge(answers);
-    this.#write();
+    this.#save();
     if (changed) this.onRecord();
     return changed;
   }
@@ -118,7 +133,7 @@ export class Answers {
       answers.map((answer) => ({ ...withoutState(answer), saved: true })),
       true,
     );
-    if (changed) this.#write();
+    if (changed) this.#save();
     return changed;
   }
 
@@ -127,11 +142,10 @@ export class Answers {
     for (const { reviewer, instance, time } of answers) {
       const stored = this.#byInstance.get(instance)?.get(reviewer);
       if (stored?.time !== time) continue; // It was changed in the meantime.
-      stored.saved = true;
-      this.#unsaved.delete(keyOf(stored));
+      this.#setSaved(stored);
     }
     this.#version += 1;
-    this.#write();
+    this.#save();
   }
 
   /** The server refuses this answer for good: it stays in this browser. */
@@ -147,8 +161,7 @@ export class Answers {
       const before = reviewers.get(answer.reviewer);
       const wins = !before || isNewer(answer, before) || (always && before.saved);
       if (before && before.time === answer.time && answer.saved && !before.saved) {
-        before.saved = true;
-        this.#unsaved.delete(keyOf(before));
+        this.#setSaved(before);
       }
       if (!wins || (before && isEqual(before, answer))) continue;
       this.#byInstance.set(answer.instance, reviewers.set(answer.reviewer, { ...answer }));
@@ -182,18 +195,42 @@ export class Answers {
     }
   }
 
+  /** Store the answers: at once, or a moment later if there are so many that it takes a while. */
+  #save(): void {
+    if (this.#byInstance.size < MANY) this.#write();
+    else this.#planned ??= setTimeout(() => this.#write(), WRITE_DELAY);
+  }
+
   /** Store all answers, together with what another tab has stored. */
   #write(): void {
+    clearTimeout(this.#planned);
+    this.#planned = undefined;
     this.#merge(this.#read());
-    const answers = [...this.#byInstance.values()].flatMap((each) => [...each.values()]);
+    const answers: string[] = [];
+    for (const reviewers of this.#byInstance.values()) {
+      for (const answer of reviewers.values()) answers.push(this.#format(answer));
+    }
     try {
-      const text = JSON.stringify({ answers });
+      const text = `{"answers":[${answers.join()}]}`;
       localStorage.setItem(this.#storageKey, text);
       this.#lastText = text;
       this.problem = '';
     } catch (error) {
       this.problem = (error as Error).message;
     }
+  }
+
+  /** The text of an answer, made once: with thousands of answers this is most of the time. */
+  #format(answer: StoredAnswer): string {
+    const text = this.#texts.get(answer) ?? JSON.stringify(answer);
+    this.#texts.set(answer, text);
+    return text;
+  }
+
+  #setSaved(answer: StoredAnswer): void {
+    answer.saved = true;
+    this.#texts.delete(answer);
+    this.#unsaved.delete(keyOf(answer));
   }
 }
 

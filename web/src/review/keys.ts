@@ -49,12 +49,12 @@ export const KEYS: [keys: string[], meaning: string][] = [
 export function actionFor(event: KeyboardEvent): Action | null {
   if (event.defaultPrevented || event.isComposing) return null;
   const element = event.target as HTMLElement;
-  if (element.closest('input, textarea, select')) return null;
+  if (element.closest('input:not([type=file]), textarea, select')) return null;
   if (event.ctrlKey || event.metaKey || event.altKey) {
     const undo = event.key === 'z' && !event.altKey && !event.shiftKey;
     return undo ? 'undo' : null;
   }
-  if (event.key === 'Enter' && element.closest('button, a, summary')) return null;
+  if (event.key === 'Enter' && element.closest('button, a, summary, input')) return null;
   if (/^[1-9]$/.test(event.key)) return { toggle: Number(event.key) - 1 };
   const action = ACTIONS.get(event.key) ?? null;
   // A key that is held down settles one instance, not twenty.

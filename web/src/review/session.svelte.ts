@@ -4,7 +4,7 @@
 import { getContext, setContext } from 'svelte';
 
 import type { Facts } from '../lib/facts';
-import { plural } from '../lib/format';
+import { count } from '../lib/format';
 import { linkTo } from '../lib/navigation.svelte';
 import { indexFacts, type Report } from '../lib/report';
 import { Answers, type ReviewAnswer } from './answers.svelte';
@@ -318,7 +318,7 @@ export class ReviewSession {
     return (position) => !settled.has(id[position]) && !differing.has(id[position]);
   }
 
-  #progress = (): string => `${plural(this.settled, 'instance')} settled, ${this.left} left.`;
+  #progress = (): string => `${count(this.settled)} settled, ${count(this.left)} left.`;
 
   #newestAnswer(): ReviewAnswer | undefined {
     let newest: ReviewAnswer | undefined;

@@ -100,7 +100,8 @@ export class ServerSync {
     try {
       const { version, answers } = await getAnswers(this.#version);
       this.#answers.receive(answers.filter(isAnswer));
-      this.#version = version;
+      // A smaller version: another server, whose answers are all new here.
+      this.#version = version < this.#version ? 0 : version;
       const { state, result } = await getStatus();
       this.#result ??= result;
       this.newer = this.stage === null && state !== 'running' && result > this.#result;
