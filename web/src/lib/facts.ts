@@ -109,6 +109,20 @@ export interface Scorecard {
   scores: { metric: string; value: number | null; better: string; ties?: string | null }[];
 }
 
+export type SourceAnswer = [source: number, labels: number[], scores?: number[]];
+
+/** What the review of instances needs. */
+export interface ReviewFacts {
+  /** Positions of instances without gold labels: a random sample in random order. */
+  random: number[];
+  /** How many instances have no gold labels. */
+  population: number;
+  /** What to show of each instance, by column: `text`, `url`, `image` and others. */
+  show: Record<string, (string | null)[]> | null;
+  /** Whether `mhpc review` serves the page. */
+  server?: boolean;
+}
+
 export interface Facts {
   format: number;
   title: string;
@@ -132,7 +146,14 @@ export interface Facts {
     labels: number[][];
     score: (number | null)[];
     gain: (number | null)[];
+    /** What each source answered: its most specific labels, with scores that are not all 1. */
+    answers: SourceAnswer[][];
+    /** Positions of the instances whose labels are gold labels of the run. */
+    gold: number[];
   };
+  /** Identifies votes and taxonomy of the run. */
+  run: string;
+  review: ReviewFacts;
   combination: Combination | null;
   trace: Iteration[];
   scorecards: Scorecard[];
