@@ -20,5 +20,5 @@ def garden_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(garden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewServer]:
     """A server for tests that save nothing, or look only at what they saved."""
     reviews = tmp_path_factory.mktemp("shared") / "OUT-review"
-    with ReviewServer(garden_run, "--reviews", str(reviews)) as server:
+    with ReviewServer(garden_run, reviews=reviews) as server:
         yield server

@@ -47,7 +47,8 @@ def test_the_same_answer_again_has_no_new_version() -> None:
 
 def test_a_withdrawn_answer_does_not_count_and_others_learn_of_it() -> None:
     reviews = Reviews().add([
-        ReviewAnswer("1", ("bee",), "ann", time=EARLY), ReviewAnswer("1", ("ant",), "bob", time=EARLY),
+        ReviewAnswer("1", ("bee",), "ann", time=EARLY),
+        ReviewAnswer("1", ("ant",), "bob", time=EARLY),
     ])  # fmt: skip
     withdrawn = reviews.add([ReviewAnswer("1", None, "bob", time=LATE)])
     assert [answer.labels for answer in withdrawn.after(reviews.version)] == [None]

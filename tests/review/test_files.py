@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -68,9 +67,9 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, error: type[E
 
 
 def test_a_folder_serves_one_review_at_a_time(tmp_path: Path) -> None:
-    with open_review_folder(tmp_path / "OUT"):
-        with pytest.raises(OutputExistsError, match="another mhpc review"):
-            open_review_folder(tmp_path / "OUT").__enter__()
+    first, second = open_review_folder(tmp_path / "OUT"), open_review_folder(tmp_path / "OUT")
+    with first, pytest.raises(OutputExistsError, match="another mhpc review"):
+        second.__enter__()
     with open_review_folder(tmp_path / "OUT") as folder:
         assert folder.path == tmp_path / "OUT-review"
 
@@ -81,7 +80,7 @@ def test_what_a_killed_server_left_is_removed(tmp_path: Path) -> None:
     (left / "reviews.csv").write_text("inst")
     (tmp_path / "OUT-review" / ".others").mkdir()
     with open_review_folder(tmp_path / "OUT") as folder:
-        assert os.listdir(folder.path) == [".others"]
+        assert [path.name for path in folder.path.iterdir()] == [".others"]
 
 
 @pytest.mark.parametrize("name", ["OUT", "OUT/reviews"])

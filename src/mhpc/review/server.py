@@ -21,8 +21,7 @@ from mhpc.review.session import Session
 
 try:
     from tornado.httpserver import HTTPServer
-    from tornado.netutil import bind_sockets
-    from tornado.web import Application, HTTPError, RequestHandler
+    from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 except ImportError:
     raise MissingExtraError(
         "mhpc review needs Tornado, which is not installed; pip install 'mhpc[review]'"
@@ -111,12 +110,17 @@ def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+@stream_request_body
 class GuardedHandler(RequestHandler):
-    """Refuses what does not come from the page of this server."""
+    """Refuses what does not come from the page of this server, before its body is read."""
 
     def initialize(self, session: Session, address: Address) -> None:
         """Take what the application holds."""
-        self.session, self.address = session, address
+        self.session, self.address, self.body = session, address, b""
+
+    def data_received(self, chunk: bytes) -> None:
+        """Collect the body, which nothing but our own parser reads."""
+        self.body += chunk
 
     def set_default_headers(self) -> None:
         """Send the same headers with every response, errors included."""
@@ -134,8 +138,9 @@ class GuardedHandler(RequestHandler):
             raise HTTPError(403, log_message="another origin")
         if not self.address.accepts_token(self.find_token()):
             raise HTTPError(403, log_message="no token, or another one")
+        has_body = headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in headers
         kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if self.request.method == "POST" and self.request.body and kind != "application/json":
+        if has_body and kind != "application/json":
             raise HTTPError(415, log_message="send application/json")
 
     def find_token(self) -> str:
@@ -190,7 +195,7 @@ class AnswersHandler(GuardedHandler):
     def post(self) -> None:
         """Save answers, and confirm them once they are on the disk."""
         try:
-            version = self.session.save(parse_answers(self.request.body))
+            version = self.session.save(parse_answers(self.body))
         except DataError as error:
             self.send_json({"error": str(error)}, 400)
         except UnwritableError as error:
@@ -278,28 +283,30 @@ def serve(
         Called with the address once requests are answered.
     """
     try:
-        sockets = bind_sockets(port, host or None)
+        listener = socket.create_server((host, port), family=_family(host))
     except OSError as error:
         raise UnwritableError(
             f"port {port} of {host} cannot be opened: {error.strerror or error}; choose another "
             "with --port"
         ) from None
-    address = Address(host, sockets[0].getsockname()[1])
-    try:
-        asyncio.run(_listen(session, address, sockets, ready))
-    finally:
-        for each in sockets:
-            each.close()
+    with listener:
+        listener.setblocking(False)
+        address = Address(host, listener.getsockname()[1])
+        asyncio.run(_listen(session, address, listener, ready))
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 async def _listen(
     session: Session,
     address: Address,
-    sockets: list[socket.socket],
+    listener: socket.socket,
     ready: Callable[[Address], None],
 ) -> None:
     server = HTTPServer(make_application(session, address), max_body_size=MAX_BODY)
-    server.add_sockets(sockets)
+    server.add_socket(listener)
     ready(address)
     await asyncio.Event().wait()
 
