@@ -16,7 +16,7 @@ def garden_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(garden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewServer]:
     """A server for tests that save nothing, or look only at what they saved."""
     reviews = tmp_path_factory.mktemp("shared") / "OUT-review"
