@@ -13,20 +13,22 @@ from tests.fixtures.review_server import ReviewServer, make_answer, make_garden_
 ATTACK = """
 async ({url, token, answer}) => {
   const origin = new URL(url).origin, body = JSON.stringify({answers: [answer]});
-  const json = {'Content-Type': 'application/json'}, secret = {'X-MHPC-Token': token};
+  const json = {'Content-Type': 'application/json'};
+  const secret = {'X-MHPC-Token': token};
   const read = async (path, options) => {
     try {
-      const response = await fetch(origin + path, options);
+      const signal = AbortSignal.timeout(5000);
+      const response = await fetch(origin + path, {...options, signal});
       return response.type === 'opaque' ? 'opaque' : await response.text();
-    } catch (error) { return 'refused'; }
+    } catch (error) { return error.name === 'TimeoutError' ? 'no response' : 'refused'; }
   };
   const load = (element) => new Promise((done) => {
     element.onload = () => done('loaded');
     element.onerror = () => done('refused');
+    setTimeout(() => done('no response'), 5000);
+    element.src = url;
     document.body.append(element);
   });
-  const image = new Image(), script = document.createElement('script');
-  image.src = script.src = url;
   return {
     page: await read('/?token=' + token, {}),
     facts: await read('/facts', {}),
@@ -34,11 +36,12 @@ async ({url, token, answer}) => {
     blind_page: await read('/?token=' + token, {mode: 'no-cors'}),
     blind_facts: await read('/facts', {mode: 'no-cors', headers: secret}),
     answers: await read('/answers', {method: 'POST', body, headers: json}),
-    answers_with_token: await read('/answers', {method: 'POST', body, headers: {...json, ...secret}}),
+    answers_with_token: await read(
+      '/answers', {method: 'POST', body, headers: {...json, ...secret}}),
     blind_answers: await read('/answers', {method: 'POST', body, mode: 'no-cors', headers: secret}),
     blind_consolidate: await read('/consolidate', {method: 'POST', mode: 'no-cors'}),
-    image: await load(image),
-    script: await load(script),
+    image: await load(new Image()),
+    script: await load(document.createElement('script')),
   };
 }
 """
