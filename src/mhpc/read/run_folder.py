@@ -48,6 +48,8 @@ class RecordedSettings:
     abstain: tuple[str, ...] = ()
     update: str | None = None
     new_sources: NewSources = "error"
+    show: str | None = None
+    embed_images: str | None = None
 
 
 @dataclass(frozen=True)
