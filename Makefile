@@ -63,6 +63,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.denials
 	$(BIN)/python -m benchmarks.quality.decisions
+	$(BIN)/python -m benchmarks.quality.review_accuracy
 
 stress: $(VENV)/installed-fuzz
 	$(BIN)/python -m stress
