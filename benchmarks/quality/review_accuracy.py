@@ -116,7 +116,7 @@ def _draw(
         for has_any, is_right in levels
         if (has_any & is_drawn).any() and (has_any & ~is_drawn).any()
     ]  # fmt: skip
-    return [*figures, float(np.mean(covered))]
+    return [*figures, float(np.mean(covered)) if covered else np.nan]
 
 
 def _estimate(right: BoolArray, predicted: FloatArray, is_drawn: BoolArray) -> ShareEstimate:

@@ -119,8 +119,10 @@ class Accuracy(ShareEstimate, Shown):
 
     def shown_tables(self) -> Iterator[ShownTable]:
         """Return the finding in words, and the levels."""
-        first, *_, last = self.sentences()
-        yield ShownTable(first if first == last else f"{first} {last}")
+        first, *more = self.sentences()
+        yield ShownTable(" ".join([first, *more[-1:]]))
+        if not self.levels:
+            return
         yield ShownTable(
             "By level",
             ("level", "right", "low", "high", "measured"),

@@ -161,17 +161,17 @@ def mix_orders(
 ) -> dict[int, Literal["gain", "random"]]:
     """Return at most `limit` instances by turns from two orders, and which one each is from.
 
-    An instance that both orders reach counts as random: those of that kind are then the beginning
-    of the random order, a random sample of all.
+    An instance that both orders reach counts as one of the first order, which has nothing to do
+    with chance. The others of the second are then a random sample of all that the first leaves.
     """
     mixed: dict[int, Literal["gain", "random"]] = {}
     for by_gain, random in zip_longest(ranked.tolist(), drawn.tolist()):
-        if len(mixed) >= limit:
+        if by_gain is not None and (by_gain in mixed or len(mixed) < limit):
+            mixed[by_gain] = "gain"
+        if len(mixed) == limit:
             break
-        if by_gain is not None:
-            mixed.setdefault(by_gain, "gain")
-        if random is not None and (random in mixed or len(mixed) < limit):
-            mixed[random] = "random"
+        if random is not None:
+            mixed.setdefault(random, "random")
     return mixed
 
 

@@ -4,6 +4,9 @@ Of M instances, k were drawn at random and reviewed: :math:`y_i = 1` if the labe
 is exactly right, else 0. What is wanted is the share :math:`\theta` of right sets among the other
 :math:`m = M - k`.
 
+What was reviewed for another reason than chance, such as a large expected gain, is neither among
+the k nor among the m: the M instances are those that were left to chance.
+
 The value is prediction-powered (PPI++: Angelopoulos, Duchi, Zrnic, 2023, arXiv:2311.01453). The
 scores give every instance a probability :math:`f_i` that its set is right (`predict_right`). It
 need not be calibrated: only what it explains of the differences between instances is used,

@@ -109,6 +109,25 @@ export interface Scorecard {
   scores: { metric: string; value: number | null; better: string; ties?: string | null }[];
 }
 
+/** An estimated share of right label sets; 95 % interval. */
+export interface AccuracyPoint {
+  value: number | null;
+  interval: [low: number, high: number];
+  /** Instances drawn at random whose labels are known, and how many they were drawn from. */
+  measured: number;
+  population: number;
+  power: number;
+}
+
+/** How accurate the instances without gold labels are, by those drawn at random. */
+export interface Accuracy extends AccuracyPoint {
+  levels: (AccuracyPoint & { level: number })[];
+  /** How many more random answers narrow the interval to ±2 %. */
+  needed: number;
+  left_out: number;
+  curve: AccuracyPoint[];
+}
+
 export interface Facts {
   format: number;
   title: string;
@@ -133,6 +152,9 @@ export interface Facts {
     score: (number | null)[];
     gain: (number | null)[];
   };
+  accuracy?: Accuracy | null;
+  /** The probability that each listed label set is right, and the mean over those without gold. */
+  predictions?: { right: number[]; mean: number };
   combination: Combination | null;
   trace: Iteration[];
   scorecards: Scorecard[];
