@@ -116,9 +116,9 @@ def _estimate_curve(
     others = rest.copy()
     others[rows] = True
     n_others, total = int(others.sum()), float(all_predicted[others].sum())
-    sizes = np.unique(np.linspace(1, len(right), max_points).astype(int)) if len(right) else []
+    sizes = np.unique(np.linspace(min(1, len(right)), len(right), max_points).astype(int))
     curve = []
-    for size in map(int, sizes):
+    for size in sizes[sizes > 0].tolist():
         left = n_others - size
         mean = (total - predicted[:size].sum()) / left if left else 0.0
         curve.append(

@@ -317,7 +317,8 @@ def _write_inputs(folder: Path, votes: Votes) -> dict[str, Any]:
         gold, settings["gold"] = votes.gold, "gold.csv"
         labels = (*gold.labels.ids, None)
         rows = zip(gold.instance.tolist(), gold.label.tolist(), strict=True)
-        header, drawn = ("instance", "label"), [()] * len(gold.instances)
+        header: tuple[str, ...] = ("instance", "label")
+        drawn: list[tuple[str, ...]] = [()] * len(gold.instances)
         if gold.is_random is not None:
             header = (*header, "drawn")
             drawn = [("random",) if each else ("gain",) for each in gold.is_random]

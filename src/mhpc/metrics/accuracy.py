@@ -206,7 +206,7 @@ def _right_by_level(sets: LabelSets) -> Iterator[BoolArray]:
 def are_right(sets: LabelSets) -> BoolArray:
     """Return whether each instance was given its true labels and no others, (T,)."""
     correct, given, true = sets.sizes
-    return (correct == given) & (correct == true)
+    return np.asarray((correct == given) & (correct == true))
 
 
 def predict_right(score: Block, chosen: Sparse, taxonomy: Taxonomy) -> FloatArray:
@@ -241,7 +241,7 @@ def predict_right(score: Block, chosen: Sparse, taxonomy: Taxonomy) -> FloatArra
     # A label may be in the set without a score, as the ancestor of another one.
     unscored = np.diff(chosen.indptr) - np.bincount(row[given], minlength=len(chosen.indptr) - 1)
     total = np.bincount(row, logarithm, minlength=cells.shape[0])
-    return np.exp(total + unscored * np.log(_CERTAIN))
+    return np.asarray(np.exp(total + unscored * np.log(_CERTAIN)))
 
 
 def _look_up_parents(
