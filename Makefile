@@ -66,6 +66,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.gold
 	$(BIN)/python -m benchmarks.quality.review
 	$(BIN)/python -m benchmarks.quality.decisions
+	$(BIN)/python -m benchmarks.quality.review_accuracy
 
 stress: $(VENV)/installed-fuzz
 	$(BIN)/python -m stress

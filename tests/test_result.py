@@ -74,7 +74,7 @@ def test_conflicts_have_one_row_per_disputed_label(result: mhpc.Result) -> None:
     frame = disputed.to_frame("conflicts")
     assert list(frame.columns) == [
         "instance", "gain", "answers", "agreed", "agreed_name", "label", "name", "score", "chosen",
-        "support", "against",
+        "support", "against", "drawn",
     ]  # fmt: skip
     assert rows(frame[["instance", "agreed", "label", "chosen", "support", "against"]]) == [
         ("1", "plant", "oak", True, 2, 1),

@@ -21,6 +21,10 @@ _MAX_LABELS = 4
 """Disputed labels that are shown of an instance."""
 
 
+Strategy: TypeAlias = Literal["gain", "random", "mixed"]
+"""Which instances to review: those with the largest expected gain, a random sample, or both."""
+
+
 @dataclass(frozen=True)
 class LabelDispute:
     """A label of an instance, and how many answers support and contradict it."""
@@ -51,6 +55,8 @@ class Disagreement:
         The disputed labels, the highest score first; none where answers are only vague. A label is
         left out if a disputed descendant says the same: as many answers for and against it, and
         chosen or not as well.
+    drawn : "gain" or "random"
+        Why it is listed: for its expected gain, or because it was drawn at random.
     """
 
     instance: str
@@ -58,6 +64,7 @@ class Disagreement:
     answers: int
     agreed: str | None
     disputed: tuple[LabelDispute, ...]
+    drawn: Literal["gain", "random"] = "gain"
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,11 @@ class Disagreements(Shown):
         ]
         return tuple(dict.fromkeys(label for label in mentioned if label is not None))
 
+    @property
+    def has_random(self) -> bool:
+        """Whether some of the instances were drawn at random."""
+        return any(case.drawn == "random" for case in self.instances)
+
     def __repr__(self) -> str:
         return (
             f"Disagreements({pluralize(self.disputed, 'disputed instance')}, "
@@ -124,6 +136,18 @@ class Disagreements(Shown):
         """Return the instances to review, and the labels that sources confuse."""
         if not self.instances:
             yield ShownTable("Sources never contradict each other")
+            return
+        if self.has_random:
+            yield ShownTable(
+                "Review these:",
+                ("instance", "drawn", "gain", "answers", "all agree on", "disputed"),
+                [
+                    (each.instance, each.drawn, round(each.gain, 3), each.answers,
+                     each.agreed or "", _list(each))
+                    for each in self.instances
+                ],
+                len(self.instances),
+            )  # fmt: skip
             return
         yield ShownTable(
             f"Sources disagree on {pluralize(self.disputed, 'instance')}. Review "

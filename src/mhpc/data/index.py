@@ -95,10 +95,11 @@ def hash_ids(instances: Index) -> IntArray:
 
 
 def draw_order(instances: Index, *, seed: int = 0) -> IntArray:
-    """Return the positions of instances in a random order, (N,).
+    """Return the positions of all instances in random order, (N,): each beginning is a sample.
 
-    The order of two instances depends on their ids and the seed alone: a sample that was drawn
-    stays the first part of the order when other instances are added or left out.
+    The order of two instances depends on their ids and the seed alone, so that a sample stays one
+    when other instances are added. Unlike `hash_ids`, whose numbers are linear in the bits of an
+    id, it has nothing to do with patterns of numbered ids.
     """
     key = seed.to_bytes(8, "little", signed=True)
     digests = [blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in instances]

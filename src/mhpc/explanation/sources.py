@@ -27,13 +27,11 @@ from mhpc.explanation.disagreement import (
 )
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.proportions import wilson_interval
 from mhpc.numerics.sparse import are_cells, cell_numbers, count_cells, row_indices
 
 MAX_WEAKNESSES = 5
 """Subtrees that a profile lists."""
-
-_QUANTILE = 1.959964
-"""The normal quantile of a 95 % interval."""
 
 _COPY, _CORRELATED = 0.95, 0.5
 """The dependence from which on a source is a near-duplicate, and above which it is correlated: more
@@ -105,14 +103,6 @@ def estimate_proportion(part: float, whole: float) -> Proportion:
         return Proportion(np.nan, np.nan, np.nan)
     low, high = wilson_interval(np.array([part]), np.array([whole]))
     return Proportion(float(part / whole), float(low[0]), float(high[0]))
-
-
-def wilson_interval(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's 95 % intervals of proportions, which stay within 0 and 1."""
-    p, z = part / whole, _QUANTILE**2 / whole
-    centre = (p + z / 2) / (1 + z)
-    half_width = np.sqrt(z * (p * (1 - p) + z / 4)) / (1 + z)
-    return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
 
 
 def find_weaknesses(

@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from mhpc.data.index import Index
 from mhpc.data.votes import Truth
 from mhpc.errors import DataError, pluralize, quote_list
+from mhpc.numerics.arrays import BoolArray
 from mhpc.read.arff import read_arff
 from mhpc.read.columns import check_not_empty, read_cells
 from mhpc.read.files import local_file
@@ -15,6 +18,7 @@ from mhpc.read.objects import tabulate_truth
 from mhpc.read.options import ReadOptions
 from mhpc.read.tables import TableSource
 from mhpc.read.vote_formats.base import VotesInput, list_sql, replace_cells
+from mhpc.read.vote_formats.long import DRAWN
 from mhpc.read.vote_table import VoteTable, open_votes
 from mhpc.system.database import identifier
 
@@ -42,7 +46,9 @@ def read_truth(
         instances '1', '2', …; only its class is read. In the export of an annotation tool, the
         answers marked as ground truth are read; if there are none, those of the reviewer, who must
         be the only person in it. In memory also ``{"photo-1": "bee", "photo-2":
-        ["ant", "wasp"], "photo-3": []}``: the labels of every instance.
+        ["ant", "wasp"], "photo-3": []}``: the labels of every instance. A column ``drawn`` of a
+        table says which instances were drawn at random (``random``) and which were not (``gain``),
+        for `mhpc.estimate_accuracy`.
     columns, separator, map
         As for `mhpc.read_votes`.
 
@@ -100,13 +106,25 @@ def _read_known(source: TableSource, options: ReadOptions) -> Truth:
             )
         cells = votes.cells or read_cells(table, votes.columns, ("instance", "label"))
         check_not_empty(cells, "instance", origin)
+        is_random = _find_drawn(votes, cells.index["instance"])
     return Truth(
         instances=cells.index["instance"],
         labels=cells.index["label"],
         instance=cells.position["instance"],
         label=cells.position["label"],
         origin=origin,
+        is_random=is_random,
     )
+
+
+def _find_drawn(votes: VoteTable, instances: Index) -> BoolArray | None:
+    """Return which instances a column ``drawn`` calls random; None without such a column."""
+    connection = votes.table.connection
+    tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    if (DRAWN,) not in tables:
+        return None
+    drawn = {instance for (instance,) in connection.execute(f"FROM {DRAWN}").fetchall()}
+    return np.array([instance in drawn for instance in instances], dtype=bool)
 
 
 def _keep_reviewer(votes: VoteTable) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mhpc.data.accuracy import Accuracy
 from mhpc.data.combination import Combination
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import ConfusedPair, Explanation, LabelExplanation
@@ -28,6 +29,7 @@ from mhpc.explanation.queries import (
 from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray
+from mhpc.report.accuracy import accuracy_facts, prediction_facts
 from mhpc.report.review_data import identify_votes, list_instances
 from mhpc.report.sentences import (
     describe_confused_pair,
@@ -120,6 +122,7 @@ def make_page_data(
     document: Mapping[str, Any],
     *,
     limits: PageLimits | None = None,
+    accuracy: Accuracy | None = None,
 ) -> dict[str, Any]:
     """Return the facts that the page of a result shows; `document` is its ``run.json``."""
     limits = limits or PageLimits()
@@ -131,7 +134,7 @@ def make_page_data(
     instances, review = list_instances(panel, consolidation, decision, limit=limits.instances)
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
-    return format_page_data(
+    facts = format_page_data(
         PageData(
             document=document,
             combination=consolidation.combination,
@@ -147,6 +150,10 @@ def make_page_data(
             run=identify_votes(panel),
         )
     )
+    predictions = prediction_facts(
+        consolidation, decision, panel.gold, panel.instances.locate(facts["instances"]["id"])
+    )
+    return {**facts, "accuracy": accuracy_facts(accuracy), "predictions": predictions}
 
 
 def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dict[str, Any]:

@@ -7,10 +7,10 @@ import numpy as np
 
 from mhpc.data.decision import Decision
 from mhpc.data.hierarchy import deepest
-from mhpc.data.index import draw_order
 from mhpc.data.panel import Panel, panel_rows
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.explanation.disagreement import collect_labels, compute_gains, find_even_score
+from mhpc.explanation.queries import draw_instances
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.sparse import row_indices, values_at
 
@@ -76,8 +76,8 @@ def list_instances(
     """
     ids, gain = panel.instances, find_gains(consolidation, decision)
     known = np.zeros(0, dtype=np.int64) if panel.gold is None else panel.gold.rows
-    unknown = np.setdiff1d(np.arange(len(ids)), known)
-    drawn = unknown[draw_order(ids.select(unknown))]
+    drawn = draw_instances(panel)
+    population = len(drawn)
     by_gain = np.lexsort((np.arange(len(ids)), -gain))
     if len(ids) > limit:
         drawn = drawn[: min(MAX_DRAWN, limit // 2)]
@@ -96,7 +96,7 @@ def list_instances(
         "answers": _list_answers(panel, by_gain),
         "gold": place[np.intersect1d(known, by_gain)].tolist(),
     }  # fmt: skip
-    return columns, {"random": place[drawn].tolist(), "population": len(unknown)}
+    return columns, {"random": place[drawn].tolist(), "population": population}
 
 
 def _lowest_score(

@@ -345,6 +345,11 @@ def _format_signed(value: float) -> str:
 
 def render_conflicts(disagreements: Disagreements) -> RenderableType:
     """Render what `mhpc conflicts` found: instances, then pairs of labels."""
+    if disagreements.has_random:
+        return Group(
+            "Review these, and settle all that are drawn at random:",
+            _instance_table(disagreements),
+        )
     if not disagreements.instances:
         return "Sources never contradict each other"
     these = "this" if len(disagreements.instances) == 1 else "these"
@@ -365,8 +370,10 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
 def _instance_table(disagreements: Disagreements) -> Table:
     names = disagreements.names
     table = Table(box=None, pad_edge=False, header_style="")
+    is_mixed = disagreements.has_random
     for heading in (
         "instance",
+        *(("drawn",) if is_mixed else ()),
         "gain",
         "answers",
         "all agree on",
@@ -379,6 +386,7 @@ def _instance_table(disagreements: Disagreements) -> Table:
         more = len(disagreement.disputed) - _MAX_LABELS
         table.add_row(
             escape_text(disagreement.instance),
+            *((disagreement.drawn,) if is_mixed else ()),
             f"{disagreement.gain:.3f}",
             str(disagreement.answers),
             escape_text(_label_or_dash(disagreement.agreed, names)),

@@ -123,6 +123,25 @@ export interface ReviewFacts {
   server?: boolean;
 }
 
+/** An estimated share of right label sets; 95 % interval. */
+export interface AccuracyPoint {
+  value: number | null;
+  interval: [low: number, high: number];
+  /** Instances drawn at random whose labels are known, and how many they were drawn from. */
+  measured: number;
+  population: number;
+  power: number;
+}
+
+/** How accurate the instances without gold labels are, by those drawn at random. */
+export interface Accuracy extends AccuracyPoint {
+  levels: (AccuracyPoint & { level: number })[];
+  /** How many more random answers narrow the interval to ±2 %. */
+  needed: number;
+  left_out: number;
+  curve: AccuracyPoint[];
+}
+
 export interface Facts {
   format: number;
   title: string;
@@ -154,6 +173,9 @@ export interface Facts {
   /** Identifies votes and taxonomy of the run. */
   run: string;
   review: ReviewFacts;
+  accuracy?: Accuracy | null;
+  /** The probability that each listed label set is right, and the mean over those without gold. */
+  predictions?: { right: number[]; mean: number };
   combination: Combination | null;
   trace: Iteration[];
   scorecards: Scorecard[];
