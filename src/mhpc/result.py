@@ -21,6 +21,7 @@ from mhpc.errors import DataError, ParameterError
 from mhpc.explanation.items import find_items
 from mhpc.explanation.queries import find_conflicts, find_disagreements
 from mhpc.explanation.sources import count_run
+from mhpc.explanation.without_sources import SetPredictor
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.output import write_document, write_tables
@@ -245,6 +246,17 @@ class Result:
         if self.rule is None:
             return None
         return make_model(self.consolidation, self.rule, self.panel)
+
+    @property
+    def predictor(self) -> SetPredictor:
+        """What decides on the label sets of other answers, by what was fitted here."""
+        model = self._model()
+        if model is None or model.fitted is None:
+            raise DataError(
+                "this result has no model to predict with; use one of mhpc.consolidate, or the "
+                "folder of a run with its model.npz"
+            )
+        return SetPredictor(model.fitted, model.rule, self.consolidation)
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings of a run that gives this result."""
