@@ -45,7 +45,10 @@ LAYERS: tuple[dict[str, str], ...] = (
     {"result": "what mhpc.consolidate returns"},
     {"earlier": "earlier runs: where their votes are, and how new ones are joined with them"},
     {"run": "from files to a folder, and back"},
-    {"api": "the verbs of the package"},
+    {
+        "api": "the verbs of the package",
+        "contributions": "what each source of a result or a run is worth",
+    },
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",
         "paper": "the experiments of the paper",

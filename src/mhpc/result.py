@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mhpc.data.contributions import SourceContributions
 from mhpc.data.decision import Decision, FittedRule, LabelledScores, labelled_scores
 from mhpc.data.disagreement import MAX_RANKED, Disagreements
 from mhpc.data.items import Items
@@ -18,6 +19,7 @@ from mhpc.data.summary import Model, RunSummary
 from mhpc.data.votes import LabelPolicy, Votes
 from mhpc.engines.local import write_results
 from mhpc.errors import DataError, ParameterError
+from mhpc.explanation.contributions import QUICK, measure_contributions
 from mhpc.explanation.items import find_items
 from mhpc.explanation.queries import find_conflicts, find_disagreements
 from mhpc.explanation.sources import count_run
@@ -286,8 +288,17 @@ def page_data(result: Result) -> dict[str, Any]:
     """Collect what the report page of a result shows."""
     document = result.document or run_document(result._settings(), {}, result.summary)
     return make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources, document
-    )
+        result.panel, result.consolidation, result.decision, result.sources, document,
+        contributions=_measure_quickly(result),
+    )  # fmt: skip
+
+
+def _measure_quickly(result: Result) -> SourceContributions | None:
+    """Measure what sources are worth with little effort, if there are several and a model."""
+    model = result._model()
+    if len(result.sources) < 2 or model is None or model.fitted is None:
+        return None
+    return measure_contributions(result.predictor, result.panel, result.sources, effort=QUICK)
 
 
 def _write_inputs(folder: Path, votes: Votes) -> dict[str, Any]:

@@ -65,14 +65,14 @@ class SourceTree:
 
     Attributes
     ----------
-    order : tuple of int
-        Positions of the sources in an order in which no branches cross.
+    sources : tuple of str
+        The sources in an order in which no branches cross; of many, the most dependent ones.
     merges : tuple of (int, int, float)
         Two joined nodes and their dependence, the most dependent first. Nodes below the number of
-        sources are sources; the others are earlier merges, in their order.
+        these sources are their positions here; the others are earlier merges, in their order.
     """
 
-    order: tuple[int, ...]
+    sources: tuple[str, ...]
     merges: tuple[tuple[int, int, float], ...]
 
 
@@ -113,8 +113,10 @@ class SourceContributions(Shown):
         How many independent sources the mean instance was answered by, and how many sources.
     groups : tuple of tuples of str
         Near-duplicates: sources that are linked by a dependence of at least 0.95.
-    tree : SourceTree or None
-        Single linkage of the sources, by their positions in the votes; None if there are too many.
+    correlated : tuple of tuples of str
+        Sources that are linked by a dependence above 0.5.
+    tree : SourceTree
+        Single linkage of the sources by their dependence.
     curve : tuple of PanelPoint
         Quality against cost, from all sources to one; empty if it was not measured.
     kept : tuple of str
@@ -137,7 +139,8 @@ class SourceContributions(Shown):
     effective_sources: float
     answers_per_instance: float
     groups: tuple[tuple[str, ...], ...] = ()
-    tree: SourceTree | None = None
+    correlated: tuple[tuple[str, ...], ...] = ()
+    tree: SourceTree = SourceTree((), ())
     curve: tuple[PanelPoint, ...] = ()
     kept: tuple[str, ...] = ()
     kept_point: PanelPoint | None = None

@@ -22,7 +22,9 @@ from mhpc.data.votes import EncodedTruth
 from mhpc.errors import DataError, ParameterError, quote_list, suggest
 from mhpc.explanation.panel_costs import CostSample, choose_panel, count_trials, trace_costs
 from mhpc.explanation.source_groups import (
-    group_near_duplicates,
+    CORRELATED,
+    NEAR_DUPLICATE,
+    group_sources,
     link_sources,
     select_sources,
 )
@@ -115,7 +117,7 @@ def measure_contributions(
         panel.gold if gold is None else gold, effort or Effort(), progress,
     )  # fmt: skip
     dependence = select_sources(estimate_dependence(SinglePartition(panel)), len(names))
-    groups = group_near_duplicates(dependence)
+    groups, correlated = (group_sources(dependence, at) for at in (NEAR_DUPLICATE, CORRELATED))
     effective, per_instance = _count_sources(predictor, panel)
     accuracy, without = task.measure_accuracy()
     entries = task.measure_changes(profiles, groups, without)
@@ -125,7 +127,8 @@ def measure_contributions(
         effective_sources=effective,
         answers_per_instance=per_instance,
         groups=tuple(tuple(names[m] for m in group) for group in groups),
-        tree=link_sources(dependence),
+        correlated=tuple(tuple(names[m] for m in group) for group in correlated),
+        tree=link_sources(dependence, names),
         curve=curve,
         kept=kept,
         kept_point=next((point for point in curve if point.sources == len(kept)), None),

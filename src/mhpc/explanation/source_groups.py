@@ -1,5 +1,7 @@
 """Groups of near-duplicate sources, and the tree of all sources by their dependence."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -13,8 +15,11 @@ from mhpc.numerics.arrays import FloatArray, IntArray
 NEAR_DUPLICATE = 0.95
 """The dependence from which on two sources are near-duplicates, as in source profiles."""
 
-MAX_TREE = 1000
-"""With more sources there is no tree, since all pairs are compared."""
+CORRELATED = 0.5
+"""The dependence from which on two sources are correlated."""
+
+MAX_TREE = 60
+"""The most sources of a tree, as many as can be read in a picture."""
 
 
 def select_sources(dependence: SourceDependence, count: int) -> SourceDependence:
@@ -22,9 +27,7 @@ def select_sources(dependence: SourceDependence, count: int) -> SourceDependence
     return SourceDependence(dependence.skill[:count], dependence.matrix[:count][:, :count])
 
 
-def group_near_duplicates(
-    dependence: SourceDependence, *, threshold: float = NEAR_DUPLICATE
-) -> list[IntArray]:
+def group_sources(dependence: SourceDependence, threshold: float) -> list[IntArray]:
     """Return the groups of at least two sources that are linked by a dependence, the largest first.
 
     These are the groups that single linkage gives if it is cut at the threshold.
@@ -37,16 +40,23 @@ def group_near_duplicates(
     )
 
 
-def link_sources(dependence: SourceDependence, *, max_sources: int = MAX_TREE) -> SourceTree | None:
-    """Return the tree of all sources by single linkage; None if there are too many, or only one."""
-    M = len(dependence.skill)
-    if not 2 <= M <= max_sources:
-        return None
-    matrix = dependence.matrix.toarray()
+def link_sources(
+    dependence: SourceDependence, names: Sequence[str], *, limit: int = MAX_TREE
+) -> SourceTree:
+    """Return the tree of sources by single linkage; of more than `limit`, the most dependent."""
+    closest = dependence.nearest[1]
+    chosen = np.sort(np.argsort(-closest, kind="stable")[:limit])
+    matrix = dependence.matrix.toarray()[np.ix_(chosen, chosen)]
     distance = 1.0 - np.maximum(matrix, matrix.T)
     np.fill_diagonal(distance, 0.0)
     links: FloatArray = linkage(squareform(distance, checks=False), method="single")
+    order = leaves_list(links)
+    # Sources are numbered as they are drawn.
+    number = np.arange(2 * len(order))
+    number[order] = np.arange(len(order))
     return SourceTree(
-        order=tuple(leaves_list(links).tolist()),
-        merges=tuple((int(a), int(b), 1.0 - float(far)) for a, b, far, _ in links),
+        sources=tuple(names[m] for m in chosen[order]),
+        merges=tuple(
+            (int(number[int(a)]), int(number[int(b)]), 1.0 - float(far)) for a, b, far, _ in links
+        ),
     )

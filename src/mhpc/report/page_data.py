@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mhpc.data.combination import Combination
+from mhpc.data.contributions import SourceContributions
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
 from mhpc.data.hierarchy import deepest
@@ -31,6 +32,7 @@ from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.sparse import row_indices, values_at
+from mhpc.report.contributions import contributions_facts
 from mhpc.report.sentences import (
     describe_confused_pair,
     describe_data,
@@ -43,7 +45,7 @@ from mhpc.report.sentences import (
 from mhpc.report.summary import to_json
 from mhpc.settings import RunSettings
 
-FORMAT = 2
+FORMAT = 3
 
 _FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
 """Fields that are copied from ``run.json``."""
@@ -116,6 +118,7 @@ def make_page_data(
     document: Mapping[str, Any],
     *,
     limits: PageLimits | None = None,
+    contributions: SourceContributions | None = None,
 ) -> dict[str, Any]:
     """Return the facts that the page of a result shows; `document` is its ``run.json``."""
     limits = limits or PageLimits()
@@ -126,7 +129,7 @@ def make_page_data(
     first = ranked[: limits.explained]
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
-    return format_page_data(
+    facts = format_page_data(
         PageData(
             document=document,
             combination=consolidation.combination,
@@ -142,6 +145,8 @@ def make_page_data(
             ),
         )
     )
+    worth = None if contributions is None else contributions_facts(contributions, sources)
+    return {**facts, "contributions": to_json(worth)}
 
 
 def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dict[str, Any]:
