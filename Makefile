@@ -62,6 +62,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.generators
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.denials
+	$(BIN)/python -m benchmarks.quality.contributions
 	$(BIN)/python -m benchmarks.quality.decisions
 
 stress: $(VENV)/installed-fuzz

@@ -6,6 +6,7 @@ again. `benchmarks/quality/contributions.py` compares this with fitting without 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,6 +43,10 @@ from mhpc.system.display import Progress, silent
 _ANSWER_WORK = 20
 """How many labels of an instance take as long to predict as one of its answers."""
 
+_NEIGHBOUR_WORK, _MAX_NEIGHBOURS = 0.05, 20_000
+"""How many labels take as long as one instance among which neighbours are searched, and of how many
+instances at most that is so."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -52,8 +57,9 @@ class Effort:
     instances : int
         The most instances on which a source, or a panel, is measured.
     work : float
-        How much may be predicted: instances x (labels + 20 x answers), about 10 million a second.
-        With more to do, fewer instances are measured.
+        How much may be predicted for the changes, and as much again for the curve: instances x
+        (labels + 20 x answers + a twentieth of all instances), about 10 million a second. With more
+        to do, fewer instances are measured.
     minimum : int
         The fewest instances that are worth measuring.
     skip : bool
@@ -74,7 +80,7 @@ class Effort:
         return 0 if self.skip else min(self.minimum, most)
 
 
-QUICK = Effort(work=1e7, minimum=30, skip=True)
+QUICK = Effort(work=5e6, minimum=30, skip=True)
 """For a report, which must not take much longer for it."""
 
 
@@ -134,7 +140,7 @@ def measure_contributions(
         kept_point=next((point for point in curve if point.sources == len(kept)), None),
         keep=keep,
         instances=instances,
-        gold=0 if task.gold is None else len(task.gold.rows),
+        gold=0 if task.gold_part is None else len(task.gold_part[0].instances),
         accuracy=accuracy,
         has_prices=bool(costs),
     )
@@ -201,7 +207,10 @@ class _Task:
     def work(self) -> float:
         """The work of predicting one instance."""
         labels = self.predictor.fitted.count_computed(len(self.panel.taxonomy))
-        return float(labels + _ANSWER_WORK * self._answers_per_instance)
+        neighbours = min(len(self.panel.instances), _MAX_NEIGHBOURS)
+        return float(
+            labels + _ANSWER_WORK * self._answers_per_instance + _NEIGHBOUR_WORK * neighbours
+        )
 
     @property
     def _answers_per_instance(self) -> float:
@@ -250,9 +259,9 @@ class _Task:
 
     def measure_accuracy(self) -> tuple[Accuracy | None, list[Accuracy] | None]:
         """Measure the accuracy on gold labels of all sources, and without each of them."""
-        if self.gold is None:
+        if self.gold_part is None:
             return None, None
-        M, (panel, closed) = len(self.names), self._select_gold(self.gold)
+        M, (panel, closed) = len(self.names), self.gold_part
         pairs = list_pairs(panel)
         full = match_sets(self.predictor.decide(panel), closed, panel)
         match = match_without(
@@ -269,15 +278,18 @@ class _Task:
         with_all = Accuracy(float(full.same.mean()), float(full.f.mean()))
         return with_all, [Accuracy(float(exact[m]), float(f[m])) for m in range(M)]
 
-    def _select_gold(self, gold: EncodedTruth) -> tuple[Panel, Sparse]:
-        """Return the answers to instances with gold labels, at most as many as are measured."""
-        order = np.argsort(gold.rows)
-        rows = gold.rows[order]
-        if len(rows) > self.effort.instances:
-            first = np.argsort(hash_ids(self.panel.instances.select(rows)), kind="stable")
-            sampled = np.sort(first[: self.effort.instances])
-            order, rows = order[sampled], rows[sampled]
-        return panel_rows(self.panel, rows), gold.closed[order]
+    @cached_property
+    def gold_part(self) -> tuple[Panel, Sparse] | None:
+        """The answers to instances with gold labels, at most as many as are measured, and these."""
+        if self.gold is None:
+            return None
+        rows = self.gold.rows
+        count = self.effort.count_instances(len(rows), self.work * self._answers_per_instance)
+        if not count:
+            return None
+        first = np.argsort(hash_ids(self.panel.instances.select(rows)), kind="stable")[:count]
+        order = first[np.argsort(rows[first])]
+        return panel_rows(self.panel, rows[order]), self.gold.closed[order]
 
     def trace(
         self, prices: FloatArray, keep: float
@@ -288,7 +300,7 @@ class _Task:
         count = self.effort.count_instances(len(self.rows), self.work * trials)
         if not count:
             return (), (), 0
-        gold_panel, gold = (None, None) if self.gold is None else self._select_gold(self.gold)
+        gold_panel, gold = self.gold_part or (None, None)
         sample = CostSample(
             panel=panel_rows(self.panel, np.sort(self.rows[:count])),
             names=self.names,
@@ -302,11 +314,10 @@ class _Task:
 
 
 def _count_sources(predictor: SetPredictor, panel: Panel) -> tuple[float, float]:
-    """Return the effective number of sources, as `auto` found it, and that of answers."""
+    """Return the effective number of sources, as `auto` found it if it did, and of answers."""
+    effective, answers = count_effective_sources(SinglePartition(panel))
     combination = predictor.scores.combination
-    if combination is None:
-        return count_effective_sources(SinglePartition(panel))
-    return combination.effective_sources, combination.answers_per_instance
+    return effective if combination is None else combination.effective_sources, answers
 
 
 def _rows_to_compare(panel: Panel) -> IntArray:

@@ -94,8 +94,8 @@ def _describe_alone(sources: Sequence[SourceContribution]) -> Iterator[str]:
         # Of equal ones, the one with the most answers says most.
         best = max(known, key=lambda each: (each.alone, each.answers))
         yield (
-            f"{best.source} alone would give the same label set on {format_percent(best.alone)} of "
-            f"the {pluralize(best.answers, 'instance')} that it answered."
+            f"Alone, {best.source} would give the same label set on {format_percent(best.alone)} "
+            f"of the {pluralize(best.answers, 'instance')} that it answered."
         )
 
 
@@ -144,9 +144,10 @@ def describe_measurement(found: SourceContributions) -> str:
     curve = (
         f" {quality}, on {pluralize(found.gold or found.instances, 'instance')}; cost is {price}."
     )
+    most = pluralize(max(each.instances for each in found.sources), "instance")
     return (
-        "Measured with the fitted model, which was not fitted again without the sources."
-        f"{curve if found.curve else ''}"
+        "Measured with the fitted model, which was not fitted again without the sources, on at "
+        f"most {most} per source.{curve if found.curve else ''}"
     )
 
 
