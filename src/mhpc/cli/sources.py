@@ -48,7 +48,8 @@ def parse_price(text: str) -> tuple[str, float]:
     "or for none, then every answer costs 1.",
 )  # fmt: skip
 @click.option(
-    "--keep", type=float, default=0.95, show_default=True, metavar="SHARE",
+    "--keep", type=click.FloatRange(0, 1, min_open=True), default=0.95, show_default=True,
+    metavar="SHARE",
     help="The panel to keep is the cheapest with at least this share of the quality of all.",
 )  # fmt: skip
 @click.option(

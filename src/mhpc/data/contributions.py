@@ -101,7 +101,7 @@ class PanelPoint:
     quality: Proportion
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SourceContributions(Shown):
     """What `mhpc.source_contributions` returns.
 
@@ -133,6 +133,14 @@ class SourceContributions(Shown):
         The accuracy of all sources together; None without gold labels.
     has_prices : bool
         Whether prices were given; otherwise every answer costs 1.
+
+    Examples
+    --------
+    >>> import mhpc
+    >>> votes = {"1": {"ann": "bee", "bob": "bee", "cid": "ant"}, "2": {"ann": "ant", "bob": "ant"}}
+    >>> result = mhpc.consolidate(votes, ["ant", "bee"], method="majority")
+    >>> mhpc.source_contributions(result)
+    SourceContributions(3 sources worth 2.5, 1 to keep)
     """
 
     sources: tuple[SourceContribution, ...]

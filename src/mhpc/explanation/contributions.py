@@ -30,6 +30,7 @@ from mhpc.explanation.source_groups import (
     select_sources,
 )
 from mhpc.explanation.without_sources import (
+    Match,
     SetPredictor,
     list_pairs,
     match_sets,
@@ -230,13 +231,9 @@ class _Task:
         most = int(total.max(initial=0))
         work = self.work * (len(instance) / max(most, 1))
         sampled = _first_of_each(panel, source, instance, self.effort.count_instances(most, work))
-        used, position = np.unique(instance[sampled], return_inverse=True)
-        part, pairs = panel_rows(panel, used), (position, source[sampled])
+        pairs = instance[sampled], source[sampled]
         measured = np.bincount(pairs[1], minlength=M)
-        match = match_without(
-            self.predictor, part, pairs, self.predictor.decide(part),
-            progress=self.progress, stage="leaving out each source",
-        )  # fmt: skip
+        match = self._match_all(panel, pairs)
         # The label sets of instances that a source did not answer stay as they are.
         scale = total / np.maximum(measured, 1) / max(len(panel.instances), 1)
         changed = scale * np.bincount(pairs[1], ~match.same, minlength=M)
@@ -256,6 +253,17 @@ class _Task:
             )
             for m, profile in enumerate(profiles)
         ]
+
+    def _match_all(self, panel: Panel, pairs: tuple[IntArray, IntArray]) -> Match:
+        """Compare label sets without a source with those of all sources."""
+        if not len(pairs[0]):
+            return Match(np.ones(0), np.ones(0, dtype=bool))
+        used, position = np.unique(pairs[0], return_inverse=True)
+        part = panel_rows(panel, used)
+        return match_without(
+            self.predictor, part, (position, pairs[1]), self.predictor.decide(part),
+            progress=self.progress, stage="leaving out each source",
+        )  # fmt: skip
 
     def measure_accuracy(self) -> tuple[Accuracy | None, list[Accuracy] | None]:
         """Measure the accuracy on gold labels of all sources, and without each of them."""

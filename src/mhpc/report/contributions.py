@@ -165,7 +165,7 @@ def render_contributions(found: SourceContributions) -> RenderableType:
     if len(found.sources) > _MAX_ROWS:
         parts.append(f"… and {len(found.sources) - _MAX_ROWS:,} more; -o FILE.csv has all")
     if found.curve:
-        parts += ["", _render_curve(found)]
+        parts += ["", _render_curve(found), "* the panel to keep"]
     return Group(*parts, "", describe_measurement(found))
 
 
