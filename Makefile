@@ -65,6 +65,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.denials
 	$(BIN)/python -m benchmarks.quality.gold
 	$(BIN)/python -m benchmarks.quality.review
+	$(BIN)/python -m benchmarks.quality.contributions
 	$(BIN)/python -m benchmarks.quality.decisions
 	$(BIN)/python -m benchmarks.quality.review_accuracy
 

@@ -49,6 +49,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     {
         "api": "the verbs of the package",
         "estimate": "the verb that estimates the accuracy of label sets that nobody reviewed",
+        "contributions": "what each source of a result or a run is worth",
     },
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",

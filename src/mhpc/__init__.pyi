@@ -6,8 +6,10 @@ from mhpc.api import evaluate as evaluate
 from mhpc.api import explain as explain
 from mhpc.api import inspect as inspect
 from mhpc.api import simulate as simulate
+from mhpc.contributions import source_contributions as source_contributions
 from mhpc.data.accuracy import Accuracy as Accuracy
 from mhpc.data.comparison import Comparisons as Comparisons
+from mhpc.data.contributions import SourceContributions as SourceContributions
 from mhpc.data.decision import Decision as Decision
 from mhpc.data.disagreement import Disagreements as Disagreements
 from mhpc.data.disagreement import Explanation as Explanation

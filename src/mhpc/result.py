@@ -10,6 +10,7 @@ import numpy as np
 
 from mhpc.accuracy import decide_held_out, estimate_others, predict_sets
 from mhpc.data.accuracy import Accuracy
+from mhpc.data.contributions import SourceContributions
 from mhpc.data.decision import Decision, FittedRule, LabelledScores, labelled_scores
 from mhpc.data.disagreement import MAX_RANKED, Disagreements
 from mhpc.data.items import Items
@@ -20,9 +21,11 @@ from mhpc.data.summary import Model, RunSummary
 from mhpc.data.votes import EncodedTruth, LabelPolicy, Votes
 from mhpc.engines.local import write_results
 from mhpc.errors import DataError, ParameterError
+from mhpc.explanation.contributions import QUICK, measure_contributions
 from mhpc.explanation.items import find_items
 from mhpc.explanation.queries import find_conflicts, find_disagreements
 from mhpc.explanation.sources import count_run
+from mhpc.explanation.without_sources import SetPredictor
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.output import write_document, write_tables
@@ -248,6 +251,17 @@ class Result:
             return None
         return make_model(self.consolidation, self.rule, self.panel)
 
+    @property
+    def predictor(self) -> SetPredictor:
+        """What decides on the label sets of other answers, by what was fitted here."""
+        model = self._model()
+        if model is None or model.fitted is None:
+            raise DataError(
+                "this result has no model to predict with; use one of mhpc.consolidate, or the "
+                "folder of a run with its model.npz"
+            )
+        return SetPredictor(model.fitted, model.rule, self.consolidation)
+
     def _settings(self) -> dict[str, Any]:
         """Return the settings of a run that gives this result."""
         scores = self.consolidation
@@ -281,7 +295,16 @@ def page_data(result: Result) -> dict[str, Any]:
     return make_page_data(
         result.panel, result.consolidation, result.decision, result.sources, document,
         accuracy=accuracy,
+        contributions=_measure_quickly(result),
     )  # fmt: skip
+
+
+def _measure_quickly(result: Result) -> SourceContributions | None:
+    """Measure what sources are worth with little effort, if there are several and a model."""
+    model = result._model()
+    if len(result.sources) < 2 or model is None or model.fitted is None:
+        return None
+    return measure_contributions(result.predictor, result.panel, result.sources, effort=QUICK)
 
 
 def measure_accuracy(

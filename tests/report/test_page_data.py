@@ -53,7 +53,7 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
     assert page.keys() == {
         "format", "title", "overview", "taxonomy", "sources", "agreement", "conflicts",
         "confusions", "instances", "combination", "trace", "scorecards", "settings", "command",
-        "versions", "inputs", "shown", "run", "review", "accuracy", "predictions",
+        "versions", "inputs", "shown", "run", "review", "accuracy", "predictions", "contributions",
     }  # fmt: skip
     assert page["title"] == "votes.csv"
     assert page["overview"].keys() == {

@@ -27,6 +27,7 @@ COMMANDS = {
     "evaluate": "mhpc.cli.evaluate:evaluate",
     "explain": "mhpc.cli.explain:explain",
     "conflicts": "mhpc.cli.explain:conflicts",
+    "sources": "mhpc.cli.sources:sources",
     "report": "mhpc.cli.report:report",
     "review": "mhpc.cli.review:review",
     "simulate": "mhpc.cli.simulate:simulate",

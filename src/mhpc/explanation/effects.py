@@ -49,7 +49,7 @@ def compute_effects(
     fitted = consolidation.fitted() if consolidation.fitted is not None else None
     if fitted is None:
         return None, _UNKNOWN
-    predict = partial(_predict_with_denials, fitted=fitted, scores=consolidation)
+    predict = partial(predict_with_denials, fitted=fitted, scores=consolidation)
     effects = leave_one_out(predict, panel, instances)
     if panel.gold is not None:
         owner = panel.instance[np.isin(panel.instance, instances)]
@@ -57,7 +57,7 @@ def compute_effects(
     return effects, _BY_MODEL
 
 
-def _predict_with_denials(panel: Panel, *, fitted: FittedMethod, scores: Consolidation) -> Scores:
+def predict_with_denials(panel: Panel, *, fitted: FittedMethod, scores: Consolidation) -> Scores:
     """Predict scores, lowered by negative votes as those to explain."""
     predicted = fitted.predict(panel)
     if panel.denials is None or scores.denial_weights is None:
@@ -111,26 +111,36 @@ def _drop_each_answer(panel: Panel, max_answers: int) -> tuple[Panel, IntArray]:
     """Return a panel with one instance per dropped answer, which lacks it, and those answers."""
     begin = np.searchsorted(panel.instance, panel.instance, side="left")
     dropped = np.flatnonzero(np.arange(len(panel.instance)) - begin < max_answers)
-    size = panel.answers_per_instance[panel.instance[dropped]]
-    instance, answer = concatenate_ranges(begin[dropped], size)
-    kept = answer != dropped[instance]
-    instance, answer = instance[kept], answer[kept]
-    denials = None
-    if panel.denials is not None:
-        denials = _repeat_denials(panel.denials, panel.instance[dropped], panel.source[dropped])
-    reduced = replace(
+    return leave_out_sources(panel, panel.instance[dropped], panel.source[dropped]), dropped
+
+
+def leave_out_sources(panel: Panel, instance: IntArray, source: IntArray) -> Panel:
+    """Return a panel with one instance per pair: a copy without all that the source says of it.
+
+    Parameters
+    ----------
+    panel : Panel
+        All answers.
+    instance, source : int arrays, (n,)
+        Which instance to copy, and which source to leave out of the copy.
+    """
+    begin, end = (np.searchsorted(panel.instance, instance, side=s) for s in ("left", "right"))
+    copy, answer = concatenate_ranges(begin, end - begin)
+    kept = panel.source[answer] != source[copy]
+    copy, answer = copy[kept], answer[kept]
+    denials = panel.denials
+    return replace(
         panel,
-        instances=Index(tuple(map(str, range(len(dropped))))),
-        instance=instance,
+        instances=Index(tuple(map(str, range(len(instance))))),
+        instance=copy,
         source=panel.source[answer],
         raw=panel.raw[answer],
         augmented=panel.augmented[answer],
         weight=None if panel.weight is None else panel.weight[answer],
         gold=None,
         abstained=None,
-        denials=denials,
+        denials=None if denials is None else _repeat_denials(denials, instance, source),
     )
-    return reduced, dropped
 
 
 def _repeat_denials(denials: Denials, instance: IntArray, source: IntArray) -> Denials:

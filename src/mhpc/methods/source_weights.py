@@ -1,11 +1,12 @@
 """Answers weighted by the skill of their source, with correlated sources sharing one weight."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, drop_gold
 from mhpc.data.profiles import SourceDependence
 from mhpc.methods.source_dependence import count_answers, estimate_dependence
 from mhpc.numerics.arrays import FloatArray
@@ -102,3 +103,21 @@ def answer_independence(
         rows = panel.instance[first:last] - block.start
         on_others[first:last] = summed[rows, panel.source[first:last]]
     return np.asarray(1.0 / (1.0 + on_others))
+
+
+def count_effective_sources(partitions: PanelPartitions) -> tuple[float, float]:
+    """Return how many independent sources the mean instance was answered by, and how many sources.
+
+    Dependent sources count as fewer: two copies are one independent source. Instances without
+    answers do not count.
+    """
+    sums = partial(_sum_independence, dependence=estimate_dependence(partitions))
+    independent, answers, instances = partitions.sum(sums)
+    return independent / max(instances, 1), answers / max(instances, 1)
+
+
+def _sum_independence(panel: Panel, *, dependence: SourceDependence) -> tuple[float, int, int]:
+    """Return the independence of all answers, their number, and that of answered instances."""
+    panel = drop_gold(panel)
+    independence = answer_independence(panel, dependence)
+    return float(independence.sum()), len(independence), len(np.unique(panel.instance))

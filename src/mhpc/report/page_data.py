@@ -12,6 +12,7 @@ import numpy as np
 
 from mhpc.data.accuracy import Accuracy
 from mhpc.data.combination import Combination
+from mhpc.data.contributions import SourceContributions
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import ConfusedPair, Explanation, LabelExplanation
 from mhpc.data.panel import Panel, SinglePartition
@@ -30,6 +31,7 @@ from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray
 from mhpc.report.accuracy import accuracy_facts, prediction_facts
+from mhpc.report.contributions import contributions_facts
 from mhpc.report.review_data import identify_votes, list_instances
 from mhpc.report.sentences import (
     describe_confused_pair,
@@ -123,6 +125,7 @@ def make_page_data(
     *,
     limits: PageLimits | None = None,
     accuracy: Accuracy | None = None,
+    contributions: SourceContributions | None = None,
 ) -> dict[str, Any]:
     """Return the facts that the page of a result shows; `document` is its ``run.json``."""
     limits = limits or PageLimits()
@@ -153,7 +156,13 @@ def make_page_data(
     predictions = prediction_facts(
         consolidation, decision, panel.gold, panel.instances.locate(facts["instances"]["id"])
     )
-    return {**facts, "accuracy": accuracy_facts(accuracy), "predictions": predictions}
+    worth = None if contributions is None else contributions_facts(contributions, sources)
+    return {
+        **facts,
+        "accuracy": accuracy_facts(accuracy),
+        "predictions": predictions,
+        "contributions": to_json(worth),
+    }
 
 
 def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dict[str, Any]:

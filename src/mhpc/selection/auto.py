@@ -36,7 +36,7 @@ from mhpc.methods.scope import infer_scope
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.methods.source_weights import (
     SourceWeights,
-    answer_independence,
+    count_effective_sources,
     learn_source_weights,
     weight_by_independence,
 )
@@ -403,26 +403,17 @@ def _describe(
     answered: int,
     scope: ScopeOrigin,
 ) -> Combination:
-    dependence = estimate_dependence(partitions)
-    independent, answers, instances = partitions.sum(
-        partial(_sum_independence, dependence=dependence)
-    )
+    effective, answers = count_effective_sources(partitions)
     share = single / max(answered, 1)
     weight = weigh_one_truth(share) if "one-truth" in members else 0.0
     return Combination(
         members=members,
         single_label_share=share,
         one_truth_weight=weight,
-        effective_sources=independent / max(instances, 1),
-        answers_per_instance=answers / max(instances, 1),
+        effective_sources=effective,
+        answers_per_instance=answers,
         scope=scope,
     )
-
-
-def _sum_independence(panel: Panel, *, dependence: SourceDependence) -> tuple[float, int, int]:
-    """Return the independence of all answers, their number, and that of answered instances."""
-    independence = answer_independence(panel, dependence)
-    return float(independence.sum()), len(independence), len(np.unique(panel.instance))
 
 
 def _count_single_labels(panel: Panel) -> tuple[int, int]:

@@ -177,6 +177,7 @@ export interface Facts {
   /** The probability that each listed label set is right, and the mean over those without gold. */
   predictions?: { right: number[]; mean: number };
   combination: Combination | null;
+  contributions?: Contributions | null;
   trace: Iteration[];
   scorecards: Scorecard[];
   settings: Record<string, unknown>;
@@ -205,4 +206,41 @@ export async function unpack(packed: string): Promise<Facts> {
     throw new Error(`Its data have format ${facts.format}, but this page reads format ${FORMAT}.`);
   }
   return facts;
+}
+
+/** What sources are worth; sources are positions in `sources`. */
+export interface Contributions {
+  /** The findings in words, and how they were measured. */
+  sentences: string[];
+  measured: string;
+  effective_sources: number;
+  answers_per_instance: number;
+  /** For each source: the share of label sets that change without it, null if not measured. */
+  changed: (number | null)[];
+  /** The mean F between the label sets with and without it. */
+  agreement: (number | null)[];
+  /** The share of its answers for which it alone would give the same label set. */
+  alone: (number | null)[];
+  /** The mean F against gold labels without it. */
+  f_without: (number | null)[] | null;
+  thresholds: { near_duplicate: number; correlated: number };
+  /** Near-duplicates, and correlated sources. */
+  groups: number[][];
+  correlated: number[][];
+  /** Single linkage: joined nodes and their dependence. Nodes from the number of sources on are
+   * earlier merges; those below are positions in `sources` of the tree. */
+  tree: { sources: number[]; merges: [number, number, number][] };
+  /** Quality against cost, from all sources to one. */
+  curve: CurvePoint[];
+  kept: number[];
+  keep: number;
+  gold: number;
+  instances: number;
+}
+
+export interface CurvePoint {
+  sources: number;
+  cost: number;
+  quality: [value: number, low: number | null, high: number | null];
+  dropped: number[];
 }
