@@ -22,6 +22,7 @@ from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
 from mhpc.explanation.agreement import PairwiseAgreement, find_confused_pairs
+from mhpc.explanation.instances import examine_instances
 from mhpc.explanation.queries import (
     MAX_CONFUSED_PAIRS,
     compare_sample,
@@ -31,6 +32,8 @@ from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.numerics.sparse import row_indices, values_at
+from mhpc.report.file_names import file_name, list_paths, remove_folders, shorten_settings
+from mhpc.report.findings import FindingsInput, format_exclusive, make_findings
 from mhpc.report.sentences import (
     describe_confused_pair,
     describe_data,
@@ -43,9 +46,9 @@ from mhpc.report.sentences import (
 from mhpc.report.summary import to_json
 from mhpc.settings import RunSettings
 
-FORMAT = 2
+FORMAT = 3
 
-_FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
+_FROM_RUN = ("trace", "scorecards", "versions", "inputs")
 """Fields that are copied from ``run.json``."""
 
 
@@ -94,6 +97,8 @@ class PageData:
         The disputed instances with the largest expected gain.
     instances : mapping
         The instances that are listed, as columns.
+    findings : mapping
+        What `make_findings` returned.
     """
 
     document: Mapping[str, Any]
@@ -106,6 +111,7 @@ class PageData:
     compared_instances: int
     explanations: tuple[Explanation, ...]
     instances: Mapping[str, Sequence[Any]]
+    findings: Mapping[str, Any]
 
 
 def make_page_data(
@@ -126,6 +132,15 @@ def make_page_data(
     first = ranked[: limits.explained]
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
+    confusions = find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS)
+    instances = _list_instances(
+        consolidation, decision, counts.disagreements, ranked, limits.instances
+    )
+    examined = examine_instances(panel, consolidation, decision)
+    findings_input = FindingsInput(
+        panel.instances, examined.gain, examined.disputed, decision.reason, panel.taxonomy,
+        sources, confusions, counts.exclusive,
+    )  # fmt: skip
     return format_page_data(
         PageData(
             document=document,
@@ -134,12 +149,11 @@ def make_page_data(
             counts=counts,
             sources=sources,
             agreement=_agreement(agreement, counts.by_source[0][: len(sources)], limits.sources),
-            confusions=find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS),
+            confusions=confusions,
             compared_instances=agreement.instances,
             explanations=tuple(explanations[position] for position in np.argsort(order)),
-            instances=_list_instances(
-                consolidation, decision, counts.disagreements, ranked, limits.instances
-            ),
+            instances=instances,
+            findings=make_findings(findings_input, panel.instances.locate(instances["id"])),
         )
     )
 
@@ -205,20 +219,24 @@ def format_page_data(data: PageData) -> dict[str, Any]:
     positions = _Positions(
         {profile.source: m for m, profile in enumerate(data.sources)}, taxonomy.labels.positions
     )
+    paths = list_paths(document["settings"])
     facts: dict[str, Any] = to_json(
         {
             "format": FORMAT,
             "title": _title(document["settings"]["votes"]),
-            "overview": _overview(data),
+            "findings": data.findings,
+            "overview": remove_folders(_overview(data), paths),
             "taxonomy": _taxonomy(taxonomy, data.counts),
             "sources": [positions.source_profile(profile) for profile in data.sources],
             "agreement": data.agreement,
             "conflicts": [positions.disagreement(each) for each in data.explanations],
             "confusions": [positions.confused_pair(pair) for pair in data.confusions],
             "instances": data.instances,
+            "exclusive": format_exclusive(data.counts.exclusive),
             "combination": data.combination,
-            **{name: document[name] for name in _FROM_RUN},
-            "command": format_command(document["settings"]),
+            **{name: remove_folders(document[name], paths) for name in _FROM_RUN},
+            "settings": (settings := shorten_settings(document["settings"])),
+            "command": format_command(settings),
             "shown": _shown(data),
         }
     )
@@ -227,7 +245,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
 
 def _overview(data: PageData) -> dict[str, Any]:
     document = data.document
-    copied = ("counts", "decision", "method", "parameters", "converged", "notes", "seconds")
+    copied = ("counts", "decision", "method", "parameters", "converged", "seconds")
     sentences = [
         describe_data(document["counts"]),
         describe_method(document["method"], data.combination),
@@ -238,8 +256,11 @@ def _overview(data: PageData) -> dict[str, Any]:
         *describe_dependence(data.sources),
     ]
     overview = {"sentences": sentences, **{name: document[name] for name in copied}}
-    # Runs of earlier versions did not keep what was said about their input.
-    overview["notes"] = [*overview["notes"], *document.get("input_notes", ())]
+    # Runs of earlier versions did not keep what was said about their input, nor what is technical.
+    notes = [*document["notes"], *document.get("input_notes", ())]
+    technical = set(document.get("technical_notes", ()))
+    overview["notes"] = [note for note in notes if note not in technical]
+    overview["technical_notes"] = [note for note in notes if note in technical]
     return overview
 
 
@@ -249,6 +270,7 @@ def _taxonomy(taxonomy: Taxonomy, counts: RunCounts) -> dict[str, Any]:
         "id": taxonomy.labels.ids,
         "name": taxonomy.names,
         "parents": [taxonomy.parents_of(label).tolist() for label in range(len(taxonomy))],
+        **({"exclusive": taxonomy.exclusive} if taxonomy.exclusive else {}),
         **{
             name: row.astype(int).tolist() for name, row in zip(names, counts.by_label, strict=True)
         },
@@ -275,6 +297,7 @@ class _Positions:
             "nearest_source": self.source.get(profile.nearest_source),
             "dependence": profile.dependence,
             "relation": profile.relation,
+            "rejected": profile.rejected,
             "weaknesses": [
                 {
                     "label": self.label[weakness.label],
@@ -351,7 +374,7 @@ def _list_paths(votes: str | Sequence[str]) -> list[str]:
 
 def _title(votes: str | Sequence[str]) -> str:
     """Return the names of the inputs without their folders."""
-    names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in _list_paths(votes)]
+    names = list(map(file_name, _list_paths(votes)))
     return names[0] if len(names) == 1 else f"{names[0]} and {pluralize(len(names) - 1, 'other')}"
 
 
