@@ -55,6 +55,9 @@ class Decision:
         The name of the rule.
     parameters : mapping
         The parameters of the rule, computed ones included.
+    gain : float array, (N,), or None
+        The expected gain of a review, as in `Disagreement`, where a run has recorded it; it may
+        have had more scores than it kept.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Decision:
     reason: Sparse
     rule: str
     parameters: Mapping[str, Any]
+    gain: FloatArray | None = None
 
     def labels(self) -> dict[str, list[str]]:
         """Return the label ids of every instance."""

@@ -13,7 +13,7 @@ from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import unknown_label_message
 from mhpc.errors import UnknownInstanceError, UnknownLabelError, suggest
 from mhpc.explanation.agreement import PairwiseAgreement, compare_answers, find_confused_pairs
-from mhpc.explanation.disagreement import DEFAULT_THRESHOLD
+from mhpc.explanation.disagreement import compute_gains, find_even_score
 from mhpc.explanation.effects import compute_effects
 from mhpc.explanation.labels import ScoredPanel, explain_all
 from mhpc.explanation.sources import count_run
@@ -82,12 +82,16 @@ def explain_instances(
     for block in np.array_split(instances, max(1, min(blocks, len(instances)))):
         if len(block):
             effects, how = compute_effects(panel, consolidation, block)
+            score, reason = consolidation.score[block], decision.reason[block]
+            even_score = find_even_score(decision.parameters)
             scored = ScoredPanel(
                 panel=scoped.select_instances(block),
-                score=consolidation.score[block],
+                score=score,
                 specific=consolidation.specific[block],
-                reason=decision.reason[block],
-                threshold=decision.parameters.get("threshold") or DEFAULT_THRESHOLD,
+                reason=reason,
+                gain=compute_gains(score, reason, panel.taxonomy, even_score=even_score)
+                if decision.gain is None
+                else decision.gain[block],
                 effects=effects,
                 how=how,
             )
@@ -132,6 +136,7 @@ def find_disagreements(
     disagreements = Disagreements(
         instances=counts.disagreements.to_records(partitions.taxonomy),
         disputed=counts.disagreements.count,
+        to_review=counts.disagreements.to_review,
         confusions=find_confused_pairs(agreement, partitions.taxonomy, limit=limit),
     )
     return replace(disagreements, names=partitions.taxonomy.names_of(disagreements.labels()))

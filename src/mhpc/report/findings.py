@@ -16,6 +16,7 @@ from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
+from mhpc.explanation.disagreement import MIN_GAIN
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.report.sentences import (
     describe_exclusive,
@@ -23,9 +24,6 @@ from mhpc.report.sentences import (
     format_interval,
     format_percent,
 )
-
-MIN_GAIN = 0.1
-"""Instances whose review is expected to gain at least this much need one."""
 
 SETTLED, CONTESTED, TO_REVIEW = range(3)
 """States of an instance: certain and undisputed; certain although sources disagree; the rest."""

@@ -12,9 +12,7 @@ import numpy as np
 
 from mhpc.data.combination import Combination
 from mhpc.data.decision import Decision
-from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
-from mhpc.data.hierarchy import deepest
-from mhpc.data.index import hash_ids
+from mhpc.data.disagreement import ConfusedPair, Explanation, LabelExplanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.profiles import Proportion, SourceProfile
 from mhpc.data.scores import Consolidation
@@ -22,7 +20,7 @@ from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
 from mhpc.explanation.agreement import PairwiseAgreement, find_confused_pairs
-from mhpc.explanation.instances import examine_instances
+from mhpc.explanation.disagreement import find_disputed
 from mhpc.explanation.queries import (
     MAX_CONFUSED_PAIRS,
     compare_sample,
@@ -30,10 +28,10 @@ from mhpc.explanation.queries import (
 )
 from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
-from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.numerics.sparse import row_indices, values_at
+from mhpc.numerics.arrays import FloatArray
 from mhpc.report.file_names import file_name, list_paths, remove_folders, shorten_settings
 from mhpc.report.findings import FindingsInput, format_exclusive, make_findings
+from mhpc.report.review_data import find_gains, identify_votes, list_instances
 from mhpc.report.sentences import (
     describe_confused_pair,
     describe_data,
@@ -97,6 +95,10 @@ class PageData:
         The disputed instances with the largest expected gain.
     instances : mapping
         The instances that are listed, as columns.
+    review : mapping
+        What a reviewer draws from, as `list_instances` returns it.
+    run : str
+        What identifies the votes.
     findings : mapping
         What `make_findings` returned.
     """
@@ -111,6 +113,8 @@ class PageData:
     compared_instances: int
     explanations: tuple[Explanation, ...]
     instances: Mapping[str, Sequence[Any]]
+    review: Mapping[str, Any]
+    run: str
     findings: Mapping[str, Any]
 
 
@@ -130,16 +134,13 @@ def make_page_data(
     agreement = compare_sample(SinglePartition(panel), panel.scope)
     ranked = panel.instances.locate(counts.disagreements.ids)
     first = ranked[: limits.explained]
+    instances, review = list_instances(panel, consolidation, decision, limit=limits.instances)
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
     confusions = find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS)
-    instances = _list_instances(
-        consolidation, decision, counts.disagreements, ranked, limits.instances
-    )
-    examined = examine_instances(panel, consolidation, decision)
     findings_input = FindingsInput(
-        panel.instances, examined.gain, examined.disputed, decision.reason, panel.taxonomy,
-        sources, confusions, counts.exclusive,
+        panel.instances, find_gains(consolidation, decision), find_disputed(panel),
+        decision.reason, panel.taxonomy, sources, confusions, counts.exclusive,
     )  # fmt: skip
     return format_page_data(
         PageData(
@@ -153,6 +154,8 @@ def make_page_data(
             compared_instances=agreement.instances,
             explanations=tuple(explanations[position] for position in np.argsort(order)),
             instances=instances,
+            review=review,
+            run=identify_votes(panel),
             findings=make_findings(findings_input, panel.instances.locate(instances["id"])),
         )
     )
@@ -177,42 +180,6 @@ def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dic
     }
 
 
-def _list_instances(
-    consolidation: Consolidation,
-    decision: Decision,
-    ranking: DisagreementRanking,
-    ranked: IntArray,
-    limit: int,
-) -> dict[str, Sequence[Any]]:
-    """Return the disputed instances, then the others or a sample of them, as columns."""
-    ids = consolidation.instances
-    others = np.setdiff1d(np.arange(len(ids)), ranked)
-    n_others = max(limit - len(ranked), 0)
-    if len(others) > n_others:
-        sampling_order = np.argsort(hash_ids(ids.select(others)), kind="stable")
-        others = np.sort(others[sampling_order[:n_others]])
-    rows = np.concatenate([ranked, others])
-    chosen = decision.reason[rows].astype(bool).astype(float).tocsr()
-    labels = deepest(chosen, decision.taxonomy)
-    return {
-        "id": [ids[row] for row in rows],
-        "labels": [row.tolist() for row in np.split(labels.indices, labels.indptr[1:-1])],
-        "score": _lowest_score(
-            consolidation, rows, row_indices(labels), labels.indices.astype(np.int64)
-        ).round(4).tolist(),
-        "gain": np.concatenate([ranking.gain, np.zeros(len(others))]).round(4).tolist(),
-    }  # fmt: skip
-
-
-def _lowest_score(
-    consolidation: Consolidation, instances: IntArray, row: IntArray, label: IntArray
-) -> FloatArray:
-    """Return the lowest score among the labels of each instance, nan where it has none."""
-    lowest = np.full(len(instances), np.inf)
-    np.minimum.at(lowest, row, values_at(consolidation.score[instances], row, label))
-    return np.where(np.isfinite(lowest), lowest, np.nan)
-
-
 def format_page_data(data: PageData) -> dict[str, Any]:
     """Return the facts in the JSON form that the page reads; nan becomes null."""
     document, taxonomy = data.document, data.taxonomy
@@ -223,6 +190,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
     facts: dict[str, Any] = to_json(
         {
             "format": FORMAT,
+            "run": data.run,
             "title": _title(document["settings"]["votes"]),
             "findings": data.findings,
             "overview": remove_folders(_overview(data), paths),
@@ -232,6 +200,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
             "conflicts": [positions.disagreement(each) for each in data.explanations],
             "confusions": [positions.confused_pair(pair) for pair in data.confusions],
             "instances": data.instances,
+            "review": data.review,
             "exclusive": format_exclusive(data.counts.exclusive),
             "combination": data.combination,
             **{name: remove_folders(document[name], paths) for name in _FROM_RUN},
@@ -407,13 +376,13 @@ def _shown(data: PageData) -> dict[str, Any]:
     if n_listed < counts.instances:
         notes.append(
             f"This page lists {n_listed:,} of {pluralize(counts.instances, 'instance')}: those "
-            "with the largest expected gain of one more answer, then a random sample"
+            "with the largest expected gain of a review, and a random sample"
         )
-    if n_explained < counts.disagreements.count:
+    if n_explained < counts.disagreements.candidates:
         notes.append(
             f"This page explains {n_explained:,} of "
-            f"{pluralize(counts.disagreements.count, 'disagreement')}, those with the largest "
-            "expected gain"
+            f"{pluralize(counts.disagreements.candidates, 'instance')} to review, those with the "
+            "largest expected gain"
         )
     if n_agreement < n_sources:
         notes.append(f"Agreement is shown for the {n_agreement} sources with the most answers")
@@ -424,7 +393,7 @@ def _shown(data: PageData) -> dict[str, Any]:
         )
     return {
         "instances": [n_listed, counts.instances],
-        "conflicts": [n_explained, counts.disagreements.count],
+        "conflicts": [n_explained, counts.disagreements.candidates],
         "sources": [n_sources, n_sources],
         "labels": [n_labels, n_labels],
         "note": ". ".join(notes) or None,

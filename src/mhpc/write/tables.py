@@ -1,6 +1,7 @@
 """Votes, taxonomies and results as tables, and `write_votes`, `write_taxonomy`, `write_file`."""
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from mhpc.data.decision import LabelledScores
-from mhpc.data.disagreement import Disagreements
+from mhpc.data.disagreement import Disagreement, Disagreements
 from mhpc.data.items import Items
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import BLOCK_CELLS, scored_cells
@@ -393,7 +394,10 @@ def sources_table(sources: Sequence[SourceProfile]) -> OutputTable:
 
 
 def conflicts_table(conflicts: Disagreements) -> OutputTable:
-    """Return one row per disputed label, the instances to review first at the top."""
+    """Return one row per disputed label, the instances to review first at the top.
+
+    An instance without disputed labels has one row, without a label.
+    """
     names = conflicts.names
     columns: Mapping[str, ColumnKind] = {
         "instance": "text", "gain": "number", "answers": "count",
@@ -405,13 +409,23 @@ def conflicts_table(conflicts: Disagreements) -> OutputTable:
         (
             case.instance, case.gain, case.answers,
             case.agreed, None if case.agreed is None else names.get(case.agreed, case.agreed),
-            dispute.label, names.get(dispute.label, dispute.label), dispute.score, dispute.chosen,
-            dispute.support, dispute.against,
+            *dispute,
         )
         for case in conflicts.instances
-        for dispute in case.disputed
+        for dispute in _dispute_cells(case, names)
     ]  # fmt: skip
     return _table_of_rows(columns, rows)
+
+
+def _dispute_cells(case: Disagreement, names: Mapping[str, str]) -> list[tuple[Any, ...]]:
+    cells: list[tuple[Any, ...]] = [
+        (
+            each.label, names.get(each.label, each.label), each.score, each.chosen,
+            each.support, each.against,
+        )
+        for each in case.disputed
+    ]  # fmt: skip
+    return cells or [(None, None, math.nan, False, 0, 0)]
 
 
 def _table_of_rows(

@@ -149,7 +149,7 @@ export interface Facts {
   };
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Decode the facts, which the page holds as base64 of gzipped JSON. */
 export async function unpack(packed: string): Promise<Facts> {
