@@ -40,6 +40,9 @@ MAX_PAIRS = 8
 _MAX_NAMES = 3
 """Instances and sources that a sentence names."""
 
+_MIN_EFFORT = 10
+"""From how many instances on it is worth saying which of them are enough."""
+
 
 @dataclass(frozen=True, eq=False)
 class FindingsInput:
@@ -93,12 +96,10 @@ def make_findings(
     settled, contested, to_review = np.bincount(states, minlength=3).tolist()
     first = rank_reviews(data.gain, limit=limit)[:_MAX_NAMES]
     start = [data.instances[row] for row in first.tolist()]
+    request, effort = describe_request(data.gain, limit=limit)
     return {
         "min_gain": limit,
-        "request": {
-            "sentence": describe_request(to_review, len(states), start),
-            "start": start,
-        },
+        "request": {"sentence": request, "start": start, "effort": effort},
         "settled": {
             "sentence": describe_settled(settled, contested, len(states)),
             "count": settled,
@@ -106,7 +107,7 @@ def make_findings(
             "groups": split_by_subtree(data.label_sets, states, data.taxonomy),
         },
         "review": {
-            "sentence": describe_review(to_review, len(states), data.disputed, states),
+            "sentence": describe_review(data.disputed, states),
             "count": to_review,
             "histogram": make_histogram(data.gain),
         },
@@ -250,8 +251,8 @@ def _describe_unreliable(
     count = f"{len(unreliable)} of {pluralize(n_sources, 'source')}"
     if len(unreliable) == 1:
         text = (
-            f"{count} is clearly less reliable than the average: {worst.source}. In its mean "
-            f"answer, {format_percent(value)} of the labels were rejected (95 % interval "
+            f"{count} is clearly less reliable than the average: {worst.source}. On average, "
+            f"{format_percent(value)} of the labels in its answers were rejected (95 % interval "
             f"{format_interval(low, high)})"
         )
     else:
@@ -267,43 +268,62 @@ def _describe_unreliable(
     return f"{text}. For {worst.source}, {under}."
 
 
-def describe_request(to_review: int, instances: int, start: Sequence[str]) -> str:
-    """Say what is asked of the reader, in one sentence."""
-    if not to_review:
-        return "No instance needs a person's review."
-    verb = "needs" if to_review == 1 else "need"
-    *names, last = start
-    listed = f"{', '.join(names)} and {last}" if names else last
-    return f"{to_review:,} of {pluralize(instances, 'instance')} {verb} a person's review: start with {listed}."  # noqa: E501
+def describe_request(gain: FloatArray, *, limit: float = MIN_GAIN) -> tuple[str, str | None]:
+    """Say what is asked of the reader, and how much work that is or how much is left after it.
+
+    If most instances need a review, those that hold half of the errors to expect are asked for. The
+    page continues the first sentence with the instances to start with.
+    """
+    gains = np.sort(gain[gain >= limit])[::-1]
+    if not len(gains):
+        return "No instance needs a person's review", None
+    verb = "needs" if len(gains) == 1 else "need"
+    request = f"{_part(len(gains), len(gain))} {verb} a person's review"
+    if len(gains) < _MIN_EFFORT:
+        return request, None
+    half = 1 + int(np.searchsorted(np.cumsum(gains), gains.sum() / 2))
+    if len(gains) <= len(gain) / 2:
+        return request, f"Half of the errors to expect there are in the first {half:,}."
+    return (
+        f"{_part(half, len(gain))} hold half of the errors to expect and need a person's review",
+        f"In all, {_part(len(gains), len(gain))} are uncertain enough for a review.",
+    )
 
 
 def describe_settled(settled: int, contested: int, instances: int) -> str:
-    """Say how many instances are settled, and how many are clear although sources disagree."""
-    verb = "is" if settled == 1 else "are"
-    text = (
-        f"{settled:,} of {pluralize(instances, 'instance')} ({_share(settled, instances)}) {verb} "
-        "settled: the labels are certain, and no source contradicts another."
-    )
+    """Say how many instances are settled, and how many are certain although sources disagree."""
+    if settled:
+        verb, their = ("is", "its") if settled == 1 else ("are", "their")
+        share = format_percent(settled / instances)
+        text = (
+            f"{_part(settled, instances)} ({share}) {verb} settled: {their} labels are certain, "
+            "and no source contradicts another."
+        )
+    else:
+        text = "No instance is settled: labels are uncertain, or sources contradict each other."
     if not contested:
         return text
     verb = "is" if contested == 1 else "are"
-    return f"{text} {contested:,} more ({_share(contested, instances)}) {verb} certain although sources disagree."  # noqa: E501
+    share = format_percent(contested / instances)
+    more = " more" if settled else ""
+    return f"{text} {contested:,}{more} ({share}) {verb} certain although sources disagree."
 
 
-def describe_review(to_review: int, instances: int, disputed: BoolArray, states: IntArray) -> str:
-    """Say how many instances need a review, and on how many of these sources disagree."""
+def describe_review(disputed: BoolArray, states: IntArray) -> str:
+    """Say how many instances need a review, and on how many of these sources do not disagree."""
+    is_uncertain = states == TO_REVIEW
+    to_review, agreed = int(is_uncertain.sum()), int((is_uncertain & ~disputed).sum())
     if not to_review:
         return "No instance needs a review: all labels are certain enough."
     verb, their = ("needs", "its") if to_review == 1 else ("need", "their")
-    agreed = int((~disputed[states == TO_REVIEW]).sum())
+    share = format_percent(to_review / len(states))
     text = (
-        f"{to_review:,} of {pluralize(instances, 'instance')} ({_share(to_review, instances)}) "
-        f"{verb} a review: {their} labels are too uncertain to rely on."
+        f"{_part(to_review, len(states))} ({share}) {verb} a review: {their} label sets are likely "
+        "to have errors."
     )
     if not agreed:
         return text
-    verb = "is" if agreed == 1 else "are"
-    return f"{text} On {agreed:,} of them no source contradicts another; the answers {verb} too few or too vague."  # noqa: E501
+    return f"{text} On {agreed:,} of these, sources do not disagree, but answers are few or vague."
 
 
 def describe_confusions(confusions: Sequence[ConfusedPair], taxonomy: Taxonomy) -> str:
@@ -335,5 +355,5 @@ def format_exclusive(exclusive: ExclusiveConflicts) -> dict[str, Any] | None:
     }
 
 
-def _share(part: int, whole: int) -> str:
-    return format_percent(part / max(whole, 1))
+def _part(part: int, instances: int) -> str:
+    return f"{part:,} of {pluralize(instances, 'instance')}"

@@ -33,7 +33,6 @@ from mhpc.report.file_names import file_name, list_paths, remove_folders, shorte
 from mhpc.report.findings import FindingsInput, format_exclusive, make_findings
 from mhpc.report.review_data import find_gains, identify_votes, list_instances
 from mhpc.report.sentences import (
-    describe_confused_pair,
     describe_data,
     describe_decision,
     describe_dependence,
@@ -221,7 +220,6 @@ def _overview(data: PageData) -> dict[str, Any]:
         *describe_panel(data.combination),
         describe_decision(document["decision"]),
         describe_disagreement(data.counts.disagreements.count, data.counts.instances),
-        *(describe_confused_pair(pair, data.taxonomy) for pair in data.confusions[:1]),
         *describe_dependence(data.sources),
     ]
     overview = {"sentences": sentences, **{name: document[name] for name in copied}}
