@@ -6,11 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from mhpc.data.combination import Combination
-from mhpc.data.disagreement import ConfusedPair
 from mhpc.data.exclusive import ExclusiveConflicts
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.summary import RunSummary
-from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize, quote_list
 
 _MAX_NAMES = 3
@@ -180,19 +178,6 @@ def describe_result(summary: RunSummary) -> Iterator[str]:
     yield (
         f"Next: result.to_frame(), mhpc.conflicts(result), mhpc.explain(result, {instance}), "
         "result.sources.plot(), result.report('report.html')"
-    )
-
-
-def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
-    """Name two labels that sources confuse; pairs are ranked by their excess over chance."""
-
-    def name(label: str) -> str:
-        return repr(taxonomy.names[taxonomy.labels.positions[label]])
-
-    under = "" if pair.under is None else f", both under {name(pair.under)}"
-    return (
-        f"Most confused labels, given how common they are: {name(pair.first)} and "
-        f"{name(pair.second)} ({pluralize(pair.count, 'time')}{under})."
     )
 
 
