@@ -135,6 +135,10 @@ class MhpcWarning(UserWarning):
         return spell_arguments(super().__str__())
 
 
+class ReadingWarning(MhpcWarning):
+    """An input was understood in one of several possible ways; usually there is nothing to do."""
+
+
 class ConvergenceWarning(MhpcWarning):
     """An iteration stopped before it converged."""
 

@@ -27,7 +27,14 @@ from mhpc.earlier import (
 )
 from mhpc.encoding.known_sources import KnownSources
 from mhpc.engines.base import EncodedVotes, Engine, open_engine
-from mhpc.errors import DataError, MhpcWarning, ParameterError, option, spell_options
+from mhpc.errors import (
+    DataError,
+    MhpcWarning,
+    ParameterError,
+    ReadingWarning,
+    option,
+    spell_options,
+)
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.model import HOMES, model_errors, read_model
@@ -161,6 +168,7 @@ class _Run:
     checkpoints: RunCheckpoints
     notes: tuple[str, ...] = ()
     input_notes: list[str] = field(default_factory=list)
+    reading_notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -269,7 +277,11 @@ class _Run:
             scores, written.counts, model.rule, written.sources, written.conflicts, cards,
             self.seconds,
         )  # fmt: skip
-        summary = replace(summary, input_notes=tuple(self.input_notes))
+        summary = replace(
+            summary,
+            input_notes=tuple(self.input_notes),
+            technical_notes=(*summary.technical_notes, *self.reading_notes),
+        )
         write_document(self.folder, self.settings.model_dump(), self.inputs.fingerprints, summary)
         return summary
 
@@ -284,7 +296,10 @@ class _Run:
         finally:
             for each in caught:
                 if issubclass(each.category, MhpcWarning):
-                    self.input_notes.append(_without_folders(each.message, self.settings))
+                    note = _without_folders(each.message, self.settings)
+                    self.input_notes.append(note)
+                    if issubclass(each.category, ReadingWarning):
+                        self.reading_notes.append(note)
                 warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
     @contextmanager

@@ -108,7 +108,7 @@ def test_the_keyboard_reaches_the_report_first(show: Open) -> None:
     expect(page.get_by_role("link", name="Skip to the report")).to_be_focused()
     expect(page.get_by_role("link", name="Skip to the report")).to_be_in_viewport()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Overview")).to_be_focused()
+    expect(page.get_by_role("link", name="Findings")).to_be_focused()
 
 
 def test_the_printed_page_has_the_main_sections(show: Open, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_an_unknown_address_is_ignored(show: Open) -> None:
     page = show(FACTS, "#label=%E0%A4%A")
     for anchor in ("#conflict=no-such", "#source=", "#nothing", "#instance=no-such"):
         page.evaluate("anchor => { location.hash = anchor }", anchor)
-    expect(page.get_by_text("No instance id contains “no-such”.")).to_be_visible()
+    expect(page.get_by_text("No listed instance matches this filter.")).to_be_visible()
     expect(open_disagreement(page).get_by_role("heading").first).to_have_text("case-00000")
 
 

@@ -16,6 +16,7 @@ from mhpc.explanation.sources import (
     find_weaknesses,
     make_profiles,
 )
+from mhpc.report.sentences import describe_least_reliable
 from mhpc.steps import profile
 from tests.explanation.slow_twins import labels_of_answer, most_specific
 from tests.fixtures.build import GARDEN, panel_of, small_panel
@@ -92,7 +93,7 @@ def test_equal_label_sets_are_those_of_the_slow_twin(seed: int, threshold: float
         decided = set(np.flatnonzero(decision.reason[[instance]].toarray()[0]).tolist())
         same[source] += given == most_specific(panel, decided)
     counts = count_block(panel, average.score, decision.reason, even_score=threshold)
-    np.testing.assert_array_equal(counts.by_source[5], same)
+    np.testing.assert_array_equal(counts.by_source[6], same)
 
 
 def test_labels_that_the_result_does_not_have_are_wrong() -> None:
@@ -105,6 +106,41 @@ def test_labels_that_the_result_does_not_have_are_wrong() -> None:
     assert (dee.accurate.value, dee.vague.value, dee.wrong.value) == (0.0, 0.0, 1.0)
     # It gave one label, which is wrong: no subtree is worse than the others.
     assert dee.weaknesses == ()
+
+
+def test_answers_count_alike_however_many_labels_they_have() -> None:
+    # On one of four instances, long mistakes everything and gives three wrong labels at once; short
+    # gives one label each time, of which two are wrong.
+    wrong = ("finch", "monarda", "fuchsia")
+    rows = [(f"p{n}", source, "oak") for n in range(4) for source in ("ann", "bob", "cid")]
+    rows += [(f"p{n}", "long", "oak") for n in range(3)]
+    rows += [("p3", "long", label) for label in wrong]
+    rows += [(f"p{n}", "short", "oak" if n < 2 else "finch") for n in range(4)]
+    panel = panel_of(rows)
+    averaged = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=2)
+    counts = count_block(panel, averaged.score, decision.reason)
+    profiles = make_profiles(counts, panel.sources, independent_sources(5), GARDEN)
+    long, short = profiles[panel.sources.positions["long"]], profiles[-1]
+    assert (long.rejected, short.rejected) == (3, 2)
+    assert long.wrong == estimate_proportion(1, 4)
+    assert short.wrong == estimate_proportion(2, 4)
+    # So that the source with more wrong answers is the least reliable one, not the one with more
+    # wrong labels.
+    (sentence,) = describe_least_reliable(profiles)
+    assert "short" in sentence
+
+
+def test_an_interval_counts_answers_since_labels_of_an_answer_are_not_independent() -> None:
+    rows = [
+        ("p", source, label) for source in ("ann", "bob", "cid") for label in ("oak", "monarda")
+    ]
+    panel = panel_of([*rows, ("p", "dee", "oak"), ("p", "dee", "finch")])
+    averaged = mhpc.SA(votes="augmented").consolidate(panel)
+    decision = mhpc.Threshold(threshold=0.5).decide(averaged, labels_per_answer=2)
+    counts = count_block(panel, averaged.score, decision.reason)
+    *_, dee = make_profiles(counts, panel.sources, independent_sources(4), GARDEN)
+    assert (dee.accurate, dee.wrong) == (estimate_proportion(0.5, 1), estimate_proportion(0.5, 1))
 
 
 def test_the_nearest_source_is_named() -> None:

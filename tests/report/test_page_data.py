@@ -1,12 +1,14 @@
 """The data that the report page shows."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mhpc.cli import main
 from mhpc.report.page_data import PageLimits, format_command, make_page_data
+from mhpc.result import page_data
 from mhpc.run import load_run, page_data_of_run
 from mhpc.settings import RunSettings
 
@@ -54,14 +56,16 @@ def test_the_data_are_json_and_consistent(folder: Path) -> None:
         "format", "title", "overview", "taxonomy", "sources", "agreement", "conflicts",
         "confusions", "instances", "combination", "trace", "scorecards", "settings", "command",
         "versions", "inputs", "shown", "run", "review", "accuracy", "predictions", "contributions",
+        "findings", "exclusive",
     }  # fmt: skip
     assert page["title"] == "votes.csv"
     assert page["overview"].keys() == {
-        "sentences", "counts", "decision", "method", "parameters", "converged", "notes", "seconds",
+        "sentences", "counts", "decision", "method", "parameters", "converged", "notes",
+        "technical_notes", "seconds",
     }  # fmt: skip
     assert page["combination"].keys() == {
         "members", "single_label_share", "one_truth_weight", "effective_sources",
-        "answers_per_instance", "scope", "gold",
+        "answers_per_instance", "scope", "gold", "left_out",
     }  # fmt: skip
     labels, sources = page["taxonomy"]["id"], [row["source"] for row in page["sources"]]
     assert sources == ["ann", "bob", "cid"]
@@ -128,6 +132,30 @@ def test_a_run_on_dask_workers_has_the_same_facts(folder: Path) -> None:
         document = json.loads((out / "run.json").read_text())
         runs.append((document["conflicts"], document["sources"]))
     assert runs[0] == runs[1]
+
+
+def test_no_folder_of_the_sender_is_on_the_page(folder: Path) -> None:
+    document = json.loads((folder / "run.json").read_text())
+    assert document["settings"]["votes"] == str(folder.parent / "votes.csv")
+    document["settings"] |= {"update": str(folder), "gold": "../elsewhere/gold.csv"}
+    document["notes"] = [f"Updates {folder} without its votes"]
+    document["input_notes"] = [f"{folder.parent}/votes.csv: 2 rows left out"]
+    page = page_data(replace(load_run(folder), document=document))
+    text = json.dumps(page)
+    assert str(folder.parent) not in text
+    assert "elsewhere" not in text
+    assert page["settings"]["votes"] == "votes.csv"
+    assert "mhpc consolidate votes.csv --taxonomy taxonomy.csv" in page["command"]
+    assert page["overview"]["notes"] == [
+        "Updates out without its votes", "votes.csv: 2 rows left out",
+    ]  # fmt: skip
+
+
+def test_technical_notes_are_apart_from_those_to_act_on(folder: Path) -> None:
+    document = json.loads((folder / "run.json").read_text())
+    document |= {"notes": ["a", "b"], "input_notes": ["c", "d"], "technical_notes": ["b", "c"]}
+    overview = page_data(replace(load_run(folder), document=document))["overview"]
+    assert (overview["notes"], overview["technical_notes"]) == (["a", "d"], ["b", "c"])
 
 
 def test_the_command_repeats_the_run_without_defaults() -> None:

@@ -6,16 +6,17 @@ from dataclasses import replace
 import pytest
 
 from mhpc.data.combination import Combination, GoldCalibration
-from mhpc.data.disagreement import ConfusedPair
+from mhpc.data.exclusive import ExclusiveConflicts
 from mhpc.data.profiles import Proportion, SourceProfile, SourceRelation, Weakness
 from mhpc.report.sentences import (
-    describe_confused_pair,
     describe_data,
     describe_decision,
     describe_dependence,
     describe_disagreement,
+    describe_exclusive,
     describe_gold,
     describe_least_reliable,
+    describe_left_out,
     describe_method,
     describe_panel,
     describe_similarity,
@@ -23,7 +24,6 @@ from mhpc.report.sentences import (
     format_interval,
     format_percent,
 )
-from tests.fixtures.build import GARDEN
 
 
 def make_profile(
@@ -167,9 +167,36 @@ def test_the_least_reliable_source_has_the_highest_lower_bound() -> None:
     uncertain = make_profile("few", wrong=Proportion(0.5, 0.1, 0.9))
     certain = make_profile("many", wrong=Proportion(0.4, 0.3, 0.5))
     (sentence,) = describe_least_reliable([uncertain, certain])
-    for fact in ("many", "40 %", "30 to 50 %", "flower"):
+    for fact in ("many", "40 %", "30 to 50 %"):
         assert fact in sentence
     assert list(describe_least_reliable([certain])) == []
+
+
+@pytest.mark.parametrize(
+    ("rejected", "share"),
+    [(5, "all of"), (10, "half of"), (15, "a third of"), (8, "62 % of"), (16, None), (500, None)],
+)
+def test_a_subtree_is_named_if_it_has_a_third_of_the_errors(
+    rejected: int, share: str | None
+) -> None:
+    # 5 of its rejected labels are under flower.
+    worst = replace(make_profile("bob", wrong=Proportion(0.4, 0.3, 0.5)), rejected=rejected)
+    (sentence,) = describe_least_reliable([worst, make_answering("ann", 1.0)])
+    assert ("flower" in sentence) == (share is not None)
+    assert share is None or f"; {share} its rejected labels are under flower" in sentence
+
+
+def test_sources_that_were_left_out_are_named() -> None:
+    (sentence,) = describe_left_out(replace(make_combination(), left_out=("bob",)))
+    assert "'bob'" in sentence
+    assert list(describe_left_out(make_combination())) == []
+
+
+def test_instances_with_labels_that_exclude_each_other_are_counted_and_the_first_named() -> None:
+    (sentence,) = describe_exclusive(ExclusiveConflicts(1_234, ("a", "b", "c", "d"), {(0, 1): 9}))
+    assert "1,234 instances have" in sentence
+    assert sentence.endswith("'a', 'b', 'c' and 1,231 more")
+    assert list(describe_exclusive(ExclusiveConflicts())) == []
 
 
 def test_dependent_sources_are_named_with_the_source_they_depend_on() -> None:
@@ -183,9 +210,3 @@ def test_dependent_sources_are_named_with_the_source_they_depend_on() -> None:
     assert "s0 (of bob)" in duplicates
     assert "2 more" in duplicates
     assert "eve (with dan)" in correlated
-
-
-def test_a_confused_pair_is_named_with_its_count_and_common_ancestor() -> None:
-    sentence = describe_confused_pair(ConfusedPair("monarda", "fuchsia", 1, "flower"), GARDEN)
-    for fact in ("'monarda'", "'fuchsia'", "1 time", "'flower'"):
-        assert fact in sentence

@@ -55,6 +55,8 @@ class Combination:
         Where the labels that each source can give come from.
     gold : GoldCalibration or None
         The effect of gold labels on the calibration, if there are enough of them.
+    left_out : tuple of str
+        The sources that were left out, since they add no information.
     """
 
     members: tuple[str, ...]
@@ -64,3 +66,4 @@ class Combination:
     answers_per_instance: float
     scope: ScopeOrigin = "all"
     gold: GoldCalibration | None = None
+    left_out: tuple[str, ...] = ()

@@ -75,8 +75,10 @@ class SourceProfile:
     mean_depth : float
         The mean level of the labels it gave, 1 at the top; nan if it gave none.
     accurate, vague, wrong : Proportion
-        Of the most specific labels it gave: the result has the label and nothing below it; the
-        result has the label and one below it; the result does not have the label. They add up to 1.
+        Of the most specific labels in an answer, on average: the result has the label and nothing
+        below it; the result has the label and one below it; the result does not have the label.
+        They add up to 1. Answers are what is counted, not labels: an answer with ten labels counts
+        as much as one with a single label.
     independence : float
         The weight of its answers beside those of dependent sources: 1 if it is independent, 1/2 for
         each of two copies.
@@ -96,6 +98,8 @@ class SourceProfile:
         The number of instances that it was asked about but did not know.
     denials : int
         The number of its negative votes.
+    rejected : int
+        The number of its most specific labels that the result does not have.
     """
 
     source: str
@@ -113,6 +117,7 @@ class SourceProfile:
     same_set: float = math.nan
     abstentions: int = 0
     denials: int = 0
+    rejected: int = 0
 
 
 class SourceProfiles(Shown, tuple[SourceProfile, ...]):

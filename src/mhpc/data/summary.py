@@ -8,6 +8,7 @@ from mhpc.data.combination import Combination
 from mhpc.data.decision import FittedRule
 from mhpc.data.denials import DenialWeights
 from mhpc.data.disagreement import DisagreementRanking, Disagreements
+from mhpc.data.exclusive import ExclusiveConflicts
 from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
@@ -44,9 +45,12 @@ class RunSummary:
     seconds : mapping of str to float
         The wall time of every stage.
     notes : tuple of str
-        Remarks on how the result was computed, and how far it can be trusted.
+        Remarks on how far the result can be trusted, and on how it was computed.
     input_notes : tuple of str
         What was said about the input while it was read: how it was understood, what was left out.
+    technical_notes : tuple of str
+        Those of both kinds of notes that ask nothing of a reader: how the result was computed, and
+        how the input was understood.
     names : mapping of str to str
         The names of the labels under which sources err most, by id, as far as they differ from the
         ids.
@@ -65,6 +69,7 @@ class RunSummary:
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
     input_notes: tuple[str, ...] = ()
+    technical_notes: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,11 +81,12 @@ class RunCounts:
     ----------
     instances, chosen, without_label : int
         The number of instances, of labels chosen for them, and of instances that got none.
-    by_source : float array, (8, M)
-        For every source: its answers; its votes; the sum of their depths; its most specific labels
-        that are in the label sets; those of them below which the sets have another label; its
-        answers whose most specific labels are exactly those of the label sets; the instances on
-        which it abstained; and its negative votes.
+    by_source : float array, (9, M)
+        For every source: its answers; its votes; the sum of their depths; its answers with labels;
+        the sum over these of the share of their most specific labels that is not in the label
+        sets, and of the share below which the sets have another label; its answers whose most
+        specific labels are exactly those of the label sets; the instances on which it abstained;
+        and its negative votes.
     by_label : float array, (4, K)
         For every label: the answers that give the label itself; the instances for which some answer
         gives it or a descendant; the instances whose set has it; the instances on which it is
@@ -90,6 +96,8 @@ class RunCounts:
         does not have it.
     disagreements : DisagreementRanking
         The instances whose review has the largest expected gain.
+    exclusive : ExclusiveConflicts
+        The instances whose label sets have labels that exclude each other.
     """
 
     instances: int
@@ -100,6 +108,7 @@ class RunCounts:
     given: Sparse
     rejected: Sparse
     disagreements: DisagreementRanking
+    exclusive: ExclusiveConflicts = field(default_factory=ExclusiveConflicts)
 
     def __add__(self, other: "RunCounts") -> "RunCounts":
         return RunCounts(
@@ -111,6 +120,7 @@ class RunCounts:
             self.given + other.given,
             self.rejected + other.rejected,
             self.disagreements + other.disagreements,
+            self.exclusive + other.exclusive,
         )
 
 

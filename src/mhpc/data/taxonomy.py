@@ -35,6 +35,9 @@ class Taxonomy:
         The paper's H: ``parents[k, p] == 1`` where label ``p`` is a direct parent of ``k``.
     alternative_ids : mapping of str to str
         Further ids of labels: former ones, or those of labels that were merged into it.
+    exclusive : tuple of tuples of int
+        Groups of siblings that exclude each other, as do their descendants, by position. Nothing
+        is decided by them: results in which two of a group meet are reported.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Taxonomy:
     names: tuple[str, ...]
     parents: Sparse
     alternative_ids: Mapping[str, str] = field(default_factory=dict)
+    exclusive: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def children(self) -> Sparse:
@@ -163,8 +167,14 @@ class Taxonomy:
                 self.labels.select(labels),
                 tuple(self.names[label] for label in labels),
                 self.parents[labels][:, labels],
+                exclusive=self._select_exclusive(labels),
             )
         return self._selections[key]
+
+    def _select_exclusive(self, labels: IntArray) -> tuple[tuple[int, ...], ...]:
+        position = {label: at for at, label in enumerate(labels.tolist())} if self.exclusive else {}
+        groups = (tuple(position[k] for k in group if k in position) for group in self.exclusive)
+        return tuple(group for group in groups if len(group) > 1)
 
     @cached_property
     def _selections(self) -> "dict[bytes, Taxonomy]":

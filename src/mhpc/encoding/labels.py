@@ -218,7 +218,9 @@ def graft(taxonomy: Taxonomy, labels: Sequence[str]) -> Taxonomy:
     child = np.concatenate([parents.row, old + below]).astype(np.int64)
     parent = np.concatenate([parents.col, above[below]]).astype(np.int64)
     grown = sparse.coo_array((np.ones(len(child)), (child, parent)), shape=(len(ids), len(ids)))
-    return Taxonomy(ids, (*taxonomy.names, *labels), grown.tocsr(), taxonomy.alternative_ids)
+    return Taxonomy(
+        ids, (*taxonomy.names, *labels), grown.tocsr(), taxonomy.alternative_ids, taxonomy.exclusive
+    )
 
 
 def _graft_spellings(taxonomy: Taxonomy, labels: Sequence[str]) -> tuple[Taxonomy, IntArray]:

@@ -30,7 +30,7 @@ from scipy import sparse
 
 from mhpc.data.disagreement import MAX_RANKED, DisagreementRanking
 from mhpc.data.hierarchy import deepest, expand_along
-from mhpc.data.panel import Panel
+from mhpc.data.panel import Panel, panel_block
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.sparse import (
@@ -129,6 +129,17 @@ def find_disputes(panel: Panel, labels: AnswerLabels) -> Disputes:
     )
     disputed = against > 0
     return Disputes(supported, row[disputed], label[disputed], support[disputed], against[disputed])
+
+
+def find_disputed(panel: Panel, *, block_rows: int = 1 << 16) -> BoolArray:
+    """Return for every instance of a panel whether sources contradict each other, (N,)."""
+    disputed = np.zeros(len(panel.instances), dtype=bool)
+    for start in range(0, len(disputed), block_rows):
+        rows = slice(start, min(start + block_rows, len(disputed)))
+        part = panel_block(panel, rows)
+        row = find_disputes(part, collect_labels(part)).row
+        disputed[rows] = np.bincount(row, minlength=rows.stop - rows.start) > 0
+    return disputed
 
 
 def find_deniers(panel: Panel, row: IntArray, label: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,4 +1,11 @@
-"""Profiles of sources: how accurate, vague and wrong each one is, and where it errs most."""
+"""Profiles of sources: how accurate, vague and wrong each one is, and where it errs most.
+
+The proportions of accurate, vague and wrong labels are means over answers, and their intervals
+count answers. The labels of one answer are not independent: who mistakes a photograph of a bear
+gives several wrong labels at once. If labels were counted, one such answer with fifty labels could
+make an otherwise perfect source the least reliable one, and a few long answers would get an
+interval as narrow as that of many short ones.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +16,7 @@ import numpy as np
 from mhpc.data.decision import Decision
 from mhpc.data.denials import Abstentions, Denials
 from mhpc.data.disagreement import MAX_RANKED
+from mhpc.data.exclusive import find_exclusive_conflicts
 from mhpc.data.hierarchy import has_child
 from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions, panel_block
@@ -62,8 +70,8 @@ def make_profiles(
     counts: RunCounts, sources: Index, dependence: SourceDependence, taxonomy: Taxonomy
 ) -> tuple[SourceProfile, ...]:
     """Return the profile of every source, in the order of the index."""
-    answers, votes, depths, confirmed, refined, same, abstentions, denials = counts.by_source
-    given = np.asarray(counts.given.sum(axis=1)).ravel()
+    answers, votes, depths, labelled, wrong, vague, same, abstentions, denials = counts.by_source
+    rejected = np.asarray(counts.rejected.sum(axis=1)).ravel()
     mean_depth = np.full(len(votes), np.nan)
     np.divide(depths, votes, out=mean_depth, where=votes > 0)
     independence = dependence.independence
@@ -75,9 +83,9 @@ def make_profiles(
             answers=int(answers[m]),
             coverage=float(answers[m] / counts.instances),
             mean_depth=float(mean_depth[m]),
-            accurate=estimate_proportion(confirmed[m] - refined[m], given[m]),
-            vague=estimate_proportion(refined[m], given[m]),
-            wrong=estimate_proportion(given[m] - confirmed[m], given[m]),
+            accurate=estimate_proportion(labelled[m] - wrong[m] - vague[m], labelled[m]),
+            vague=estimate_proportion(vague[m], labelled[m]),
+            wrong=estimate_proportion(wrong[m], labelled[m]),
             independence=float(independence[m]),
             nearest_source=sources[nearest[m]] if strength[m] > 0 else "",
             dependence=float(strength[m]),
@@ -86,6 +94,7 @@ def make_profiles(
             same_set=float(same[m] / answers[m]) if answers[m] else np.nan,
             abstentions=int(abstentions[m]),
             denials=int(denials[m]),
+            rejected=int(rejected[m]),
         )
         for m, source in enumerate(sources)
     )
@@ -98,9 +107,15 @@ def _classify_dependence(dependence: float) -> SourceRelation | None:
 
 
 def estimate_proportion(part: float, whole: float) -> Proportion:
-    """Return part / whole with its 95 % interval; nan if whole is 0."""
+    """Return part / whole with its 95 % interval; nan if whole is 0.
+
+    `part` may be a sum of shares: their variance is at most that of as many yes and no with the
+    same mean, so that the interval is wide enough.
+    """
     if whole <= 0:
         return Proportion(np.nan, np.nan, np.nan)
+    # A sum of shares such as 1/3 may be off by its rounding.
+    part = min(max(float(np.round(part, 9)), 0.0), whole)
     low, high = wilson_interval(np.array([part]), np.array([whole]))
     return Proportion(float(part / whole), float(low[0]), float(high[0]))
 
@@ -284,6 +299,7 @@ def examine_block(
         given=given,
         rejected=rejected,
         disagreements=rank_disagreements(panel, disputes, gain, score, reason, limit=limit),
+        exclusive=find_exclusive_conflicts(reason, panel.taxonomy, panel.instances),
     )
     return ExaminedBlock(counts, ~is_refined, gain, confirmed.agrees)
 
@@ -332,13 +348,16 @@ def _count_by_source(
     """Return `given`, `rejected` and `by_source` of `RunCounts`."""
     shape = M, _ = len(panel.sources), len(panel.taxonomy)
     label = labels.deepest.indices.astype(np.int64)
-    source = panel.source[row_indices(labels.deepest)]
+    answer, given_labels = row_indices(labels.deepest), np.diff(labels.deepest.indptr)
+    source = panel.source[answer]
     rejected, refined = confirmed.rejected, confirmed.refined
+    share = 1.0 / given_labels[answer]
     votes = np.diff(panel.raw.indptr).astype(float)
     depths = np.asarray(panel.raw.astype(bool) @ panel.taxonomy.depth.astype(float))
     counts = [
         *(np.bincount(panel.source, values, minlength=M) for values in (None, votes, depths)),
-        *(np.bincount(source[mask], minlength=M) for mask in (~rejected, refined)),
+        np.bincount(panel.source[given_labels > 0], minlength=M),
+        *(np.bincount(source[mask], share[mask], minlength=M) for mask in (rejected, refined)),
         np.bincount(panel.source[confirmed.is_same], minlength=M),
         *(_count_sources(part, M) for part in (panel.abstained, panel.denials)),
     ]

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from mhpc.errors import MhpcError, MhpcWarning, UnreadableError, quote_list
+from mhpc.errors import MhpcError, ReadingWarning, UnreadableError, quote_list
 from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, identify, local_file
 from mhpc.system.files import temporary_folder
 
@@ -79,7 +79,7 @@ def _drop_others(files: Sequence[NamedFile], folder: str) -> Sequence[NamedFile]
         warnings.warn(
             f"{folder}: left out by name, as not votes: {quote_list(names)}; give the files "
             "themselves to read them",
-            MhpcWarning,
+            ReadingWarning,
             stacklevel=4,
         )
     return votes or files

@@ -77,6 +77,7 @@ TAXONOMY_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "concept_name", "taxon_name", "topic_name", "display_name", "preferred_label",
             "preferred_name", "pref_label", "label_title", "category_title",
         ),
+        "exclusive": ("exclusive",),
     }
 )  # fmt: skip
 """The same for taxonomies."""

@@ -17,8 +17,8 @@ from xml.parsers import expat
 
 from mhpc.errors import (
     DataError,
-    MhpcWarning,
     MissingExtraError,
+    ReadingWarning,
     UnreadableError,
     quote_list,
 )
@@ -265,7 +265,7 @@ def _choose_rows(workbook: dict[str, Any], file: LocalFile) -> list[list[Any]]:
         choice = f" (choose one with {file.name}:{others[0]})" if has_path else ""
         warnings.warn(
             f"{file.name}: reading sheet {first!r}; there are also {quote_list(others)}{choice}",
-            MhpcWarning,
+            ReadingWarning,
             stacklevel=2,
         )
     rows: list[list[Any]] = next(iter(sheets.values()), [])

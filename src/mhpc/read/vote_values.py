@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mhpc.data.votes import ABSTAIN_WORD
-from mhpc.errors import DataError, MhpcWarning, ParameterError, option, pluralize, quote_list
+from mhpc.errors import DataError, ParameterError, ReadingWarning, option, pluralize, quote_list
 from mhpc.read.options import NEGATIVE_MARK, ReadOptions
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
@@ -310,4 +310,4 @@ def _fill_blank(votes: VotesInput) -> None:
 
 
 def _warn(votes: VotesInput, message: str) -> None:
-    warnings.warn(f"{votes.origin}: {message}", MhpcWarning, stacklevel=5)
+    warnings.warn(f"{votes.origin}: {message}", ReadingWarning, stacklevel=5)

@@ -22,6 +22,7 @@ from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
 from mhpc.explanation.agreement import PairwiseAgreement, find_confused_pairs
+from mhpc.explanation.disagreement import find_disputed
 from mhpc.explanation.queries import (
     MAX_CONFUSED_PAIRS,
     compare_sample,
@@ -32,9 +33,10 @@ from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import FloatArray
 from mhpc.report.accuracy import accuracy_facts, prediction_facts
 from mhpc.report.contributions import contributions_facts
-from mhpc.report.review_data import identify_votes, list_instances
+from mhpc.report.file_names import file_name, list_paths, remove_folders, shorten_settings
+from mhpc.report.findings import FindingsInput, format_exclusive, make_findings
+from mhpc.report.review_data import find_gains, identify_votes, list_instances
 from mhpc.report.sentences import (
-    describe_confused_pair,
     describe_data,
     describe_decision,
     describe_dependence,
@@ -47,7 +49,7 @@ from mhpc.settings import RunSettings
 
 FORMAT = 3
 
-_FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
+_FROM_RUN = ("trace", "scorecards", "versions", "inputs")
 """Fields that are copied from ``run.json``."""
 
 
@@ -100,6 +102,8 @@ class PageData:
         What a reviewer draws from, as `list_instances` returns it.
     run : str
         What identifies the votes.
+    findings : mapping
+        What `make_findings` returned.
     """
 
     document: Mapping[str, Any]
@@ -114,6 +118,7 @@ class PageData:
     instances: Mapping[str, Sequence[Any]]
     review: Mapping[str, Any]
     run: str
+    findings: Mapping[str, Any]
 
 
 def make_page_data(
@@ -137,6 +142,11 @@ def make_page_data(
     instances, review = list_instances(panel, consolidation, decision, limit=limits.instances)
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
+    confusions = find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS)
+    findings_input = FindingsInput(
+        panel.instances, find_gains(consolidation, decision), find_disputed(panel),
+        decision.reason, panel.taxonomy, sources, confusions, counts.exclusive,
+    )  # fmt: skip
     facts = format_page_data(
         PageData(
             document=document,
@@ -145,12 +155,13 @@ def make_page_data(
             counts=counts,
             sources=sources,
             agreement=_agreement(agreement, counts.by_source[0][: len(sources)], limits.sources),
-            confusions=find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS),
+            confusions=confusions,
             compared_instances=agreement.instances,
             explanations=tuple(explanations[position] for position in np.argsort(order)),
             instances=instances,
             review=review,
             run=identify_votes(panel),
+            findings=make_findings(findings_input, panel.instances.locate(instances["id"])),
         )
     )
     predictions = prediction_facts(
@@ -190,12 +201,14 @@ def format_page_data(data: PageData) -> dict[str, Any]:
     positions = _Positions(
         {profile.source: m for m, profile in enumerate(data.sources)}, taxonomy.labels.positions
     )
+    paths = list_paths(document["settings"])
     facts: dict[str, Any] = to_json(
         {
             "format": FORMAT,
             "run": data.run,
             "title": _title(document["settings"]["votes"]),
-            "overview": _overview(data),
+            "findings": data.findings,
+            "overview": remove_folders(_overview(data), paths),
             "taxonomy": _taxonomy(taxonomy, data.counts),
             "sources": [positions.source_profile(profile) for profile in data.sources],
             "agreement": data.agreement,
@@ -203,9 +216,11 @@ def format_page_data(data: PageData) -> dict[str, Any]:
             "confusions": [positions.confused_pair(pair) for pair in data.confusions],
             "instances": data.instances,
             "review": data.review,
+            "exclusive": format_exclusive(data.counts.exclusive),
             "combination": data.combination,
-            **{name: document[name] for name in _FROM_RUN},
-            "command": format_command(document["settings"]),
+            **{name: remove_folders(document[name], paths) for name in _FROM_RUN},
+            "settings": (settings := shorten_settings(document["settings"])),
+            "command": format_command(settings),
             "shown": _shown(data),
         }
     )
@@ -214,19 +229,21 @@ def format_page_data(data: PageData) -> dict[str, Any]:
 
 def _overview(data: PageData) -> dict[str, Any]:
     document = data.document
-    copied = ("counts", "decision", "method", "parameters", "converged", "notes", "seconds")
+    copied = ("counts", "decision", "method", "parameters", "converged", "seconds")
     sentences = [
         describe_data(document["counts"]),
         describe_method(document["method"], data.combination),
         *describe_panel(data.combination),
         describe_decision(document["decision"]),
         describe_disagreement(data.counts.disagreements.count, data.counts.instances),
-        *(describe_confused_pair(pair, data.taxonomy) for pair in data.confusions[:1]),
         *describe_dependence(data.sources),
     ]
     overview = {"sentences": sentences, **{name: document[name] for name in copied}}
-    # Runs of earlier versions did not keep what was said about their input.
-    overview["notes"] = [*overview["notes"], *document.get("input_notes", ())]
+    # Runs of earlier versions did not keep what was said about their input, nor what is technical.
+    notes = [*document["notes"], *document.get("input_notes", ())]
+    technical = set(document.get("technical_notes", ()))
+    overview["notes"] = [note for note in notes if note not in technical]
+    overview["technical_notes"] = [note for note in notes if note in technical]
     return overview
 
 
@@ -236,6 +253,7 @@ def _taxonomy(taxonomy: Taxonomy, counts: RunCounts) -> dict[str, Any]:
         "id": taxonomy.labels.ids,
         "name": taxonomy.names,
         "parents": [taxonomy.parents_of(label).tolist() for label in range(len(taxonomy))],
+        **({"exclusive": taxonomy.exclusive} if taxonomy.exclusive else {}),
         **{
             name: row.astype(int).tolist() for name, row in zip(names, counts.by_label, strict=True)
         },
@@ -262,6 +280,7 @@ class _Positions:
             "nearest_source": self.source.get(profile.nearest_source),
             "dependence": profile.dependence,
             "relation": profile.relation,
+            "rejected": profile.rejected,
             "weaknesses": [
                 {
                     "label": self.label[weakness.label],
@@ -338,7 +357,7 @@ def _list_paths(votes: str | Sequence[str]) -> list[str]:
 
 def _title(votes: str | Sequence[str]) -> str:
     """Return the names of the inputs without their folders."""
-    names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in _list_paths(votes)]
+    names = list(map(file_name, _list_paths(votes)))
     return names[0] if len(names) == 1 else f"{names[0]} and {pluralize(len(names) - 1, 'other')}"
 
 

@@ -6,11 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from mhpc.data.combination import Combination
-from mhpc.data.disagreement import ConfusedPair
+from mhpc.data.exclusive import ExclusiveConflicts
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.summary import RunSummary
-from mhpc.data.taxonomy import Taxonomy
-from mhpc.errors import pluralize
+from mhpc.errors import pluralize, quote_list
 
 _MAX_NAMES = 3
 """Correlated sources that a sentence names."""
@@ -22,6 +21,14 @@ the decided label set on at least this share of them, and they are not too few t
 _MIN_SOURCES, _MAX_EFFECTIVE = 2.0, 1.5
 """Sources are too similar if more than the former number answered the mean instance, and they are
 worth less than the latter number of independent ones."""
+
+_MIN_SHARE = 1 / 3
+"""The share of a source's rejected labels from which on a sentence names the subtree with them."""
+
+_FRACTIONS = ((1 / 3, "a third"), (1 / 2, "half"), (2 / 3, "two thirds"), (1.0, "all"))
+"""Shares that are written as words if they are within `_NEAR` of it; all of them only exactly."""
+
+_NEAR = 0.015
 
 
 def describe_data(counts: Mapping[str, int]) -> str:
@@ -109,6 +116,25 @@ def describe_similarity(combination: Combination | None) -> Iterator[str]:
         )
 
 
+def describe_left_out(combination: Combination | None) -> Iterator[str]:
+    """Name the sources that were left out."""
+    if combination is not None and combination.left_out:
+        names = quote_list(combination.left_out)
+        yield f"Left out, since they add no information (constant, random or copied): {names}"
+
+
+def describe_exclusive(conflicts: ExclusiveConflicts) -> Iterator[str]:
+    """Say how many instances got labels that exclude each other, and name the first ones."""
+    if conflicts.instances:
+        verb = "has" if conflicts.instances == 1 else "have"
+        more = conflicts.instances - _MAX_NAMES
+        yield (
+            f"{pluralize(conflicts.instances, 'instance')} {verb} labels that exclude each other, "
+            f"according to the taxonomy: {quote_list(conflicts.first[:_MAX_NAMES])}"
+            + (f" and {more:,} more" if more > 0 else "")
+        )
+
+
 def describe_decision(decision: Mapping[str, Any]) -> str:
     """Say how many labels instances got, by which rule, and how many got none."""
     unlabelled = decision["instances_without_label"]
@@ -155,29 +181,13 @@ def describe_result(summary: RunSummary) -> Iterator[str]:
     )
 
 
-def describe_confused_pair(pair: ConfusedPair, taxonomy: Taxonomy) -> str:
-    """Name two labels that sources confuse; pairs are ranked by their excess over chance."""
-
-    def name(label: str) -> str:
-        return repr(taxonomy.names[taxonomy.labels.positions[label]])
-
-    under = "" if pair.under is None else f", both under {name(pair.under)}"
-    return (
-        f"Most confused labels, given how common they are: {name(pair.first)} and "
-        f"{name(pair.second)} ({pluralize(pair.count, 'time')}{under})."
-    )
-
-
 def describe_most_reliable(sources: Sequence[SourceProfile]) -> Iterator[str]:
     """Name the source with the lowest upper bound of its proportion of rejected labels."""
     known = [source for source in sources if source.wrong.high == source.wrong.high]
     if len(known) < 2:
         return
     best = min(known, key=lambda source: source.wrong.high)
-    yield (
-        f"Most reliable source: {best.source}. {format_percent(best.wrong.value)} of its labels "
-        f"were rejected (95 % interval {format_interval(best.wrong.low, best.wrong.high)})"
-    )
+    yield f"Most reliable source: {best.source}. {_describe_rejected(best)}"
 
 
 def describe_least_reliable(
@@ -185,7 +195,8 @@ def describe_least_reliable(
 ) -> Iterator[str]:
     """Name the source with the highest lower bound of its proportion of rejected labels.
 
-    `names` are those of labels, as `name_label` takes them.
+    The bound counts answers, not labels (see `explanation.sources`), so that a source is not named
+    for a few answers with many labels. `names` are those of labels, as `name_label` takes them.
     """
     known = [source for source in sources if source.wrong.low == source.wrong.low]
     if len(known) < 2:
@@ -193,11 +204,33 @@ def describe_least_reliable(
     worst = max(known, key=lambda source: source.wrong.low)
     if not worst.wrong.value:
         return
-    weakest = (name_label(weakness.label, names) for weakness in worst.weaknesses[:1])
-    under = "".join(f", most of all under {label}" for label in weakest)
-    yield (
-        f"Least reliable source: {worst.source}. {format_percent(worst.wrong.value)} of its labels "
-        f"were rejected (95 % interval {format_interval(worst.wrong.low, worst.wrong.high)}){under}"
+    under = describe_weakness(worst, names)
+    yield f"Least reliable source: {worst.source}. {_describe_rejected(worst)}" + (
+        f"; {under}" if under else ""
+    )
+
+
+def describe_weakness(source: SourceProfile, names: Mapping[str, str]) -> str:
+    """Say where a source errs most, if at least a third of its errors are there; else nothing.
+
+    `names` are those of labels, as `name_label` takes them.
+    """
+    if not source.weaknesses or not source.rejected:
+        return ""
+    worst = source.weaknesses[0]
+    share = worst.wrong / source.rejected
+    if share < _MIN_SHARE:
+        return ""
+    return (
+        f"{format_share(share)} of its rejected labels are under {name_label(worst.label, names)}"
+    )
+
+
+def _describe_rejected(source: SourceProfile) -> str:
+    value, low, high = source.wrong
+    return (
+        f"On average, {format_percent(value)} of the labels in an answer were rejected "
+        f"(95 % interval {format_interval(low, high)})"
     )
 
 
@@ -240,6 +273,18 @@ def format_percent(value: float) -> str:
         return "-"
     percent = 100 * value
     return f"{percent:.1f} %" if 0 < percent < 0.95 else f"{percent:.0f} %"
+
+
+def format_share(share: float) -> str:
+    """Return a share as a word where one fits, or as a percentage.
+
+    >>> format_share(0.34), format_share(0.62), format_share(1.0)
+    ('a third', '62 %', 'all')
+    """
+    for value, word in _FRACTIONS:
+        if abs(share - value) < (_NEAR if value < 1 else 1e-9):
+            return word
+    return format_percent(min(share, 0.99))
 
 
 def format_interval(low: float, high: float) -> str:

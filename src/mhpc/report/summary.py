@@ -13,7 +13,12 @@ from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts, RunSummary
-from mhpc.report.sentences import describe_similarity, describe_sufficient_sources
+from mhpc.report.sentences import (
+    describe_exclusive,
+    describe_left_out,
+    describe_similarity,
+    describe_sufficient_sources,
+)
 
 _PACKAGES = ("mhpc", "numpy", "scipy", "duckdb")
 """The packages on which results depend."""
@@ -37,10 +42,13 @@ def summarize(
         trace=consolidation.trace,
         combination=consolidation.combination,
         notes=(
-            *consolidation.notes,
+            *describe_exclusive(counts.exclusive),
+            *describe_left_out(consolidation.combination),
             *describe_sufficient_sources(sources),
             *describe_similarity(consolidation.combination),
+            *consolidation.notes,
         ),
+        technical_notes=consolidation.notes,
         counts={
             "instances": counts.instances,
             # Those with a profile: gold labels are encoded as a source, but are none.

@@ -22,7 +22,6 @@ from mhpc.data.panel import (
 from mhpc.data.profiles import BySource, SourceDependence
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size, measure_size
-from mhpc.errors import quote_list
 from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.channel import Channel, FittedChannel
 from mhpc.methods.channel.answers import VoteCounts
@@ -170,13 +169,18 @@ class Auto(BaseMethod):
             weights=WEIGHTS,
             scope=scope,
             combination=_describe(
-                answers, ("dawid-skene", *members), single, answered, scope_origin
+                answers,
+                ("dawid-skene", *members),
+                single,
+                answered,
+                scope_origin,
+                tuple(partitions.sources[m] for m in left_out),
             ),
             trace=dawid_skene.trace,
             converged=all(each.converged for each in (dawid_skene, *members.values())),
             threshold=0.5,
             is_probability=True,
-            notes=(*_name_left_out(partitions, left_out), *scope_notes, *notes),
+            notes=(*scope_notes, *notes),
         )
         return _calibrate_on_gold(fitted, partitions)
 
@@ -349,13 +353,6 @@ def _limit_specific(specific: Block, score: Block, given: GivenLabels) -> Block:
     return limited
 
 
-def _name_left_out(partitions: PanelPartitions, sources: IntArray) -> tuple[str, ...]:
-    if not len(sources):
-        return ()
-    names = quote_list([partitions.sources[m] for m in sources])
-    return (f"Left out, since they add no information (constant, random or copied): {names}",)
-
-
 def _mix(score: Block, other: Block, weight: float) -> Block:
     mixed = (1 - weight) * score + weight * other
     return mixed if isinstance(mixed, np.ndarray) else mixed.tocsr()
@@ -402,6 +399,7 @@ def _describe(
     single: int,
     answered: int,
     scope: ScopeOrigin,
+    left_out: tuple[str, ...],
 ) -> Combination:
     effective, answers = count_effective_sources(partitions)
     share = single / max(answered, 1)
@@ -413,6 +411,7 @@ def _describe(
         effective_sources=effective,
         answers_per_instance=answers,
         scope=scope,
+        left_out=left_out,
     )
 
 

@@ -19,7 +19,7 @@ from mhpc.data.scores import BLOCK_CELLS, scored_cells
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import ABSTAIN_WORD, Votes
 from mhpc.errors import MissingExtraError, ParameterError, quote_list
-from mhpc.numerics.arrays import dense
+from mhpc.numerics.arrays import IntArray, dense
 from mhpc.numerics.sparse import row_blocks, row_indices
 from mhpc.system.files import STDOUT, atomic_file
 from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_from_suffix, make_format
@@ -298,16 +298,44 @@ def votes_table(votes: Votes, *, block_rows: int = BLOCK_ROWS) -> OutputTable:
 
 
 def taxonomy_table(taxonomy: Taxonomy) -> OutputTable:
-    """Return the label, parent and name of every edge; roots have one row without a parent."""
+    """Return the label, parent and name of every edge; roots have one row without a parent.
+
+    If there are labels that exclude each other, a column ``exclusive`` has the number of their
+    group among siblings.
+    """
     n_parents = np.diff(taxonomy.parents.indptr)
     child = np.repeat(np.arange(len(taxonomy)), np.maximum(n_parents, 1))
     parent = np.full(len(child), -1)
     parent[n_parents[child] > 0] = taxonomy.parents.indices
     ids = _to_array((*taxonomy.labels.ids, None))
     names = _to_array(taxonomy.names)
+    columns: dict[str, ColumnKind] = {"label": "text", "parent": "text", "name": "text"}
+    if not taxonomy.exclusive:
+        return OutputTable(columns, lambda: iter([(ids[child], ids[parent], names[child])]))
+    child, parent, group = _number_exclusive(taxonomy, child, parent)
     return OutputTable(
-        {"label": "text", "parent": "text", "name": "text"},
-        lambda: iter([(ids[child], ids[parent], names[child])]),
+        columns | {"exclusive": "text"},
+        lambda: iter([(ids[child], ids[parent], names[child], group)]),
+    )
+
+
+def _number_exclusive(
+    taxonomy: Taxonomy, child: IntArray, parent: IntArray
+) -> tuple[IntArray, IntArray, np.ndarray]:
+    """Return the edges with the group of each, and once more for every further group."""
+    edges: dict[tuple[int, int], list[str | None]] = {
+        edge: [] for edge in zip(child.tolist(), parent.tolist(), strict=True)
+    }
+    for number, group in enumerate(taxonomy.exclusive, start=1):
+        parents = set.intersection(*(set(taxonomy.parents_of(k).tolist() or [-1]) for k in group))
+        for label in group:
+            for above in parents:
+                edges[label, above].append(str(number))
+    rows = [(*edge, name) for edge, names in edges.items() for name in names or [None]]
+    return (
+        np.array([label for label, _, _ in rows]),
+        np.array([above for _, above, _ in rows]),
+        _to_array([name for _, _, name in rows]),
     )
 
 

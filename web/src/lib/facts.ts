@@ -14,6 +14,8 @@ export interface Taxonomy {
   supported: number[];
   chosen: number[];
   disputed: number[];
+  /** Groups of labels that exclude each other. */
+  exclusive?: number[][];
 }
 
 export interface Weakness {
@@ -38,6 +40,8 @@ export interface SourceProfile {
   relation: string | null;
   /** The subtrees in which it is least reliable. */
   weaknesses: Weakness[];
+  /** How many of its most specific labels the result does not have. */
+  rejected?: number;
 }
 
 export interface Answer {
@@ -142,9 +146,39 @@ export interface Accuracy extends AccuracyPoint {
   curve: AccuracyPoint[];
 }
 
+/** What was found: a sentence each, its numbers, and what its picture shows. */
+export interface Findings {
+  /** The expected gain from which on an instance needs a review. */
+  min_gain: number;
+  request: { sentence: string; start: string[]; effort: string | null };
+  settled: {
+    sentence: string;
+    count: number;
+    contested: number;
+    /** By parts of the taxonomy, how many instances are in each state. */
+    groups: { label: number | null; name: string; counts: number[] }[];
+  };
+  /** The histogram is of the expected F of the label sets, from 0 to 1. */
+  review: { sentence: string; count: number; histogram: number[] };
+  /** Positions of sources, the least reliable first, and how many are below average. */
+  sources: { sentence: string; order: number[]; unreliable: number; mean: number | null };
+  confusions: { sentence: string; shown: number };
+  exclusive: string | null;
+  /** For every listed instance, its state: a position in `STATES`. */
+  states: number[];
+}
+
+export interface ExclusiveConflicts {
+  instances: number;
+  /** Ids of the first of these instances. */
+  first: string[];
+  pairs: { first: number; second: number; count: number }[];
+}
+
 export interface Facts {
   format: number;
   title: string;
+  findings: Findings;
   overview: {
     sentences: string[];
     counts: Record<string, number>;
@@ -152,7 +186,9 @@ export interface Facts {
     method: string;
     parameters: Record<string, unknown>;
     converged: boolean;
+    /** Notes that a reader can act on, and the others. */
     notes: string[];
+    technical_notes: string[];
     seconds: Record<string, number>;
   };
   taxonomy: Taxonomy;
@@ -176,6 +212,7 @@ export interface Facts {
   accuracy?: Accuracy | null;
   /** The probability that each listed label set is right, and the mean over those without gold. */
   predictions?: { right: number[]; mean: number };
+  exclusive: ExclusiveConflicts | null;
   combination: Combination | null;
   contributions?: Contributions | null;
   trace: Iteration[];

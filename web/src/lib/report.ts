@@ -17,6 +17,8 @@ export interface Report extends Facts {
   name(label: number): string;
   /** The labels from a root down to this one, following first parents. */
   path(label: number): number[];
+  /** A label and all its descendants. */
+  withDescendants(label: number): Set<number>;
 }
 
 const KEY = Symbol('report');
@@ -48,6 +50,7 @@ export function indexFacts(facts: Facts): Report {
     sourceById: positionsOf(facts.sources.map((source) => source.source)),
     name: (label) => name[label] || id[label],
     path: (label) => firstPath(parents, label),
+    withDescendants: (label) => collectDescendants(children, label),
   };
 }
 
@@ -66,6 +69,13 @@ function* generatePaths(parents: number[][], label: number): Generator<number[]>
   for (const parent of parents[label]) {
     for (const path of generatePaths(parents, parent)) yield [...path, label];
   }
+}
+
+function collectDescendants(children: number[][], label: number): Set<number> {
+  const reached = new Set([label]);
+  // A set is walked in the order of insertion, including what is added on the way.
+  for (const each of reached) children[each].forEach((child) => reached.add(child));
+  return reached;
 }
 
 function firstPath(parents: number[][], label: number): number[] {

@@ -4,10 +4,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from mhpc.data.exclusive import group_exclusive
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy, build_taxonomy, connect_labels
 from mhpc.errors import TaxonomyError, UnreadableError, option, quote_list
@@ -61,7 +63,7 @@ class TaxonomyTable:
             columns = _find_roles(table, source.columns)
             if not source.columns and "parent" not in columns:
                 _refuse_votes(table)
-            if "parent" in columns:
+            if "parent" in columns and "exclusive" not in columns:
                 taxonomy = _read_one_row_per_label(table, columns)
                 if taxonomy is not None:
                     return taxonomy
@@ -70,10 +72,11 @@ class TaxonomyTable:
             check_not_empty(cells, "label", origin)
         if "parent" in columns:
             return _taxonomy_from_parents(cells, origin)
-        return taxonomy_from_paths(
+        taxonomy = taxonomy_from_paths(
             cells.index["label"].ids, names=_names_of(cells), separator=source.argument,
             origin=origin,
         )  # fmt: skip
+        return _with_exclusive_paths(taxonomy, cells)
 
 
 def _refuse_votes(table: Table) -> None:
@@ -190,7 +193,34 @@ def _taxonomy_from_parents(cells: Cells, origin: str) -> Taxonomy:
         # This finds the edge, and raises the error.
         ids = [(children[label[e]], parents[parent[e]]) for e in edge.tolist()]
         return build_taxonomy(index.ids, ids, names=names, origin=origin)
-    return connect_labels(index, child_of_edge, parent_of_edge, names=names, origin=origin)
+    taxonomy = connect_labels(index, child_of_edge, parent_of_edge, names=names, origin=origin)
+    parent_of_row = np.full(cells.rows, UNKNOWN)
+    parent_of_row[edge] = parent_of_edge
+    return _with_exclusive(taxonomy, label, parent_of_row, _exclusive_values(cells))
+
+
+def _with_exclusive_paths(taxonomy: Taxonomy, cells: Cells) -> Taxonomy:
+    """Return the taxonomy with its groups of labels that exclude each other, from rows of paths."""
+    label = taxonomy.labels.locate(cells.index["label"])[cells.position["label"]]
+    first_parent = [int(next(iter(taxonomy.parents_of(k)), UNKNOWN)) for k in label.tolist()]
+    return _with_exclusive(taxonomy, label, np.array(first_parent), _exclusive_values(cells))
+
+
+def _with_exclusive(
+    taxonomy: Taxonomy, label: IntArray, parent: IntArray, values: Sequence[str | None]
+) -> Taxonomy:
+    if not values:
+        return taxonomy
+    groups = group_exclusive(label.tolist(), parent.tolist(), values)
+    return replace(taxonomy, exclusive=groups)
+
+
+def _exclusive_values(cells: Cells) -> list[str | None]:
+    """Return the cell of every row in the column `exclusive`; nothing if there is none."""
+    if "exclusive" not in cells.index:
+        return []
+    values = (*cells.index["exclusive"].ids, None)
+    return [values[at] for at in cells.position["exclusive"].tolist()]
 
 
 def _locate_by_name(cells: Cells, position: IntArray) -> None:

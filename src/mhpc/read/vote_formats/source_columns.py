@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from mhpc.errors import MhpcWarning, MissingColumnError, option, quote_list, suggest
+from mhpc.errors import MissingColumnError, ReadingWarning, option, quote_list, suggest
 from mhpc.read.columns import ALIASES, normalize_name
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
@@ -158,7 +158,7 @@ def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> No
         warnings.warn(
             f"{votes.origin}: read with one column per source, {quote_list(sources)}; "
             f"{quote_list(others)} left out",
-            MhpcWarning,
+            ReadingWarning,
             stacklevel=5,
         )
 
