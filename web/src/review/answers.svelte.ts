@@ -130,7 +130,11 @@ export class Answers {
   /** Take in the server's answers. They count unless there is a newer one that it does not have. */
   receive(answers: ReviewAnswer[]): number {
     const changed = this.#merge(
-      answers.map((answer) => ({ ...withoutState(answer), saved: true })),
+      answers.map((answer) => ({
+        ...withoutState(answer),
+        time: toTime(answer.time), // in the form in which times can be compared
+        saved: true,
+      })),
       true,
     );
     if (changed) this.#save();
@@ -254,6 +258,14 @@ const withoutState = ({ instance, labels, reviewer, drawn, time }: ReviewAnswer)
   drawn,
   time,
 });
+
+/** The time of an answer whose origin does not say when it was given: older than any other. */
+const UNKNOWN_TIME = new Date(0).toISOString();
+
+export function toTime(text: string): string {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? UNKNOWN_TIME : time.toISOString();
+}
 
 /** The answers in a stored text; whatever is no answer is left out. */
 function parseAnswers(text: string | null): StoredAnswer[] {

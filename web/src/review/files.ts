@@ -1,11 +1,9 @@
 // gold.csv and reviews.csv: the answers as files, and back.
 
 import { formatCsv, parseCsv } from './csv';
-import type { ReviewAnswer } from './answers.svelte';
+import { toTime, type ReviewAnswer } from './answers.svelte';
 
 const JOINED = ' + ';
-/** The time of an answer whose file does not say when it was given: older than any other. */
-const UNKNOWN_TIME = new Date(0).toISOString();
 
 /** The settled instances, one row per label; `settled` has the answers to each. */
 export function formatGold(settled: Iterable<ReviewAnswer[]>): string {
@@ -94,11 +92,6 @@ function checkAnswers(answers: ReviewAnswer[], known: KnownIds): LoadedFile {
     unknownLabels: [...labels],
     leftOut: answers.length - accepted.length,
   };
-}
-
-function toTime(text: string): string {
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? UNKNOWN_TIME : time.toISOString();
 }
 
 /** Save a text as a file of this name. */
