@@ -37,6 +37,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "model": "model.npz: what a run fitted, saved and read",
     },
     {"steps": "the four steps of every consolidation: encode, fit and score, decide, profile"},
+    {"accuracy": "label sets without their own gold labels, and how accurate the others are"},
     {
         "engines": "where the votes of a run are held: in this process, or on Dask workers",
         "report": "run.json, terminal output and the HTML page",
@@ -45,7 +46,10 @@ LAYERS: tuple[dict[str, str], ...] = (
     {"result": "what mhpc.consolidate returns"},
     {"earlier": "earlier runs: where their votes are, and how new ones are joined with them"},
     {"run": "from files to a folder, and back"},
-    {"api": "the verbs of the package"},
+    {
+        "api": "the verbs of the package",
+        "estimate": "the verb that estimates the accuracy of label sets that nobody reviewed",
+    },
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",
         "paper": "the experiments of the paper",

@@ -6,6 +6,7 @@ from mhpc.api import evaluate as evaluate
 from mhpc.api import explain as explain
 from mhpc.api import inspect as inspect
 from mhpc.api import simulate as simulate
+from mhpc.data.accuracy import Accuracy as Accuracy
 from mhpc.data.comparison import Comparisons as Comparisons
 from mhpc.data.decision import Decision as Decision
 from mhpc.data.disagreement import Disagreements as Disagreements
@@ -22,6 +23,7 @@ from mhpc.datasets.garden import load_garden as load_garden
 from mhpc.encoding.panel import encode as encode
 from mhpc.errors import MhpcError as MhpcError
 from mhpc.errors import MhpcWarning as MhpcWarning
+from mhpc.estimate import estimate_accuracy as estimate_accuracy
 from mhpc.methods.averaging import SA as SA
 from mhpc.methods.averaging import WA as WA
 from mhpc.methods.channel import Channel as Channel
@@ -35,6 +37,7 @@ from mhpc.methods.one_truth import OneTruth as OneTruth
 from mhpc.methods.voting import INat as INat
 from mhpc.methods.voting import Majority as Majority
 from mhpc.methods.voting import Wawa as Wawa
+from mhpc.metrics.accuracy import answers_needed as answers_needed
 from mhpc.read.taxonomy import read_taxonomy as read_taxonomy
 from mhpc.read.truth import read_truth as read_truth
 from mhpc.read.votes import read_votes as read_votes

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from mhpc.data.comparison import CandidateScore, Comparison, Comparisons
-from mhpc.data.disagreement import Disagreements, Explanation
+from mhpc.data.disagreement import Disagreements, Explanation, Strategy
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation
@@ -239,7 +239,9 @@ def explain(result: Result | str | Path, instance: str, label: str | None = None
         )
 
 
-def conflicts(result: Result | str | Path, *, top: int = 50) -> Disagreements:
+def conflicts(
+    result: Result | str | Path, *, top: int = 50, strategy: Strategy = "gain", seed: int = 0
+) -> Disagreements:
     """Return the instances that a person should review first, and the labels that sources confuse.
 
     Parameters
@@ -248,6 +250,11 @@ def conflicts(result: Result | str | Path, *, top: int = 50) -> Disagreements:
         As `mhpc.consolidate` returns it, or the folder of a run.
     top : int
         How many instances, and pairs of labels, to return at most.
+    strategy : "gain", "random" or "mixed"
+        The instances with the largest expected gain first; a random sample of all instances without
+        gold labels, for `mhpc.estimate_accuracy`; or by turns one of each.
+    seed : int
+        Which random sample; the same seed gives the same one.
 
     Examples
     --------
@@ -257,7 +264,12 @@ def conflicts(result: Result | str | Path, *, top: int = 50) -> Disagreements:
     ['photo-1']
     """
     result = _as_result(result)
-    return find_conflicts(result.panel, result.consolidation, result.decision, limit=top)
+    if strategy not in get_args(Strategy):
+        options = " | ".join(get_args(Strategy))
+        raise ParameterError(f"strategy = {strategy!r} is not allowed; give {options}")
+    return find_conflicts(
+        result.panel, result.consolidation, result.decision, limit=top, strategy=strategy, seed=seed
+    )
 
 
 def _as_result(result: Result | str | Path) -> Result:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mhpc.accuracy import decide_held_out, estimate_others, predict_sets
+from mhpc.data.accuracy import Accuracy
 from mhpc.data.decision import Decision, FittedRule, LabelledScores, labelled_scores
 from mhpc.data.disagreement import MAX_RANKED, Disagreements
 from mhpc.data.items import Items
@@ -15,7 +17,7 @@ from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.profiles import SourceProfiles
 from mhpc.data.scores import Consolidation, Step, Top, scored_cells
 from mhpc.data.summary import Model, RunSummary
-from mhpc.data.votes import LabelPolicy, Votes
+from mhpc.data.votes import EncodedTruth, LabelPolicy, Votes
 from mhpc.engines.local import write_results
 from mhpc.errors import DataError, ParameterError
 from mhpc.explanation.items import find_items
@@ -30,7 +32,7 @@ from mhpc.report.sentences import describe_result
 from mhpc.report.summary import run_document, summarize
 from mhpc.settings import RunSettings
 from mhpc.steps import make_model
-from mhpc.system.display import escape_control
+from mhpc.system.display import Progress, escape_control, silent
 from mhpc.system.files import atomic_file, atomic_folder
 from mhpc.system.parallel import single_threaded_blas
 from mhpc.write.formats import RUN_CONTENTS, Content
@@ -107,7 +109,7 @@ class Result:
         """The columns of items.csv, one row per instance, for any dataframe.
 
         The most specific labels of an instance and their paths, the probability of the least
-        certain of them, how much one more answer is expected to improve them (review_priority), the
+        certain of them, how much a review is expected to improve them (review_priority), the
         number of sources, and the share of them that agree.
         """
         return {
@@ -273,9 +275,38 @@ class Result:
 def page_data(result: Result) -> dict[str, Any]:
     """Collect what the report page of a result shows."""
     document = result.document or run_document(result._settings(), {}, result.summary)
+    gold, accuracy = result.panel.gold, None
+    if gold is not None and gold.is_random is not None and gold.is_random.any():
+        accuracy = measure_accuracy(result, gold)
     return make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources, document
-    )
+        result.panel, result.consolidation, result.decision, result.sources, document,
+        accuracy=accuracy,
+    )  # fmt: skip
+
+
+def measure_accuracy(
+    result: Result, truth: EncodedTruth, *, progress: Progress = silent
+) -> Accuracy:
+    """Estimate how accurate the label sets of instances are whose labels are not known.
+
+    Parameters
+    ----------
+    result : Result
+        The result. Instances with gold labels are decided again without their own.
+    truth : EncodedTruth
+        The true labels of instances drawn at random.
+    progress : callable
+        Called with the name of the stage, how much of it is done, and how much there is.
+    """
+    panel, scores, gold = result.panel, result.consolidation, result.panel.gold
+    decided = predict_sets(scores, result.decision.reason)
+    if gold is None:
+        return estimate_others(decided, scores, truth)
+    if np.isin(truth.rows, gold.rows).any():
+        rule = result.rule or (result.model().rule if result.model else None)
+        with single_threaded_blas():
+            decided = decide_held_out(panel, scores, decided, rule, progress=progress)
+    return estimate_others(decided, scores, truth, gold=gold.rows)
 
 
 def _write_inputs(folder: Path, votes: Votes) -> dict[str, Any]:
@@ -286,10 +317,15 @@ def _write_inputs(folder: Path, votes: Votes) -> dict[str, Any]:
         gold, settings["gold"] = votes.gold, "gold.csv"
         labels = (*gold.labels.ids, None)
         rows = zip(gold.instance.tolist(), gold.label.tolist(), strict=True)
+        header: tuple[str, ...] = ("instance", "label")
+        drawn: list[tuple[str, ...]] = [()] * len(gold.instances)
+        if gold.is_random is not None:
+            header = (*header, "drawn")
+            drawn = [("random",) if each else ("gain",) for each in gold.is_random]
         write_csv(
             folder / "gold.csv",
-            ("instance", "label"),
-            ((gold.instances[i], labels[k]) for i, k in rows),
+            header,
+            ((gold.instances[i], labels[k], *drawn[i]) for i, k in rows),
         )
     if isinstance(votes.scope, Mapping):
         settings["scope"] = "scope.csv"

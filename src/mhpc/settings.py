@@ -111,8 +111,9 @@ class RunSettings(Parameters):
     don't know and the like."""
 
     gold: str | None = None
-    """Table with the columns instance and label: instances whose labels are known, best drawn at
-    random. They keep these labels; from five instances on, auto calibrates its scores on them."""
+    """Table with the columns instance and label, or the export of a review: instances whose labels
+    are known, best drawn at random. They keep these labels; from five instances on, auto calibrates
+    its scores on them."""
 
     rule: str | None = None
     """Rule that turns scores into label sets: expected-f, threshold, min-probability, one-path or

@@ -91,3 +91,43 @@ def test_labels_of_the_truth_can_be_replaced_by_the_nearest(garden: Path, run: M
     done = run("evaluate", "OUT", "--truth", "truth.csv", "--unknown", "nearest", "--json")
     assert (done.returncode, done.stdout) == (0, right)
     assert "'monrada' as 'monarda'" in done.stderr
+
+
+SOME = "instance,label,drawn\n1,monarda,random\n2,bee,{drawn}\n"
+
+
+def test_the_others_are_estimated_from_a_truth_of_some(garden: Path, run: Mhpc) -> None:
+    (garden / "some.csv").write_text("instance,label\n1,monarda\n2,bee\n")
+    done = run("evaluate", "OUT", "--truth", "some.csv")
+    assert "for the other 1 instance, if the 2 instances of the truth were" in done.stdout
+    found = json.loads(run("evaluate", "OUT", "--truth", "some.csv", "--json").stdout)["accuracy"]
+    assert (found["measured"], found["others"], found["is_assumed"]) == (2, 1, True)
+    assert 0 <= found["low"] <= found["value"] <= found["high"] <= 1
+
+
+def test_what_was_not_drawn_at_random_is_left_out(garden: Path, run: Mhpc) -> None:
+    (garden / "some.csv").write_text(SOME.format(drawn="gain"))
+    done = run("evaluate", "OUT", "--truth", "some.csv")
+    assert "1 instance not drawn at random left out" in " ".join(done.stdout.split())
+    (garden / "some.csv").write_text(SOME.format(drawn="gain").replace("random", "gain"))
+    done = run("evaluate", "OUT", "--truth", "some.csv")
+    assert (done.returncode, "nothing can be estimated" in done.stdout) == (0, True)
+
+
+def test_gold_labels_of_a_run_are_held_out_in_turn(garden: Path, mhpc: Mhpc) -> None:
+    (garden / "votes.csv").write_text(
+        "instance,source,label\n" + "".join(f"{n},ann,bee\n{n},bob,bee\n" for n in range(20))
+    )
+    # All sources are wrong about all of them.
+    (garden / "gold.csv").write_text(
+        "instance,label,drawn\n" + "".join(f"{n},monarda,random\n" for n in range(6))
+    )
+    assert mhpc(*CONSOLIDATE, "--gold", "gold.csv", "--method", "majority").returncode == 0
+    done = mhpc("evaluate", "OUT", "--truth", "gold.csv", "--json")
+    found = json.loads(done.stdout)
+    sets = {score["metric"]: score["value"] for score in found["sets"]}
+    assert (sets["exact_match"], found["accuracy"]["value"]) == (1, 0)
+    (garden / "votes.csv").unlink()
+    done = mhpc("evaluate", "OUT", "--truth", "gold.csv", "--json")
+    assert (done.returncode, "accuracy" in json.loads(done.stdout)) == (0, False)
+    assert "are not estimated" in done.stderr

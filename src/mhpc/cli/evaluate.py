@@ -1,15 +1,20 @@
 """``mhpc evaluate``: a run against the truth."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mhpc.cli.options import given_settings, json_option, setting, show
+from mhpc.cli.options import format_json, given_settings, json_option, print_rich, setting
 
 if TYPE_CHECKING:
+    from mhpc.data.accuracy import Accuracy
     from mhpc.data.scorecard import Scorecard
+    from mhpc.data.scores import Consolidation
+    from mhpc.data.votes import Truth, Unknown
+    from mhpc.numerics.arrays import Sparse
 
 
 @click.command(short_help="Measure a run against the truth.")
@@ -32,12 +37,18 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @json_option
 def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:
-    """Measure the scores and the label sets in OUT/ against a truth."""
+    """Measure the scores and the label sets in OUT/ against a truth.
+
+    If the truth does not have all instances, the accuracy of the others is estimated from those
+    that it has, as if they had been drawn at random. A column drawn says which of them were:
+    random.
+    """
     from mhpc.api import evaluate as evaluate_run
     from mhpc.errors import pluralize
     from mhpc.read.label_map import read_label_map
     from mhpc.read.run_folder import read_labels, read_run, read_run_document
     from mhpc.read.truth import read_truth_as
+    from mhpc.report.summary import to_json
     from mhpc.settings import RunSettings
 
     settings = given_settings(values)
@@ -58,7 +69,14 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     consolidation = read_run(folder)
     decided = read_labels(folder, consolidation)
     card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
-    show(card, _render, as_json=as_json)
+    accuracy = None
+    if len(truth.instances) < len(consolidation.instances):
+        accuracy = _estimate(folder, consolidation, decided, truth, unknown)
+    if as_json:
+        found = to_json(card)
+        click.echo(format_json({**found, "accuracy": accuracy} if accuracy else found))
+    else:
+        print_rich(_render(card, accuracy))
     if top != "all" and top < len(consolidation.taxonomy):
         click.echo(
             f"mhpc: warning: {folder} holds only {pluralize(top, 'score')} per instance, the "
@@ -72,9 +90,47 @@ def _columns_of_truth(columns: dict[str, str]) -> dict[str, str]:
     return {key if "." in key else f"truth.{key}": name for key, name in columns.items()}
 
 
-def _render(card: "Scorecard") -> Any:
+def _estimate(
+    folder: Path,
+    consolidation: "Consolidation",
+    decided: "Sparse",
+    truth: "Truth",
+    unknown: "Unknown",
+) -> "Accuracy | None":
+    """Estimate how accurate the other instances are; None if a run with gold lost its votes."""
+    from mhpc.accuracy import estimate_others, predict_sets
+    from mhpc.encoding.gold import encode_truth
+    from mhpc.errors import MhpcError, MhpcWarning
+    from mhpc.estimate import estimate_accuracy
+
+    with warnings.catch_warnings():
+        # Measuring has warned.
+        warnings.simplefilter("ignore", MhpcWarning)
+        if not _has_gold(folder):
+            taxonomy, instances = consolidation.taxonomy, consolidation.instances
+            encoded = encode_truth(truth, taxonomy, instances, unknown=unknown)
+            return estimate_others(predict_sets(consolidation, decided), consolidation, encoded)
+        try:
+            return estimate_accuracy(folder, truth, unknown=unknown)
+        except MhpcError as error:
+            click.echo(f"mhpc: warning: the other instances are not estimated: {error}", err=True)
+            return None
+
+
+def _has_gold(folder: Path) -> bool:
+    """Return whether a run used gold labels, which may be in the file of its votes."""
+    from mhpc.model import read_model
+    from mhpc.read.run_folder import read_run_document
+
+    if read_run_document(folder).settings.gold is not None:
+        return True
+    return (folder / "model.npz").is_file() and read_model(folder).has_gold
+
+
+def _render(card: "Scorecard", accuracy: "Accuracy | None") -> Any:
     from rich.console import Group
 
     from mhpc.report.terminal import render_label_sets, render_scorecards
 
-    return Group(render_scorecards([(card.method, card)]), render_label_sets(card))
+    sentences = ("", *accuracy.sentences()) if accuracy else ()
+    return Group(render_scorecards([(card.method, card)]), render_label_sets(card), *sentences)

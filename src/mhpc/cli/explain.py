@@ -10,7 +10,7 @@ import click
 from mhpc.cli.options import format_json, json_option, show, votes_option
 
 if TYPE_CHECKING:
-    from mhpc.data.disagreement import Disagreements
+    from mhpc.data.disagreement import Disagreements, Strategy
     from mhpc.data.scores import Top
 
 
@@ -55,6 +55,16 @@ def parse_top(text: str) -> "Top":
     help="How many instances, and pairs of labels, to list.  [default: 50; all in a FILE]",
 )  # fmt: skip
 @click.option(
+    "--strategy", type=click.Choice(["gain", "random", "mixed"]), default="gain", show_default=True,
+    help="Which instances: those with the largest expected gain; a random sample of all without "
+    "gold labels, from which mhpc evaluate estimates how accurate the rest is; or by turns one of "
+    "each.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Which random sample.",
+)  # fmt: skip
+@click.option(
     "-o", "--output", "target", metavar="FILE",
     help="Write them to a file instead: .json, or a table with one row per disputed label (.csv, "
     ".tsv, .jsonl, .parquet or .xlsx). - is standard output, as CSV.",
@@ -65,29 +75,39 @@ def parse_top(text: str) -> "Top":
 def conflicts(
     folder: Path,
     top: "Top | None",
+    strategy: "Strategy",
+    seed: int,
     target: str | None,
     force: bool,
     votes: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List the instances on which sources disagree, and the labels that they confuse.
+    """List the instances that a person should review, and the labels that sources confuse.
 
-    Instances come first on which one more answer is expected to correct the most labels. Of the
-    disputed labels the most specific ones are listed, with the number of answers for and against.
-    For more instances than OUT/ records (200), the votes that it was made from are read again.
+    These are the instances on which sources disagree, and those whose labels are uncertain for
+    other reasons, such as a single vague answer. The largest expected gain comes first: 1 minus the
+    expected F of the labels, which a review makes right. Of the disputed labels the most specific
+    ones are listed, with the number of answers for and against.
+    For more instances than OUT/ records (200), and for random ones, the votes that it was made from
+    are read again. The column drawn says for each instance how it was selected.
     """
     from mhpc.errors import pluralize
     from mhpc.report.terminal import render_conflicts
     from mhpc.system.files import STDOUT, atomic_file, check_target
     from mhpc.write.tables import write_file
 
+    def load(top: "Top") -> "Disagreements":
+        if strategy == "gain":
+            return load_conflicts(folder, top, votes)
+        return _draw_conflicts(folder, top, votes, strategy, seed)
+
     if target is None:
-        show(load_conflicts(folder, top or _SHOWN, votes), render_conflicts, as_json=as_json)
+        show(load(top or _SHOWN), render_conflicts, as_json=as_json)
         return
     format_ = "json" if as_json else _choose_format(target)
     if target != STDOUT:
         check_target(Path(target), force=force)
-    found = load_conflicts(folder, top or "all", votes)
+    found = load(top or "all")
     if format_ == "json":
         with atomic_file(target, force=force) as file:
             file.write(f"{format_json(found)}\n".encode())
@@ -102,7 +122,7 @@ _SHOWN = 50
 
 
 def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disagreements":
-    """Return the disputed instances of a run, those to review first at the top.
+    """Return the instances of a run to review, the largest expected gain first.
 
     Parameters
     ----------
@@ -113,38 +133,41 @@ def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disa
     votes : sequence of str, optional
         Where the votes are now, which are read again if the run does not record as many.
     """
-    from mhpc.read.run_folder import read_run_document
-
-    recorded = read_run_document(folder).summary.conflicts
-    limit = max(recorded.disputed, len(recorded.confusions)) if top == "all" else top
-    if min(limit, recorded.disputed) > len(recorded.instances):
-        return _find_more(folder, recorded, limit, votes)
-    instances, confusions = recorded.instances[:limit], recorded.confusions[:limit]
-    return replace(recorded, instances=instances, confusions=confusions)
-
-
-def _find_more(
-    folder: Path, recorded: "Disagreements", limit: int, votes: Sequence[str]
-) -> "Disagreements":
-    """Find the disputed instances of a run in its votes.
-
-    Those that are recorded stay in front: their gains do not depend on what ``--top`` left out.
-    """
+    from mhpc.data.disagreement import MAX_RANKED
     from mhpc.explanation.queries import find_conflicts
+    from mhpc.read.run_folder import read_run_document
+    from mhpc.run import load_run
+
+    document = read_run_document(folder)
+    recorded, n_instances = document.summary.conflicts, document.summary.counts["instances"]
+    limit = n_instances if top == "all" else top
+    if limit <= len(recorded.instances) or len(recorded.instances) < MAX_RANKED:
+        return replace(
+            recorded,
+            instances=recorded.instances[:limit],
+            confusions=recorded.confusions[:limit],
+        )
+    result = load_run(folder, votes=votes)
+    found = find_conflicts(
+        result.panel, result.consolidation, result.decision, limit=limit, pairs=0
+    )
+    return replace(
+        found,
+        confusions=recorded.confusions[:limit],
+        names={**recorded.names, **found.names},
+    )
+
+
+def _draw_conflicts(
+    folder: Path, top: "Top", votes: Sequence[str], strategy: "Strategy", seed: int
+) -> "Disagreements":
+    """Return a random sample of the instances of a run, or one mixed with those to review first."""
+    from mhpc.api import conflicts as find
     from mhpc.run import load_run
 
     result = load_run(folder, votes=votes)
-    computed = find_conflicts(
-        result.panel, result.consolidation, result.decision, limit=limit, pairs=0
-    )
-    known = {case.instance for case in recorded.instances}
-    others = (case for case in computed.instances if case.instance not in known)
-    return replace(
-        recorded,
-        instances=(*recorded.instances, *others)[:limit],
-        confusions=recorded.confusions[:limit],
-        names={**recorded.names, **computed.names},
-    )
+    limit = len(result.panel.instances) if top == "all" else top
+    return find(result, top=limit, strategy=strategy, seed=seed)
 
 
 def _choose_format(target: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import SupportsIndex
 from zlib import crc32
 
@@ -91,3 +92,15 @@ class Index:
 def hash_ids(instances: Index) -> IntArray:
     """Return a pseudo-random number for every instance, (N,), that depends on its id alone."""
     return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)
+
+
+def draw_order(instances: Index, *, seed: int = 0) -> IntArray:
+    """Return the positions of all instances in random order, (N,): each beginning is a sample.
+
+    The order of two instances depends on their ids and the seed alone, so that a sample stays one
+    when other instances are added. Unlike `hash_ids`, whose numbers are linear in the bits of an
+    id, it has nothing to do with patterns of numbered ids.
+    """
+    key = seed.to_bytes(8, "little", signed=True)
+    digests = [blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in instances]
+    return np.argsort(np.frombuffer(b"".join(digests), dtype="<u8"), kind="stable")

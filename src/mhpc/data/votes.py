@@ -27,6 +27,8 @@ class Truth:
         The positions of each row in these.
     origin : str
         Where the truth comes from, for messages.
+    is_random : bool array, (number of instances,), optional
+        Which instances were drawn at random, not chosen for review; None if that is not known.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Truth:
     instance: IntArray
     label: IntArray
     origin: str = "the truth"
+    is_random: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.instance)
@@ -60,21 +63,25 @@ class EncodedTruth:
         Ones for the most specific true labels: those without a true descendant.
     closed : csr_array, (T, K)
         Ones for all true labels and their ancestors.
+    is_random : bool array, (T,), optional
+        Which of the instances were drawn at random, as in `Truth`.
     """
 
     rows: IntArray
     specific: Sparse
     closed: Sparse
+    is_random: BoolArray | None = None
 
     def select_instances(self, instances: IntArray) -> "EncodedTruth":
         """Return the truth of some instances, at increasing positions; rows refer to these."""
         position = np.searchsorted(instances, self.rows)
         kept = np.flatnonzero(np.append(instances, -1)[position] == self.rows)
-        return EncodedTruth(position[kept], self.specific[kept], self.closed[kept])
+        is_random = None if self.is_random is None else self.is_random[kept]
+        return EncodedTruth(position[kept], self.specific[kept], self.closed[kept], is_random)
 
     def select_labels(self, labels: IntArray) -> "EncodedTruth":
         """Return the truth as far as it consists of some labels, at increasing positions."""
-        return EncodedTruth(self.rows, self.specific[:, labels], self.closed[:, labels])
+        return replace(self, specific=self.specific[:, labels], closed=self.closed[:, labels])
 
     def view(self, name: View) -> Sparse:
         """Return the labels that count as true in a view, (T, K)."""
@@ -302,4 +309,14 @@ def _join_truths(parts: Sequence[Truth]) -> Truth | None:
         return None
     instances, instance = _join_ids([(part.instances, part.instance) for part in parts])
     labels, label = _join_ids([(part.labels, part.label) for part in parts])
-    return Truth(instances, labels, instance, label, parts[0].origin)
+    is_random = None
+    if any(part.is_random is not None for part in parts):
+        drawn = {
+            id_
+            for part in parts
+            if part.is_random is not None
+            for id_, is_drawn in zip(part.instances, part.is_random, strict=True)
+            if is_drawn
+        }
+        is_random = np.array([id_ in drawn for id_ in instances], dtype=bool)
+    return Truth(instances, labels, instance, label, parts[0].origin, is_random)

@@ -132,7 +132,10 @@ def encode_truth(
     labels = incidence(np.searchsorted(rows, instance[known]), label[known], shape=shape)
     labels.data[:] = 1.0
     closed = augment(labels, taxonomy.closure)
-    return EncodedTruth(rows, deepest(closed, taxonomy), closed)
+    is_random = None
+    if truth.is_random is not None:
+        is_random = np.isin(rows, row[truth.is_random])
+    return EncodedTruth(rows, deepest(closed, taxonomy), closed, is_random)
 
 
 def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, refuse: bool) -> None:

@@ -17,23 +17,21 @@ from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.explanation.disagreement import (
-    DEFAULT_THRESHOLD,
     AnswerLabels,
     Disputes,
     collect_labels,
     compute_gains,
     find_disputes,
+    find_even_score,
     rank_disagreements,
 )
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
+from mhpc.numerics.proportions import wilson_interval
 from mhpc.numerics.sparse import are_cells, cell_numbers, count_cells, row_indices
 
 MAX_WEAKNESSES = 5
 """Subtrees that a profile lists."""
-
-_QUANTILE = 1.959964
-"""The normal quantile of a 95 % interval."""
 
 _COPY, _CORRELATED = 0.95, 0.5
 """The dependence from which on a source is a near-duplicate, and above which it is correlated: more
@@ -105,14 +103,6 @@ def estimate_proportion(part: float, whole: float) -> Proportion:
         return Proportion(np.nan, np.nan, np.nan)
     low, high = wilson_interval(np.array([part]), np.array([whole]))
     return Proportion(float(part / whole), float(low[0]), float(high[0]))
-
-
-def wilson_interval(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's 95 % intervals of proportions, which stay within 0 and 1."""
-    p, z = part / whole, _QUANTILE**2 / whole
-    centre = (p + z / 2) / (1 + z)
-    half_width = np.sqrt(z * (p * (1 - p) + z / 4)) / (1 + z)
-    return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
 
 
 def find_weaknesses(
@@ -190,13 +180,14 @@ def count_run(
     panel: Panel, consolidation: Consolidation, decision: Decision, *, limit: int = MAX_RANKED
 ) -> RunCounts:
     """Count the answers of a result, and how far its label sets confirm them, in blocks."""
-    threshold = decision.parameters.get("threshold")
+    even_score = find_even_score(decision.parameters)
     return add_counts(
         count_block(
             panel_block(panel, span),
             consolidation.score[span],
             decision.reason[span],
-            threshold=threshold,
+            even_score=even_score,
+            gain=None if decision.gain is None else decision.gain[span],
             limit=limit,
         )
         for span in instance_blocks(consolidation)
@@ -219,11 +210,12 @@ def count_block(
     score: Block,
     reason: Sparse,
     *,
-    threshold: float | None = None,
+    even_score: float = 0.5,
+    gain: FloatArray | None = None,
     limit: int = MAX_RANKED,
 ) -> RunCounts:
     """Count answers, confirmed and disputed labels of some instances; as `examine_block`."""
-    return examine_block(panel, score, reason, threshold=threshold, limit=limit).counts
+    return examine_block(panel, score, reason, even_score=even_score, gain=gain, limit=limit).counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +229,7 @@ class ExaminedBlock:
     is_deepest : bool array, (nnz,)
         Which labels of the label sets have no child in their set.
     gain : float array, (N,)
-        The expected gain of one more answer.
+        The expected gain of a review.
     agrees : bool array, (A,)
         Whether the labels of each answer are all in the label set.
     """
@@ -253,7 +245,8 @@ def examine_block(
     score: Block,
     reason: Sparse,
     *,
-    threshold: float | None = None,
+    even_score: float = 0.5,
+    gain: FloatArray | None = None,
     limit: int = MAX_RANKED,
 ) -> ExaminedBlock:
     """Compare the answers to some instances with each other, and with the label sets.
@@ -266,14 +259,17 @@ def examine_block(
         Their scores.
     reason : csr_array, (N, K)
         Their label sets, as in `Decision`.
-    threshold : float, optional
-        The score from which on labels are chosen; 1/2 if the rule has none.
+    even_score : float
+        The score at which a label is as likely to apply as not, as `find_even_score` returns it.
+    gain : float array, (N,), optional
+        The expected gain of a review, if it is known already.
     limit : int
-        The number of disputed instances to keep.
+        The number of instances to review to keep.
     """
     labels = collect_labels(panel)
     disputes = find_disputes(panel, labels)
-    gains = compute_gains(panel, disputes, score, reason, threshold or DEFAULT_THRESHOLD)
+    if gain is None:
+        gain = compute_gains(score, reason, panel.taxonomy, even_score=even_score)
     set_sizes = np.diff(reason.indptr)
     # A label set has the ancestors of its labels, so that a label is refined if it has a child.
     is_refined = has_child(reason, panel.taxonomy)
@@ -287,9 +283,9 @@ def examine_block(
         by_label=_count_by_label(panel, disputes, reason),
         given=given,
         rejected=rejected,
-        disagreements=rank_disagreements(panel, disputes, gains, limit=limit),
+        disagreements=rank_disagreements(panel, disputes, gain, score, reason, limit=limit),
     )
-    return ExaminedBlock(counts, ~is_refined, gains.gain, confirmed.agrees)
+    return ExaminedBlock(counts, ~is_refined, gain, confirmed.agrees)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from mhpc.data.decision import LabelledScores
-from mhpc.data.disagreement import Disagreements
+from mhpc.data.disagreement import Disagreements, LabelDispute
 from mhpc.data.items import Items
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import BLOCK_CELLS, scored_cells
@@ -365,25 +365,31 @@ def sources_table(sources: Sequence[SourceProfile]) -> OutputTable:
 
 
 def conflicts_table(conflicts: Disagreements) -> OutputTable:
-    """Return one row per disputed label, the instances to review first at the top."""
+    """Return one row per disputed label, the instances to review first at the top.
+
+    An instance without disputed labels has one row without a label.
+    """
     names = conflicts.names
     columns: Mapping[str, ColumnKind] = {
         "instance": "text", "gain": "number", "answers": "count",
         "agreed": "text", "agreed_name": "text",
         "label": "text", "name": "text", "score": "number", "chosen": "flag",
-        "support": "count", "against": "count",
+        "support": "count", "against": "count", "drawn": "text",
     }  # fmt: skip
     rows = [
         (
             case.instance, case.gain, case.answers,
             case.agreed, None if case.agreed is None else names.get(case.agreed, case.agreed),
-            dispute.label, names.get(dispute.label, dispute.label), dispute.score, dispute.chosen,
-            dispute.support, dispute.against,
+            dispute.label or None, names.get(dispute.label, dispute.label) or None, dispute.score,
+            dispute.chosen, dispute.support, dispute.against, case.drawn,
         )
         for case in conflicts.instances
-        for dispute in case.disputed
+        for dispute in case.disputed or (_NO_DISPUTE,)
     ]  # fmt: skip
     return _table_of_rows(columns, rows)
+
+
+_NO_DISPUTE = LabelDispute(label="", score=np.nan, chosen=False, support=0, against=0)
 
 
 def _table_of_rows(

@@ -109,6 +109,39 @@ export interface Scorecard {
   scores: { metric: string; value: number | null; better: string; ties?: string | null }[];
 }
 
+export type SourceAnswer = [source: number, labels: number[], scores?: number[]];
+
+/** What the review of instances needs. */
+export interface ReviewFacts {
+  /** Positions of instances without gold labels: a random sample in random order. */
+  random: number[];
+  /** How many instances have no gold labels. */
+  population: number;
+  /** What to show of each instance, by column: `text`, `url`, `image` and others. */
+  show: Record<string, (string | null)[]> | null;
+  /** Whether `mhpc review` serves the page. */
+  server?: boolean;
+}
+
+/** An estimated share of right label sets; 95 % interval. */
+export interface AccuracyPoint {
+  value: number | null;
+  interval: [low: number, high: number];
+  /** Instances drawn at random whose labels are known, and how many they were drawn from. */
+  measured: number;
+  population: number;
+  power: number;
+}
+
+/** How accurate the instances without gold labels are, by those drawn at random. */
+export interface Accuracy extends AccuracyPoint {
+  levels: (AccuracyPoint & { level: number })[];
+  /** How many more random answers narrow the interval to ±2 %. */
+  needed: number;
+  left_out: number;
+  curve: AccuracyPoint[];
+}
+
 export interface Facts {
   format: number;
   title: string;
@@ -132,7 +165,17 @@ export interface Facts {
     labels: number[][];
     score: (number | null)[];
     gain: (number | null)[];
+    /** What each source answered: its most specific labels, with scores that are not all 1. */
+    answers: SourceAnswer[][];
+    /** Positions of the instances whose labels are gold labels of the run. */
+    gold: number[];
   };
+  /** Identifies votes and taxonomy of the run. */
+  run: string;
+  review: ReviewFacts;
+  accuracy?: Accuracy | null;
+  /** The probability that each listed label set is right, and the mean over those without gold. */
+  predictions?: { right: number[]; mean: number };
   combination: Combination | null;
   trace: Iteration[];
   scorecards: Scorecard[];
@@ -149,7 +192,7 @@ export interface Facts {
   };
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Decode the facts, which the page holds as base64 of gzipped JSON. */
 export async function unpack(packed: string): Promise<Facts> {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mhpc.errors import MissingColumnError, option, quote_list
-from mhpc.read.columns import ALIASES
+from mhpc.read.columns import ALIASES, normalize_name
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
     LongTable,
@@ -17,6 +17,9 @@ from mhpc.system.database import identifier, literal
 
 LONG_ALIASES = {**ALIASES, "rank": ("rank",)}
 """The roles that columns of a long table can have."""
+
+DRAWN = "drawn"
+"""The column that says how an instance was selected for review: random, or otherwise."""
 
 
 class LongFormat:
@@ -37,6 +40,7 @@ class LongFormat:
         """Use the table as it is, except that lists of labels become several rows."""
         roles = _find_roles(votes, columns)
         table = Table(votes.connection, votes.columns, votes.origin)
+        _keep_drawn(table, roles["instance"])
         if _has_lists(table, roles["label"]):
             _unnest_lists(votes, table, roles)
         elif "rank" in roles or "source" not in roles:
@@ -71,6 +75,17 @@ def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]
             "own"
         )
     return roles
+
+
+def _keep_drawn(table: Table, instance: str) -> None:
+    """Make a table ``drawn`` of the instances that a column ``drawn`` says were drawn at random."""
+    column = next((name for name in table.columns if normalize_name(name) == DRAWN), None)
+    if column is not None:
+        table.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {DRAWN} AS SELECT DISTINCT "
+            f"{text_sql(table, instance)} AS instance FROM cells "
+            f"WHERE lower(trim({text_sql(table, column)})) = 'random'"
+        )
 
 
 def _built_columns(roles: Mapping[str, str]) -> dict[str, str]:
