@@ -43,7 +43,7 @@ def test_the_page_needs_the_token_in_its_address(server: ReviewServer, path: str
 def test_all_else_needs_the_token_in_a_header(
     server: ReviewServer, method: str, path: str, token: str | None
 ) -> None:
-    body = {} if method == "POST" else None
+    body: object = {} if method == "POST" else None
     address = f"{path}?token={server.token}"
     wrong = token and token.format(token=server.token)
     assert server.request(method, address, body, token=wrong).status == 403
@@ -54,7 +54,7 @@ def test_all_else_needs_the_token_in_a_header(
                                   "localhost.evil.example:{port}", ""])  # fmt: skip
 def test_another_host_is_refused(server: ReviewServer, method: str, path: str, host: str) -> None:
     path, host = path.format(token=server.token), host.format(port=server.port)
-    body = {} if method == "POST" else None
+    body: object = {} if method == "POST" else None
     assert server.request(method, path, body, Host=host).status == 403
 
 
@@ -65,7 +65,7 @@ def test_another_origin_is_refused(
     server: ReviewServer, method: str, path: str, origin: str
 ) -> None:
     path, origin = path.format(token=server.token), origin.format(port=server.port)
-    body = {} if method == "POST" else None
+    body: object = {} if method == "POST" else None
     assert server.request(method, path, body, Origin=origin).status == 403
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mhpc.data.panel import Panel
 from mhpc.earlier import find_votes, recorded_settings
-from mhpc.errors import DataError
+from mhpc.errors import DataError, option
 from mhpc.read.inputs import is_lasting, list_paths
 from mhpc.read.run_folder import read_run_document
 from mhpc.read.show import ShowSource
@@ -137,7 +137,7 @@ def make_settings(reviewed: ReviewedRun, gold: Path | None) -> RunSettings:
     if document.settings.apply or document.settings.update:
         raise DataError(
             f"{reviewed.folder} was scored by the model of another run, so nothing can be learned "
-            "from its reviews; consolidate all votes together, with --gold gold.csv"
+            f"from its reviews; consolidate all votes together, with {option('gold', 'gold.csv')}"
         )
     settings = recorded_settings(reviewed.folder)
     files = find_votes(document, reviewed.folder, reviewed.votes)

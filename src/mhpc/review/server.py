@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from mhpc.errors import DataError, MissingExtraError, UnwritableError
+from mhpc.errors import DataError, MissingExtraError, UnwritableError, option
 from mhpc.review.answers import parse_answers, to_json
 from mhpc.review.session import Session
 
@@ -287,7 +287,7 @@ def serve(
     except OSError as error:
         raise UnwritableError(
             f"port {port} of {host} cannot be opened: {error.strerror or error}; choose another "
-            "with --port"
+            f"with {option('port', 'PORT', command='review')}"
         ) from None
     with listener:
         listener.setblocking(False)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from mhpc.errors import DataError, MhpcError, spell_options
+from mhpc.errors import DataError, MhpcError, option, spell_options
 from mhpc.report.html import dump_json, render_page
 from mhpc.review.answers import ReviewAnswer, Reviews, check_answers
 from mhpc.review.changes import RunState, compare_states, read_state
@@ -144,7 +144,7 @@ def load_reviews(reviewed: ReviewedRun, folder: ReviewFolder) -> Reviews:
     except DataError as error:
         raise DataError(
             f"{folder.reviews} does not belong to {reviewed.folder}: {error}; choose another "
-            "folder with --reviews"
+            f"folder with {option('reviews', 'FOLDER', command='review')}"
         ) from None
 
 
