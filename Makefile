@@ -7,13 +7,14 @@
 # make mutate   put small faults into the numerics: do the tests notice?
 # make wheel    build the package, install it alone, run every command
 # make lowest   run the tests with the lowest stated versions of all requirements
+# make integration  run a review in a real Label Studio server, and the SDKs of Label Studio and Argilla
 # make bench    measure speed and quality beside peers; JSON in benchmarks/results/
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint audit docs stress mutate wheel lowest page page-check bench clean
+.PHONY: demo test lint audit docs stress mutate wheel lowest integration page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -62,6 +63,8 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.quality.generators
 	$(BIN)/python -m benchmarks.quality.reliability
 	$(BIN)/python -m benchmarks.quality.denials
+	$(BIN)/python -m benchmarks.quality.gold
+	$(BIN)/python -m benchmarks.quality.review
 	$(BIN)/python -m benchmarks.quality.decisions
 	$(BIN)/python -m benchmarks.quality.review_accuracy
 
@@ -77,8 +80,12 @@ wheel: $(VENV)/installed-package
 lowest: $(VENV)-lowest/installed
 	$(VENV)-lowest/bin/pytest -n 2 --ignore tests/browser $(PYTEST_ARGS)
 
+# Label Studio pins many packages, so it has an environment of its own.
+integration: $(VENV)-integration/installed
+	$(VENV)-integration/bin/pytest -m integration tests/integration $(PYTEST_ARGS)
+
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutate mutants mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutate $(VENV)-integration mutants mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:
@@ -115,6 +122,12 @@ $(VENV)-lowest/installed: pyproject.toml tools/lowest.py
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(PYTHON) tools/lowest.py > $(VENV)-lowest/lowest.txt
 	$(VENV)-lowest/bin/pip install --quiet -c $(VENV)-lowest/lowest.txt -e .[dev]
+	touch $@
+
+$(VENV)-integration/installed: pyproject.toml tests/integration/requirements.txt
+	$(PYTHON) -m venv $(VENV)-integration
+	$(VENV)-integration/bin/pip install --quiet --upgrade pip
+	$(VENV)-integration/bin/pip install --quiet -e . -r tests/integration/requirements.txt
 	touch $@
 
 $(VENV)/installed-fuzz: $(BIN)/python pyproject.toml constraints.txt

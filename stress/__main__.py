@@ -21,6 +21,7 @@ PARTS = {
     "fuzz_cli": ("--seconds", "80"),
     "numerics": ("--seconds", "40"),
     "threads": ("--instances", "1500"),
+    "review": ("--kills", "20"),
 }
 """The parts, run one after the other on both cores, and their options."""
 

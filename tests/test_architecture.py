@@ -53,6 +53,7 @@ LAYERS: tuple[dict[str, str], ...] = (
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",
         "paper": "the experiments of the paper",
+        "review": "the answers of reviewers, and a local server that saves them",
     },
     {"cli": "the command line"},
 )

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mhpc.data.accuracy import Accuracy, ShareEstimate
 from mhpc.data.decision import FittedRule
-from mhpc.data.index import Index, random_order
+from mhpc.data.index import Index, draw_order
 from mhpc.data.panel import Panel, drop_gold
 from mhpc.data.scores import Consolidation, instance_blocks, select_instances
 from mhpc.data.votes import EncodedTruth
@@ -100,7 +100,7 @@ def estimate_others(
 def _shuffle(truth: EncodedTruth, which: IntArray, instances: Index) -> EncodedTruth:
     """Return the truth of some of its instances in random order, the same in every run."""
     ids = instances.select(truth.rows[which])
-    order = which[random_order(ids)]
+    order = which[draw_order(ids)]
     return EncodedTruth(truth.rows[order], truth.specific[order], truth.closed[order])
 
 
@@ -160,7 +160,7 @@ def decide_held_out(
         return decided
     without = _remove_gold(panel)
     method = make_method(scores.method, dict(scores.parameters))
-    order = random_order(panel.instances.select(gold.rows))
+    order = draw_order(panel.instances.select(gold.rows))
     fold = np.empty(len(order), dtype=np.int64)
     fold[order] = np.arange(len(order)) % folds
     rows, parts = [], []

@@ -29,7 +29,9 @@ from mhpc.steps import make_model
 CHOOSE_VOTES = option("votes", "FILE")
 """What messages advise where votes are not found."""
 
-OWN_SETTINGS = frozenset({"unknown", "top", "memory", "engine", "truth", "report"})
+OWN_SETTINGS = frozenset(
+    {"unknown", "top", "memory", "engine", "truth", "report", "show", "embed_images"}
+)
 """The settings of an update that may differ from those of the earlier run."""
 
 
@@ -52,7 +54,7 @@ def join_earlier(settings: RunSettings) -> tuple[RunSettings, tuple[str, ...]]:
             "update": settings.update,
             "gold": None,
         }
-        recorded = _use_own_taxonomy(_recorded_settings(folder), folder)
+        recorded = _use_own_taxonomy(recorded_settings(folder), folder)
         return recorded.model_copy(update={**own, **learned}), ()
     except DataError:
         raise DataError(
@@ -76,13 +78,13 @@ def _earlier_votes(folder: Path) -> tuple[RunSettings, tuple[str, ...]]:
             raise UnreadableError(f"{folder} does not say which votes its model was fitted to")
         votes[:0] = find_votes(document, folder, ())
         if not document.settings.apply:
-            return _recorded_settings(folder), tuple(votes)
+            return recorded_settings(folder), tuple(votes)
         # Its model is that of another run, and its votes have not been learned from yet.
         seen.add(folder)
         folder = Path(document.settings.apply)
 
 
-def _recorded_settings(folder: Path) -> RunSettings:
+def recorded_settings(folder: Path) -> RunSettings:
     """Return the settings of a run, without those by which it used an earlier one."""
     document, settings = (
         read_run_document(folder),

@@ -109,7 +109,7 @@ class Result:
         """The columns of items.csv, one row per instance, for any dataframe.
 
         The most specific labels of an instance and their paths, the probability of the least
-        certain of them, how much one more answer is expected to improve them (review_priority), the
+        certain of them, how much a review is expected to improve them (review_priority), the
         number of sources, and the share of them that agree.
         """
         return {

@@ -40,10 +40,12 @@ from mhpc.read.run_folder import (
     read_run,
     read_run_document,
 )
+from mhpc.read.show import ShowSource, make_show_source
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth_as
 from mhpc.read.votes import read_votes_as
 from mhpc.report.html import write_report
+from mhpc.report.show import add_show
 from mhpc.report.summary import summarize, versions
 from mhpc.result import Result, page_data
 from mhpc.settings import SAVED_FILES, RunSettings
@@ -114,6 +116,9 @@ def run(
     notes: tuple[str, ...] = ()
     if settings.update:
         settings, notes = join_earlier(settings)
+    show = make_show_source(settings.show, settings.embed_images)
+    if show is not None and settings.report:
+        show.check()
     inputs = fingerprint_inputs({name: getattr(settings, name) for name in _FILES})
     checkpoints = RunCheckpoints(
         CheckpointStore(checkpoint_folder(output), HOMES),
@@ -200,7 +205,8 @@ class _Run:
             self.progress("reporting", 0, 0)
             # Where the votes are in this process, they need not be read again.
             panel = encoded.template if engine.is_local else None
-            write_report(self.folder, page_data_of_run(self.folder, panel=panel))
+            show = make_show_source(settings.show, settings.embed_images)
+            write_report(self.folder, page_data_of_run(self.folder, panel=panel, show=show))
         if not engine.is_local:
             # A worker that took over from another may have read the files late.
             self.inputs.check_unchanged()
@@ -396,10 +402,15 @@ def _fitted(model: Callable[[], Model]) -> FittedMethod:
 
 
 def page_data_of_run(
-    folder: Path, *, votes: str | Sequence[str] = (), panel: Panel | None = None
+    folder: Path,
+    *,
+    votes: str | Sequence[str] = (),
+    panel: Panel | None = None,
+    show: ShowSource | None = None,
 ) -> dict[str, Any]:
     """Collect the data of a run's report page; parameters as in `load_run`."""
-    return page_data(_load(folder, votes, panel))
+    facts = page_data(_load(folder, votes, panel))
+    return facts if show is None else add_show(facts, show.read(facts["instances"]["id"]))
 
 
 def _read_again(recorded: RecordedSettings, votes: tuple[str, ...]) -> Votes:

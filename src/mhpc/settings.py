@@ -111,8 +111,9 @@ class RunSettings(Parameters):
     don't know and the like."""
 
     gold: str | None = None
-    """Table with the columns instance and label: instances whose labels are known, best drawn at
-    random. They keep these labels; from five instances on, auto calibrates its scores on them."""
+    """Table with the columns instance and label, or the export of a review: instances whose labels
+    are known, best drawn at random. They keep these labels; from five instances on, auto calibrates
+    its scores on them."""
 
     rule: str | None = None
     """Rule that turns scores into label sets: expected-f, threshold, min-probability, one-path or
@@ -148,6 +149,14 @@ class RunSettings(Parameters):
 
     report: bool = False
     """Also write report.html, a page to look at and to share, and its data as report.json."""
+
+    show: str | None = None
+    """Table with a column of instances and others to show beside them on the page, such as text,
+    url and image."""
+
+    embed_images: str | None = None
+    """Embed the files that the column image of --show names into the page, up to this size in all,
+    such as 20MB. They must be in the folder of the table. Without it, their names are shown."""
 
     @property
     def vote_paths(self) -> tuple[str, ...]:

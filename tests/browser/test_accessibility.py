@@ -132,4 +132,4 @@ def test_the_command_can_be_copied(show: Open) -> None:
 
 def test_data_in_another_format_version_are_refused(show: Open) -> None:
     page = show(sample_facts() | {"format": 1})
-    expect(page.get_by_text("format 1, but this page reads format 2")).to_be_visible()
+    expect(page.get_by_text("format 1, but this page reads format 3")).to_be_visible()

@@ -19,6 +19,9 @@ from mhpc.simulation.departments import Department, simulate_department
 TASKS = 60
 """Number of photographs in the export of an annotation tool."""
 
+REVIEWED = 8
+"""Number of photographs that a reviewer settled."""
+
 CLASSIFIED = 120
 """Number of photographs that the classifiers score."""
 
@@ -29,7 +32,10 @@ def garden(folder: Path) -> None:
 
 
 def label_studio(folder: Path) -> None:
-    """Write export.json and labeling-config.xml of a project with one Taxonomy control."""
+    """Write export.json and labeling-config.xml of a project with one Taxonomy control.
+
+    review.json is the export of another one, in which a reviewer settled the first tasks.
+    """
     taxonomy = mhpc.load_garden().taxonomy
     mhpc.write_taxonomy(folder / "labeling-config.xml", taxonomy)
     with (garden_folder() / "votes.csv").open(encoding="utf-8", newline="") as file:
@@ -47,6 +53,21 @@ def label_studio(folder: Path) -> None:
         ]
         tasks.append({"id": task, "data": {"text": f"{photo}.jpg"}, "annotations": annotations})
     (folder / "export.json").write_text(json.dumps(tasks[:TASKS]), encoding="utf-8")
+    photos = list(dict.fromkeys(row["instance"] for row in rows))[:REVIEWED]
+    true: dict[str, list[str]] = {photo: [] for photo in photos}
+    with (garden_folder() / "truth.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["instance"] in true and row["label"]:
+                true[row["instance"]].append(row["label"])
+    review = [
+        {
+            "id": 500 + number,
+            "data": {"mhpc_instance": str(number), "text": f"{photo}.jpg"},
+            "annotations": [{"completed_by": 1, "result": _taxonomy_result(true[photo], taxonomy)}],
+        }
+        for number, photo in enumerate(photos, start=1)
+    ]
+    (folder / "review.json").write_text(json.dumps(review), encoding="utf-8")
 
 
 def classifiers(folder: Path) -> None:

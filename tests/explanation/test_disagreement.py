@@ -1,16 +1,21 @@
-"""Disputed labels, and the expected gain of one more answer."""
+"""Disputed labels, and the expected gain of a review."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from scipy import sparse
 
 import mhpc
 from mhpc.data.disagreement import Disagreement
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import build_taxonomy
-from mhpc.explanation.disagreement import collect_labels, expected_gain, find_disputes
+from mhpc.explanation.disagreement import (
+    collect_labels,
+    compute_gains,
+    find_disputes,
+    find_even_score,
+)
 from mhpc.explanation.sources import count_block
+from mhpc.numerics.arrays import dense
 from tests.explanation.slow_twins import answers_about, stance
 from tests.fixtures.build import Row, panel_of, small_panel
 
@@ -41,7 +46,7 @@ def slow_disputed_cells(panel: Panel) -> Cells:
 def rank(panel: Panel, *, threshold: float = 0.5, limit: int = 200) -> tuple[Disagreement, ...]:
     average = mhpc.SA(votes="augmented").consolidate(panel)
     decision = mhpc.Threshold(threshold=threshold).decide(average, labels_per_answer=1)
-    counts = count_block(panel, average.score, decision.reason, threshold=threshold, limit=limit)
+    counts = count_block(panel, average.score, decision.reason, even_score=threshold, limit=limit)
     return counts.disagreements.to_records(panel.taxonomy)
 
 
@@ -93,18 +98,41 @@ def test_a_source_that_is_vague_because_of_its_scope_does_not_count_as_vague_twi
     assert disputed_cells(panel)["p", "monarda"] == (1, 1)
 
 
-@given(p=st.floats(0, 1), n=st.integers(2, 20))
-def test_the_gain_is_the_loss_now_minus_the_expected_loss_after_one_answer(
-    p: float, n: int
-) -> None:
-    def loss(probability: float) -> float:
-        """The probability of being wrong about a label when the likelier case is decided."""
-        return min(probability, 1 - probability)
+def slow_gain(p: list[float], chosen: set[int], roots: set[int]) -> float:
+    """1 minus the expected F of a label set, label by label."""
+    if not chosen:
+        none = 1.0
+        for root in roots:
+            none *= 1 - p[root]
+        return 1 - none
+    return 1 - 2 * sum(p[k] for k in chosen) / (len(chosen) + sum(p))
 
-    up, down = (n * p + 1) / (n + 1), n * p / (n + 1)
-    expected = loss(p) - (p * loss(up) + (1 - p) * loss(down))
-    gain = expected_gain(np.array([p]), np.array([float(n)]), np.array([p >= 0.5]))[0]
-    assert gain == pytest.approx(expected, abs=1e-12)
+
+@pytest.mark.parametrize("even_score", [0.5, 0.2])
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gain_is_one_minus_the_expected_f_of_the_label_set(
+    seed: int, as_sparse: bool, even_score: float
+) -> None:
+    panel = small_panel(seed=seed)
+    average = mhpc.SA(votes="augmented").consolidate(panel)
+    reason = mhpc.Threshold(threshold=0.6).decide(average, labels_per_answer=1).reason
+    score = dense(average.score[:])
+    block = sparse.csr_array(score) if as_sparse else score
+    gain = compute_gains(block, reason, panel.taxonomy, even_score=even_score)
+    odds = (1 - even_score) / even_score
+    for row in range(len(panel.instances)):
+        p = [s * odds / (s * odds + 1 - s) for s in score[row]]
+        chosen = set(reason[[row]].indices)
+        assert gain[row] == pytest.approx(slow_gain(p, chosen, set(panel.taxonomy.roots)))
+
+
+def test_the_even_score_is_one_half_for_probabilities_and_the_threshold_otherwise() -> None:
+    by_f = {"threshold": 0.3, "threshold_from": "expected-f"}
+    assert find_even_score({**by_f, "power": 1.0}) == 0.5
+    assert find_even_score({**by_f, "power": 2.0}) == 0.3
+    assert find_even_score({"threshold": 0.3, "threshold_from": "given"}) == 0.3
+    assert find_even_score({"paths": 2}) == 0.5
 
 
 def test_an_even_split_comes_first_with_the_gain_worked_by_hand() -> None:
@@ -112,16 +140,26 @@ def test_an_even_split_comes_first_with_the_gain_worked_by_hand() -> None:
     rows += [("clear", source, "monarda") for source in ("ann", "bob", "cid", "dee")]
     rows += [("clear", "eve", "fuchsia")]
     even, clear = rank(panel_of(rows))
-    # Both labels have p = 1/2 from two answers: 1/2 (1 - 2/3) each.
+    # plant and flower for certain, both flowers by half: 2 * 3 / (4 + 3).
     assert even.instance == "even"
-    assert even.gain == pytest.approx(2 * (1 / 2) * (1 / 3))
+    assert even.gain == pytest.approx(1 - 6 / 7)
     assert [(dispute.label, dispute.support, dispute.against) for dispute in even.disputed] == [
         ("monarda", 1, 1),
         ("fuchsia", 1, 1),
     ]
     assert even.agreed == "flower"
-    # Four to one: no answer can change the label set.
-    assert (clear.instance, clear.gain) == ("clear", 0.0)
+    # Four to one: 2 * 2.8 / (3 + 3).
+    assert clear.instance == "clear"
+    assert clear.gain == pytest.approx(1 - 5.6 / 6)
+
+
+def test_an_instance_with_an_uncertain_label_is_to_be_reviewed_though_nobody_disagrees() -> None:
+    panel = panel_of([("p", "ann", "flower"), ("q", "ann", "oak")])
+    score = np.where(np.arange(len(panel.taxonomy)) < 3, [[0.6], [1.0]], 0.0)
+    reason = sparse.csr_array((score > 0).astype(float))
+    ranking = count_block(panel, score, reason).disagreements
+    assert (ranking.ids, ranking.count, ranking.to_review) == (("p",), 0, 1)
+    assert ranking.to_records(panel.taxonomy)[0].disputed == ()
 
 
 def test_vague_and_single_answers_are_not_disputed() -> None:
@@ -138,8 +176,9 @@ def test_a_dispute_high_in_the_taxonomy_has_a_larger_gain_than_one_between_sibli
     far_apart, siblings = rank(panel_of(rows))
     assert (far_apart.instance, siblings.instance) == ("far apart", "siblings")
     assert far_apart.agreed is None
-    # By three labels each; the ancestors of the two labels say nothing else.
-    assert far_apart.gain == pytest.approx(3 * siblings.gain)
+    # Six labels by half each: 2 * 3 / (6 + 3), against 1 - 6 / 7.
+    assert far_apart.gain == pytest.approx(1 / 3)
+    assert siblings.gain == pytest.approx(1 / 7)
     assert [dispute.label for dispute in far_apart.disputed] == ["monarda", "finch"]
 
 

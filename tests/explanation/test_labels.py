@@ -6,6 +6,7 @@ import pytest
 import mhpc
 from mhpc.data.disagreement import Answer
 from mhpc.data.panel import Panel
+from mhpc.explanation.disagreement import compute_gains
 from mhpc.explanation.labels import ScoredPanel, explain_all
 from tests.explanation.slow_twins import answers_about, stance
 from tests.fixtures.build import Row, panel_of, small_panel
@@ -14,8 +15,9 @@ from tests.fixtures.build import Row, panel_of, small_panel
 def score_panel(panel: Panel) -> ScoredPanel:
     average = mhpc.SA(votes="augmented").consolidate(panel)
     decision = mhpc.Threshold(threshold=0.5).decide(average, labels_per_answer=1)
+    gain = compute_gains(average.score[:], decision.reason, panel.taxonomy)
     return ScoredPanel(
-        panel, average.score, average.specific, decision.reason, 0.5, None, "not computed"
+        panel, average.score, average.specific, decision.reason, gain, None, "not computed"
     )
 
 

@@ -91,7 +91,7 @@ def test_equal_label_sets_are_those_of_the_slow_twin(seed: int, threshold: float
         given = most_specific(panel, labels_of_answer(panel, answer))
         decided = set(np.flatnonzero(decision.reason[[instance]].toarray()[0]).tolist())
         same[source] += given == most_specific(panel, decided)
-    counts = count_block(panel, average.score, decision.reason, threshold=threshold)
+    counts = count_block(panel, average.score, decision.reason, even_score=threshold)
     np.testing.assert_array_equal(counts.by_source[5], same)
 
 
@@ -176,7 +176,7 @@ def test_counts_of_blocks_add_up(seed: int, threshold: float) -> None:
             panel_block(panel, block),
             average.score[block],
             decision.reason[block],
-            threshold=threshold,
+            even_score=threshold,
             limit=5,
         )
         for block in (slice(0, n_instances), *(slice(n, n + 1) for n in range(n_instances)))

@@ -11,6 +11,7 @@ from mhpc.selection.calibration import (
     Calibration,
     GoldSample,
     calibration_error,
+    compare_uncertainty,
     cross_validated_error,
     fit_calibration,
     measure_representation,
@@ -122,3 +123,22 @@ def test_the_calibration_error_is_the_mean_gap_between_probability_and_share() -
 def test_calibration_on_one_half_of_the_gold_improves_the_other() -> None:
     gold = make_gold(200, slope=2.0, shift=-1.0)
     assert cross_validated_error(gold) < calibration_error(IDENTITY, gold)
+
+
+@pytest.mark.parametrize("measure", ["number of labels", "expected F"])
+def test_instances_that_were_selected_by_either_uncertainty_do_not_represent_the_others(
+    measure: str,
+) -> None:
+    p = np.random.default_rng(0).beta(0.3, 0.6, size=(1000, 6))
+    if measure == "number of labels":
+        order = np.argsort((p * (1 - p)).sum(axis=1))
+    else:
+        # By brute force: the best of all sets, which are the most probable labels.
+        order = np.argsort(
+            [
+                1 - max(2 * sum(row[:n]) / (n + sum(row)) for n in range(1, 7))
+                for row in -np.sort(-p, axis=1)
+            ]
+        )
+    assert compare_uncertainty(p[order[-80:]], p[order[:-80]]) == pytest.approx(0.0)
+    assert compare_uncertainty(p[:80], p[80:]) > 0.8

@@ -26,12 +26,12 @@ def test_tasks_have_predictions_and_the_least_certain_come_first() -> None:
     assert write_document("label-studio") == [
         {
             "id": 3,
-            "data": {"instance": "3", "text": "3"},
+            "data": {"mhpc_instance": "3", "text": "3"},
             "predictions": [{"model_version": "mhpc sa", "score": 0.0, "result": []}],
         },
         {
             "id": 2,
-            "data": {"instance": "2", "text": "2"},
+            "data": {"mhpc_instance": "2", "text": "2"},
             "predictions": [
                 {
                     "model_version": "mhpc sa",
@@ -50,7 +50,7 @@ def test_tasks_have_predictions_and_the_least_certain_come_first() -> None:
         },
         {
             "id": 1,
-            "data": {"instance": "1", "text": "1"},
+            "data": {"mhpc_instance": "1", "text": "1"},
             "predictions": [
                 {
                     "model_version": "mhpc sa",
@@ -94,18 +94,28 @@ def test_predictions_have_the_number_of_their_task() -> None:
         write_document("label-studio", make_labelled_scores({"photo-1": SURE}), shape="predictions")
 
 
+def test_predictions_have_the_number_that_the_task_has_in_the_export() -> None:
+    result = make_labelled_scores({"photo-1": SURE, "2": UNSURE}, fields={"photo-1": {}, "2": {}})
+    result = replace(result, task_numbers={"photo-1": 2, "2": 7})
+    predictions = write_document("label-studio", result, shape="predictions", order="given")
+    assert [prediction["task"] for prediction in predictions] == [2, 7]
+    result = replace(result, task_numbers={"photo-1": 2})
+    with pytest.raises(DataError, match="'2' has no task in the export; export all tasks"):
+        write_document("label-studio", result, shape="predictions")
+
+
 def test_an_id_that_is_not_a_number_is_stored_in_the_data() -> None:
     (task,) = write_document("label-studio", make_labelled_scores({"007": SURE}))
     assert "id" not in task
-    assert task["data"] == {"instance": "007", "text": "007"}
+    assert task["data"] == {"mhpc_instance": "007", "text": "007"}
 
 
 def test_fields_of_tasks_are_written_with_the_labels() -> None:
     fields = {"1": {"text": "a red flower"}, "2": {"text": "a small bird"}}
     result = make_labelled_scores({"1": SURE, "2": UNSURE}, fields=fields)
     assert [task["data"] for task in write_document("label-studio", result)] == [
-        {"instance": "2", "text": "a small bird"},
-        {"instance": "1", "text": "a red flower"},
+        {"mhpc_instance": "2", "text": "a small bird"},
+        {"mhpc_instance": "1", "text": "a red flower"},
     ]
     assert write_document("argilla", result)[0]["fields"] == {"text": "a small bird"}
     result = make_labelled_scores({"11": SURE}, fields={"111": {}})

@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": "mhpc.cli.explain:explain",
     "conflicts": "mhpc.cli.explain:conflicts",
     "report": "mhpc.cli.report:report",
+    "review": "mhpc.cli.review:review",
     "simulate": "mhpc.cli.simulate:simulate",
     "convert": "mhpc.cli.convert:convert",
     "reproduce": "mhpc.cli.reproduce:reproduce",

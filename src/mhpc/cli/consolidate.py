@@ -19,7 +19,7 @@ from mhpc.cli.progress import Display, StderrProgress
 from mhpc.rules.registry import RULES, make_rule, rule_class
 from mhpc.settings import NAMED_TAXONOMIES, RunSettings, read_settings
 
-_FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply", "update")
+_FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply", "update", "show")
 """The settings that name one file."""
 
 
@@ -57,6 +57,8 @@ _FILES = ("taxonomy", "truth", "gold", "scope", "map", "apply", "update")
 @setting("gold")
 @setting("truth")
 @setting("report")
+@setting("show")
+@setting("embed_images")
 @click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE",
     help="Read settings from a TOML or YAML file, or from the run.json of an earlier run to repeat "
@@ -126,6 +128,10 @@ def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> R
             "--report reads the votes a second time, which is not possible for standard input with "
             "--engine dask; give a file"
         )
+    if values.get("embed_images") and not values.get("show"):
+        raise click.UsageError("--embed-images needs a table that names images; give --show FILE")
+    if values.get("show") and not values.get("report"):
+        raise click.UsageError("--show is for the page of a run; give --report, too")
     settings = _make_paths_absolute(RunSettings(**values))
     _check_rule(settings)
     return settings

@@ -119,7 +119,8 @@ def _read_result(
         return scores, what, {}
     export = read_tasks(tasks)
     parameters = dict(export.control) if format_ == "label-studio" else {}
-    return replace(scores, fields=export.fields), what, parameters
+    scores = replace(scores, fields=export.fields, task_numbers=export.numbers)
+    return scores, what, parameters
 
 
 def _read_part(folder: Path, what: "Content") -> Any:

@@ -82,10 +82,12 @@ def conflicts(
     votes: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List the instances on which sources disagree, and the labels that they confuse.
+    """List the instances that a person should review, and the labels that sources confuse.
 
-    Instances come first on which one more answer is expected to correct the most labels. Of the
-    disputed labels the most specific ones are listed, with the number of answers for and against.
+    These are the instances on which sources disagree, and those whose labels are uncertain for
+    other reasons, such as a single vague answer. The largest expected gain comes first: 1 minus the
+    expected F of the labels, which a review makes right. Of the disputed labels the most specific
+    ones are listed, with the number of answers for and against.
     For more instances than OUT/ records (200), and for random ones, the votes that it was made from
     are read again. The column drawn says for each instance how it was selected.
     """
@@ -120,7 +122,7 @@ _SHOWN = 50
 
 
 def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disagreements":
-    """Return the disputed instances of a run, those to review first at the top.
+    """Return the instances of a run to review, the largest expected gain first.
 
     Parameters
     ----------
@@ -131,14 +133,29 @@ def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disa
     votes : sequence of str, optional
         Where the votes are now, which are read again if the run does not record as many.
     """
+    from mhpc.data.disagreement import MAX_RANKED
+    from mhpc.explanation.queries import find_conflicts
     from mhpc.read.run_folder import read_run_document
+    from mhpc.run import load_run
 
-    recorded = read_run_document(folder).summary.conflicts
-    limit = max(recorded.disputed, len(recorded.confusions)) if top == "all" else top
-    if min(limit, recorded.disputed) > len(recorded.instances):
-        return _find_more(folder, recorded, limit, votes)
-    instances, confusions = recorded.instances[:limit], recorded.confusions[:limit]
-    return replace(recorded, instances=instances, confusions=confusions)
+    document = read_run_document(folder)
+    recorded, n_instances = document.summary.conflicts, document.summary.counts["instances"]
+    limit = n_instances if top == "all" else top
+    if limit <= len(recorded.instances) or len(recorded.instances) < MAX_RANKED:
+        return replace(
+            recorded,
+            instances=recorded.instances[:limit],
+            confusions=recorded.confusions[:limit],
+        )
+    result = load_run(folder, votes=votes)
+    found = find_conflicts(
+        result.panel, result.consolidation, result.decision, limit=limit, pairs=0
+    )
+    return replace(
+        found,
+        confusions=recorded.confusions[:limit],
+        names={**recorded.names, **found.names},
+    )
 
 
 def _draw_conflicts(
@@ -151,30 +168,6 @@ def _draw_conflicts(
     result = load_run(folder, votes=votes)
     limit = len(result.panel.instances) if top == "all" else top
     return find(result, top=limit, strategy=strategy, seed=seed)
-
-
-def _find_more(
-    folder: Path, recorded: "Disagreements", limit: int, votes: Sequence[str]
-) -> "Disagreements":
-    """Find the disputed instances of a run in its votes.
-
-    Those that are recorded stay in front: their gains do not depend on what ``--top`` left out.
-    """
-    from mhpc.explanation.queries import find_conflicts
-    from mhpc.run import load_run
-
-    result = load_run(folder, votes=votes)
-    computed = find_conflicts(
-        result.panel, result.consolidation, result.decision, limit=limit, pairs=0
-    )
-    known = {case.instance for case in recorded.instances}
-    others = (case for case in computed.instances if case.instance not in known)
-    return replace(
-        recorded,
-        instances=(*recorded.instances, *others)[:limit],
-        confusions=recorded.confusions[:limit],
-        names={**recorded.names, **computed.names},
-    )
 
 
 def _choose_format(target: str) -> str:

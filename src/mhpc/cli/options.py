@@ -75,6 +75,8 @@ _SPELLING: dict[str, dict[str, Any]] = {
     "engine": {"metavar": "local|dask[=ADDRESS]"},
     "truth": {"metavar": "FILE"},
     "gold": {"metavar": "FILE"},
+    "show": {"metavar": "FILE"},
+    "embed_images": {"metavar": "SIZE"},
 }
 """What the command line adds to the declaration of a setting: how its option is spelled."""
 

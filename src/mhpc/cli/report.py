@@ -4,25 +4,35 @@ from pathlib import Path
 
 import click
 
-from mhpc.cli.options import progress_option, votes_option
+from mhpc.cli.options import progress_option, setting, votes_option
 from mhpc.cli.progress import Display, StderrProgress
 
 
 @click.command(short_help="Make an HTML page of a run.")
 @click.argument("folder", metavar="OUT/", type=click.Path(path_type=Path))
 @votes_option
+@setting("show")
+@setting("embed_images")
 @progress_option
-def report(folder: Path, votes: tuple[str, ...], display: Display) -> None:
+def report(
+    folder: Path,
+    votes: tuple[str, ...],
+    show: str | None,
+    embed_images: str | None,
+    display: Display,
+) -> None:
     """Write OUT/report.html, and the data that it shows as OUT/report.json.
 
     The page is one file that loads nothing from the network: it can be opened from disk and shared.
     It shows the labels and why they were chosen, the taxonomy, the sources, and the instances to
     review. The votes that OUT/ was made from are read again.
     """
+    from mhpc.read.show import find_show
     from mhpc.report.html import write_report
     from mhpc.run import page_data_of_run
 
     with StderrProgress(display) as progress:
         progress("writing the report", 0, 0)
-        write_report(folder, page_data_of_run(folder, votes=votes))
+        source = find_show(folder, show, embed_images)
+        write_report(folder, page_data_of_run(folder, votes=votes, show=source))
     click.echo(folder / "report.html")

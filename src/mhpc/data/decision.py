@@ -55,6 +55,9 @@ class Decision:
         The name of the rule.
     parameters : mapping
         The parameters of the rule, computed ones included.
+    gain : float array, (N,), or None
+        The expected gain of a review, as in `Disagreement`, where a run has recorded it; it may
+        have had more scores than it kept.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Decision:
     reason: Sparse
     rule: str
     parameters: Mapping[str, Any]
+    gain: FloatArray | None = None
 
     def labels(self) -> dict[str, list[str]]:
         """Return the label ids of every instance."""
@@ -94,6 +98,13 @@ class Decision:
         return short_table(repr(self), ("instance", "labels"), rows, total=len(self.instances))
 
 
+INSTANCE_FIELD = "mhpc_instance"
+"""The field of a task for the id of an instance, where a tool numbers its tasks itself."""
+
+RESULT_PREFIX = "mhpc "
+"""Tools that ask who predicts are given this and the name of the method."""
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledScores:
     """The scores, and the labels that every instance was given.
@@ -106,6 +117,8 @@ class LabelledScores:
         The score of every label that an instance was given; a stored 0 counts as given.
     fields : mapping of instance to mapping
         What an annotation tool knows of the instances, to be returned to it with the labels.
+    task_numbers : mapping of instance to int
+        The numbers of the tasks in that tool, if it numbers them.
     review_order : tuple of str
         The instances to review first, in that order.
     """
@@ -113,6 +126,7 @@ class LabelledScores:
     consolidation: Consolidation
     chosen: Sparse
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    task_numbers: Mapping[str, int] = field(default_factory=dict)
     review_order: tuple[str, ...] = ()
 
     @property

@@ -15,7 +15,7 @@ from mhpc.numerics.sparse import cell_numbers, concatenate_ranges
 from mhpc.system.display import Shown, ShownTable
 
 MAX_RANKED = 200
-"""Disputed instances that a run records, those with the largest expected gain."""
+"""Instances to review that a run records, those with the largest expected gain."""
 
 _MAX_LABELS = 4
 """Disputed labels that are shown of an instance."""
@@ -38,23 +38,23 @@ class LabelDispute:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An instance on which sources contradict each other.
+    """An instance to review: sources contradict each other, or its labels are uncertain.
 
     Attributes
     ----------
     instance : str
         The id of the instance.
     gain : float
-        The expected gain of one more answer: by how many labels the label set is expected to be
-        less wrong with it.
+        The expected gain of a review: 1 minus the expected F of its label set, which is 1 once a
+        person has settled it.
     answers : int
         The number of answers.
     agreed : str or None
         The most specific label that all answers give or imply.
     disputed : tuple of LabelDispute
-        The disputed labels, the highest score first. A label is left out if a disputed descendant
-        says the same: as many answers for and against it, and chosen or not as well. Empty for an
-        instance that was drawn at random and on which sources agree.
+        The disputed labels, the highest score first; none where answers are only vague, or where
+        sources agree on an instance that was drawn at random. A label is left out if a disputed
+        descendant says the same: as many answers for and against it, and chosen or not as well.
     drawn : "gain" or "random"
         Why it is listed: for its expected gain, or because it was drawn at random.
     """
@@ -88,9 +88,11 @@ class Disagreements(Shown):
     Attributes
     ----------
     instances : tuple of Disagreement
-        The instances with the largest expected gain of one more answer, in that order.
+        The instances whose review has the largest expected gain, in that order.
     disputed : int
         The number of instances with a disputed label.
+    to_review : int
+        The number of instances with an expected gain of at least 0.1, disputed or not.
     confusions : tuple of ConfusedPair
         Confused labels, the pair with the largest excess over chance first.
     names : mapping of str to str
@@ -109,6 +111,7 @@ class Disagreements(Shown):
     disputed: int
     confusions: tuple[ConfusedPair, ...]
     names: Mapping[str, str] = field(default_factory=dict)
+    to_review: int = 0
 
     def labels(self) -> tuple[str, ...]:
         """Return the ids of all labels that are mentioned, in order."""
@@ -131,7 +134,7 @@ class Disagreements(Shown):
 
     def shown_tables(self) -> Iterator[ShownTable]:
         """Return the instances to review, and the labels that sources confuse."""
-        if not self.disputed and not self.has_random:
+        if not self.instances:
             yield ShownTable("Sources never contradict each other")
             return
         if self.has_random:
@@ -148,7 +151,7 @@ class Disagreements(Shown):
             return
         yield ShownTable(
             f"Sources disagree on {pluralize(self.disputed, 'instance')}. Review "
-            f"{'this' if self.disputed == 1 else 'these'} first:",
+            f"{'this' if len(self.instances) == 1 else 'these'} first:",
             ("instance", "gain", "answers", "all agree on", "disputed (for:against, + chosen)"),
             [
                 (each.instance, round(each.gain, 3), each.answers, each.agreed or "", _list(each))
@@ -183,7 +186,7 @@ def _list(disagreement: Disagreement) -> str:
 
 @dataclass(frozen=True, eq=False)
 class DisagreementRanking:
-    """The disputed instances with the largest expected gain; rankings of blocks can be added.
+    """The instances to review with the largest expected gain; rankings of blocks can be added.
 
     Attributes
     ----------
@@ -191,11 +194,13 @@ class DisagreementRanking:
         The number of instances to keep.
     count : int
         The number of disputed instances, including those not kept.
+    to_review, candidates : int
+        The number of instances with a large expected gain, and of those that are ranked: with a
+        disputed label, a large gain, or both.
     ids : tuple of str
         The instances that are kept, the first to review first; ties are in the order of ids.
-    gain, variance : float arrays, (n,)
-        What they are ranked by: the expected gain, then the variance of the scores after one more
-        answer.
+    gain : float array, (n,)
+        The expected gain of a review, by which they are ranked.
     answers, agreed : int arrays, (n,)
         The number of answers, and the most specific label that all of them imply, -1 for none.
     score, chosen, support, against : csr_array, (n, K)
@@ -204,9 +209,10 @@ class DisagreementRanking:
 
     limit: int
     count: int
+    to_review: int
+    candidates: int
     ids: tuple[str, ...]
     gain: FloatArray
-    variance: FloatArray
     answers: IntArray
     agreed: IntArray
     score: Sparse
@@ -219,6 +225,8 @@ class DisagreementRanking:
         merged = DisagreementRanking(
             self.limit,
             self.count + other.count,
+            self.to_review + other.to_review,
+            self.candidates + other.candidates,
             self.ids + other.ids,
             *(np.concatenate(pair) for pair in zip(self._columns, other._columns, strict=True)),
             *(
@@ -229,15 +237,15 @@ class DisagreementRanking:
         return merged.truncate()
 
     def truncate(self) -> "DisagreementRanking":
-        """Sort by gain, then by variance, then by id, and keep the first `limit` instances."""
-        order = sorted(
-            range(len(self.ids)),
-            key=lambda row: (-self.gain[row], -self.variance[row], self.ids[row]),
-        )[: self.limit]
+        """Sort by gain, then by id, and keep the first `limit` instances."""
+        order = sorted(range(len(self.ids)), key=lambda row: (-self.gain[row], self.ids[row]))
+        order = order[: self.limit]
         rows = np.array(order, dtype=np.int64)
         ids = tuple(self.ids[row] for row in order)
         parts = (values[rows] for values in (*self._columns, *self._tables))
-        return DisagreementRanking(self.limit, self.count, ids, *parts)
+        return DisagreementRanking(
+            self.limit, self.count, self.to_review, self.candidates, ids, *parts
+        )
 
     def to_records(self, taxonomy: Taxonomy) -> tuple[Disagreement, ...]:
         """Convert to one record per instance, with the ids of labels instead of positions."""
@@ -284,7 +292,7 @@ class DisagreementRanking:
 
     @property
     def _columns(self) -> tuple[np.ndarray, ...]:
-        return self.gain, self.variance, self.answers, self.agreed
+        return self.gain, self.answers, self.agreed
 
     @property
     def _tables(self) -> tuple[Sparse, ...]:
@@ -377,7 +385,7 @@ class Explanation(Shown):
     instance : str
         The id of the instance.
     gain : float
-        The expected gain of one more answer, as in `Disagreement`.
+        The expected gain of a review, as in `Disagreement`.
     agreed : str or None
         The most specific label that all answers give or imply.
     answers : tuple of Answer
@@ -419,7 +427,7 @@ class Explanation(Shown):
         if self.agreed is not None:
             agreed = f"all answers agree on {self.agreed}"
         yield ShownTable(
-            f"{self.instance}: {agreed}; expected gain of one more answer {self.gain:.3f}",
+            f"{self.instance}: {agreed}; expected gain of a review {self.gain:.3f}",
             ("source", "answer"),
             [(answer.source, _format_answer(answer)) for answer in self.answers],
             len(self.answers),

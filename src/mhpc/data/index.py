@@ -94,12 +94,12 @@ def hash_ids(instances: Index) -> IntArray:
     return np.array([crc32(id_.encode()) for id_ in instances], dtype=np.int64)
 
 
-def random_order(instances: Index, seed: int = 0) -> IntArray:
-    """Return the positions of all instances in random order, (N,): each beginning is a sample.
+def draw_order(instances: Index, *, seed: int = 0) -> IntArray:
+    """Return the positions of instances in a random order, (N,).
 
-    The order of two instances depends on their ids and the seed alone. Unlike `hash_ids`, whose
-    numbers are linear in the bits of an id, it has nothing to do with patterns of numbered ids.
+    The order of two instances depends on their ids and the seed alone: a sample that was drawn
+    stays the first part of the order when other instances are added or left out.
     """
-    digests = (blake2b(f"{seed} {id_}".encode(), digest_size=8).digest() for id_ in instances)
-    numbers = np.frombuffer(b"".join(digests), dtype="<u8")
-    return np.argsort(numbers, kind="stable")
+    key = seed.to_bytes(8, "little", signed=True)
+    digests = [blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in instances]
+    return np.argsort(np.frombuffer(b"".join(digests), dtype="<u8"), kind="stable")

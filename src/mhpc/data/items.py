@@ -28,8 +28,7 @@ class Items:
     probability : float array, (N,)
         The score of the least certain of these labels; nan for an instance without labels.
     review_priority : float array, (N,)
-        The expected gain of one more answer, as in `Disagreement`; 0 where no source contradicts
-        another.
+        The expected gain of a review, as in `Disagreement`; 0 for gold labels.
     sources : int array, (N,)
         The number of sources that answered.
     agreement : float array, (N,)

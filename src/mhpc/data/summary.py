@@ -89,7 +89,7 @@ class RunCounts:
         How often each source gave each label as a most specific one, and how often the label set
         does not have it.
     disagreements : DisagreementRanking
-        The instances with the largest expected gain of one more answer.
+        The instances whose review has the largest expected gain.
     """
 
     instances: int

@@ -22,6 +22,7 @@ from mhpc.data.summary import Model, RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import Policy, Truth, Votes
 from mhpc.encoding.known_sources import KnownSources
+from mhpc.explanation.disagreement import find_even_score
 from mhpc.explanation.items import list_items
 from mhpc.explanation.sources import examine_block
 from mhpc.methods.base import BaseMethod
@@ -185,8 +186,8 @@ def _decide_block(
     else:
         label_sets = rule.decide(score, specific, scores.taxonomy)
     row, part = row_indices(label_sets), panel_block(panel, rows)
-    threshold = rule.parameters.get("threshold")
-    examined = examine_block(part, score, label_sets, threshold=threshold)
+    even_score = find_even_score(rule.parameters)
+    examined = examine_block(part, score, label_sets, even_score=even_score)
     cells = top_cells(rows.start, score, specific, top=top)
     return _DecidedBlock(
         cells=sort_best_first(add_label_sets(cells, rows.start, score, specific, label_sets)),

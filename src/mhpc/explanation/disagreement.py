@@ -1,4 +1,4 @@
-"""Disputed labels, and the instances on which one more answer is expected to help most.
+"""Disputed labels, and the instances whose review is expected to help most.
 
 An answer *supports* a label if it gives the label or a descendant of it. It *contradicts* a label
 in the scope of its source if it neither supports it nor stops at an ancestor: "flower" does not
@@ -6,26 +6,24 @@ contradict "monarda", "fuchsia" does. A negative vote contradicts a label if it 
 or an ancestor. A label is *disputed* on an instance if some answers support it and others
 contradict it.
 
-Expected gain of one more answer. Let t be the threshold, s the score of a disputed label, n the
-number of answers that support or contradict it, and p the probability that the next answer
-supports it, with
+Expected gain of a review. A person who settles an instance makes its label set right, so that its F
+becomes 1. Let S be the decided label set and p_k the probability of label k. The F of S is now
+expected to be about
 
-    p / (1 - p) = s / (1 - s) * (1 - t) / t,
+    E[F] = 2 sum_{k in S} p_k / (|S| + sum_k p_k),
 
-so that p = s if t = 1/2, and p = 1/2 at the threshold on any scale of scores. The next answer
-counts as one of n + 1: p becomes (n p + 1) / (n + 1) with probability p, and n p / (n + 1)
-otherwise. If it crosses 1/2, the label set changes. The probability min(p, 1 - p) of being wrong
-about the label therefore falls, in expectation, by
+and the gain is 1 - E[F]. For an empty set, E[F] is the probability that no label applies, the
+product of 1 - p_k over the roots. Where scores are not probabilities, odds are multiplied such
+that p = 1/2 at the threshold: p / (1 - p) = s / (1 - s) * (1 - t) / t.
 
-    p (2 (n p + 1) / (n + 1) - 1)+          if the label is not chosen,
-    (1 - p) (1 - 2 n p / (n + 1))+          if it is.
-
-The gain of an instance is the sum over its disputed labels. It is 0 where no answer contradicts
-another, however vague the answers are. Instances that one answer cannot change are ranked by the
-variance that it adds to the scores, the sum of p (1 - p) / (n + 1)^2.
+The gain does not ask whether sources contradict each other: a single vague answer leaves much to
+settle. Instances to review are those with a disputed label, and those whose gain is large; they
+are ranked by gain.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -46,11 +44,14 @@ from mhpc.numerics.sparse import (
     values_at,
 )
 
-DEFAULT_THRESHOLD = 0.5
-"""The threshold for rules that have none."""
+MIN_GAIN = 0.1
+"""Instances with at least this expected gain need a review, whether or not sources disagree."""
 
 _MIN_RELATIVE_SCORE = 0.5
 """An answer with scores gives the labels that have at least this share of its highest score."""
+
+_BY_PROBABILITY = ("expected-f", "min-probability")
+"""Where the thresholds of rules come from that take scores as probabilities."""
 
 _EDGE = 1e-6
 """The smallest distance of the threshold from 0 and 1."""
@@ -92,26 +93,6 @@ class Disputes:
     label: IntArray
     support: FloatArray
     against: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Gains:
-    """What one more answer is expected to change.
-
-    Attributes
-    ----------
-    score : float array, (C,)
-        The scores of the disputed cells.
-    chosen : bool array, (C,)
-        Whether they are in the label sets.
-    gain, variance : float arrays, (N,)
-        What instances are ranked by, as in `DisagreementRanking`; 0 where no label is disputed.
-    """
-
-    score: FloatArray
-    chosen: BoolArray
-    gain: FloatArray
-    variance: FloatArray
 
 
 def collect_labels(panel: Panel) -> AnswerLabels:
@@ -255,83 +236,95 @@ def proper_ancestors(taxonomy: Taxonomy) -> Sparse:
 
 
 def compute_gains(
-    panel: Panel, disputes: Disputes, score: Block, reason: Sparse, threshold: float
-) -> Gains:
-    """Compute the expected gain of one more answer on every instance of a panel.
+    score: Block, reason: Sparse, taxonomy: Taxonomy, *, even_score: float = 0.5
+) -> FloatArray:
+    """Compute the expected gain of reviewing each of some instances, (N,).
 
     Parameters
     ----------
-    panel : Panel
-        Some instances.
-    disputes : Disputes
-        Their disputed labels.
     score : array or csr_array, (N, K)
         Their scores.
     reason : csr_array, (N, K)
         Their label sets, as in `Decision`.
-    threshold : float
-        The score from which on labels are chosen.
+    taxonomy : Taxonomy
+        The labels.
+    even_score : float
+        The score at which a label is as likely to apply as not, as `find_even_score` returns it.
     """
-    N, row = len(panel.instances), disputes.row
-    cell_score = values_at(score, row, disputes.label)
-    chosen = values_at(reason, row, disputes.label) > 0
-    p, n = _support_probability(cell_score, chosen, threshold), disputes.support + disputes.against
-    gain, variance = (
-        # Rounded, so that a gain of 0 is no tiny number, by which instances would be ranked.
-        np.bincount(row, values, minlength=N).astype(float).round(DIGITS)
-        for values in (expected_gain(p, n, chosen), p * (1 - p) / (n + 1) ** 2)
-    )
-    return Gains(cell_score, chosen, gain, variance)
+    score = _to_probabilities(score, even_score)
+    row, set_sizes = row_indices(reason), np.diff(reason.indptr)
+    total = dense(score.sum(axis=1)).ravel()
+    right = np.bincount(row, values_at(score, row, reason.indices), minlength=len(set_sizes))
+    expected_f = 2 * right / np.maximum(set_sizes + total, 1e-12)
+    empty = np.flatnonzero(set_sizes == 0)
+    expected_f[empty] = np.prod(1 - dense(score[empty][:, taxonomy.roots]), axis=1)
+    # Rounded, so that a gain of 0 is no tiny number, by which instances would be ranked.
+    return np.asarray(np.clip(1 - expected_f, 0.0, 1.0).round(DIGITS))
+
+
+def find_even_score(parameters: Mapping[str, Any]) -> float:
+    """Return the score at which a label is as likely to apply as not, by a rule's parameters.
+
+    It is 1/2 for rules that take scores as probabilities, and for those without a threshold.
+    """
+    if parameters.get("threshold_from") in _BY_PROBABILITY and parameters.get("power") == 1:
+        return 0.5
+    return float(parameters.get("threshold") or 0.5)
+
+
+def _to_probabilities(score: Block, even_score: float) -> Block:
+    if even_score == 0.5:
+        return score
+    factor = (1 - (t := min(max(even_score, _EDGE), 1 - _EDGE))) / t
+
+    def transform(s: FloatArray) -> FloatArray:
+        s = np.clip(s, 0.0, 1.0)
+        return np.asarray(s * factor / (s * factor + (1 - s)))
+
+    if isinstance(score, np.ndarray):
+        return transform(score)
+    transformed: Sparse = score.copy()
+    transformed.data = transform(transformed.data)
+    return transformed
 
 
 def rank_disagreements(
-    panel: Panel, disputes: Disputes, gains: Gains, *, limit: int = MAX_RANKED
+    panel: Panel,
+    disputes: Disputes,
+    gain: FloatArray,
+    score: Block,
+    reason: Sparse,
+    *,
+    limit: int = MAX_RANKED,
 ) -> DisagreementRanking:
-    """Rank the instances of a panel by the expected gain of one more answer; keep `limit`."""
+    """Rank the instances of a panel to review by their expected gain; keep `limit`."""
     row = disputes.row
-    disputed = np.flatnonzero(np.bincount(row, minlength=len(panel.instances)))
-    best = _first_with_ties(disputed, gains.gain, gains.variance, limit)
+    is_disputed = np.bincount(row, minlength=len(panel.instances)) > 0
+    candidates = np.flatnonzero(is_disputed | (gain >= MIN_GAIN))
+    best = _first_with_ties(candidates, gain, limit)
     cells = np.flatnonzero(np.isin(row, best))
     ends = np.searchsorted(np.searchsorted(best, row[cells]), np.arange(len(best) + 1))
+    row, label = row[cells], disputes.label[cells]
 
     def table(values: FloatArray | BoolArray) -> Sparse:
-        entries = (values[cells].astype(float), disputes.label[cells], ends)
+        entries = (values.astype(float), label, ends)
         return sparse.csr_array(entries, shape=(len(best), len(panel.taxonomy)))
 
     return DisagreementRanking(
-        limit=limit, count=len(disputed), ids=tuple(panel.instances[i] for i in best),
-        gain=gains.gain[best], variance=gains.variance[best],
+        limit=limit, count=int(is_disputed.sum()), to_review=int((gain >= MIN_GAIN).sum()),
+        candidates=len(candidates), ids=tuple(panel.instances[i] for i in best), gain=gain[best],
         answers=panel.answers_per_instance[best],
         agreed=find_agreed_labels(panel, disputes.supported, best),
-        score=table(gains.score), chosen=table(gains.chosen),
-        support=table(disputes.support), against=table(disputes.against),
+        score=table(values_at(score, row, label)), chosen=table(values_at(reason, row, label) > 0),
+        support=table(disputes.support[cells]), against=table(disputes.against[cells]),
     ).truncate()  # fmt: skip
 
 
-def _support_probability(score: FloatArray, chosen: BoolArray, threshold: float) -> FloatArray:
-    """Return p; a label on the wrong side of the threshold, by another rule, is moved to it."""
-    t = min(max(threshold, _EDGE), 1 - _EDGE)
-    s = np.clip(np.where(chosen, np.maximum(score, t), np.minimum(score, t)), 0.0, 1.0)
-    supporting, contradicting = s * (1 - t), (1 - s) * t
-    return np.asarray(supporting / (supporting + contradicting))
-
-
-def expected_gain(p: FloatArray, n: FloatArray, chosen: BoolArray) -> FloatArray:
-    """Return by how much one more answer is expected to lower each probability of being wrong."""
-    up, down = (n * p + 1) / (n + 1), n * p / (n + 1)
-    return np.where(chosen, (1 - p) * np.maximum(1 - 2 * down, 0), p * np.maximum(2 * up - 1, 0))
-
-
-def _first_with_ties(
-    rows: IntArray, gain: FloatArray, variance: FloatArray, limit: int
-) -> IntArray:
+def _first_with_ties(rows: IntArray, gain: FloatArray, limit: int) -> IntArray:
     """Return the first `limit` rows, and all that tie with the last: ids decide between those."""
     if len(rows) <= limit:
         return rows
-    last = rows[np.lexsort((variance[rows], gain[rows]))[-limit]]
-    ahead = gain[rows] > gain[last]
-    tied = (gain[rows] == gain[last]) & (variance[rows] >= variance[last])
-    return np.asarray(rows[ahead | tied])
+    return np.asarray(rows[gain[rows] >= np.partition(gain[rows], -limit)[-limit]])
 
 
 def find_agreed_labels(panel: Panel, supported: Sparse, instances: IntArray) -> IntArray:

@@ -6,6 +6,7 @@ from mhpc.data.decision import Decision
 from mhpc.data.items import Items, join_items, make_items
 from mhpc.data.panel import Panel, panel_block
 from mhpc.data.scores import Consolidation, instance_blocks
+from mhpc.explanation.disagreement import find_even_score
 from mhpc.explanation.sources import ExaminedBlock, examine_block
 from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse
@@ -20,8 +21,9 @@ def find_items(panel: Panel, consolidation: Consolidation, decision: Decision) -
         part, score, reason = (
             panel_block(scoped, rows), consolidation.score[rows], decision.reason[rows],
         )  # fmt: skip
-        threshold = decision.parameters.get("threshold")
-        examined = examine_block(part, score, reason, threshold=threshold, limit=1)
+        even_score = find_even_score(decision.parameters)
+        gain = None if decision.gain is None else decision.gain[rows]
+        examined = examine_block(part, score, reason, even_score=even_score, gain=gain, limit=1)
         blocks.append(list_items(part, score, reason, examined))
     return join_items(blocks)
 

@@ -13,7 +13,6 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.explanation.disagreement import (
     AnswerLabels,
     collect_labels,
-    compute_gains,
     find_agreed_labels,
     find_deniers,
     find_disputes,
@@ -37,8 +36,8 @@ class ScoredPanel:
         As in `Consolidation`.
     reason : csr_array, (N, K)
         As in `Decision`.
-    threshold : float
-        The score from which on labels are chosen.
+    gain : float array, (N,)
+        The expected gain of a review.
     effects : float array, (A, K), or None
         The effect of every answer on every label; nan where it is not known.
     how : str
@@ -49,7 +48,7 @@ class ScoredPanel:
     score: Block
     specific: Block
     reason: Sparse
-    threshold: float
+    gain: FloatArray
     effects: FloatArray | None
     how: str
 
@@ -68,7 +67,6 @@ def explain_all(scored: ScoredPanel, labels: IntArray | None = None) -> tuple[Ex
     taxonomy, rows = panel.taxonomy, np.arange(len(panel.instances) + 1)
     given = collect_labels(panel)
     disputes = find_disputes(panel, given)
-    gain = compute_gains(panel, disputes, scored.score, reason, scored.threshold).gain
     agreed = find_agreed_labels(panel, disputes.supported, rows[:-1])
     answer_ends = np.searchsorted(panel.instance, rows)
     dispute_ends = np.searchsorted(disputes.row, rows)
@@ -82,7 +80,7 @@ def explain_all(scored: ScoredPanel, labels: IntArray | None = None) -> tuple[Ex
         case = _Case(scored, given, ancestors, row, answers, asked)
         explanation = Explanation(
             instance=instance,
-            gain=float(gain[row]),
+            gain=float(scored.gain[row]),
             agreed=taxonomy.labels[agreed[row]] if agreed[row] >= 0 else None,
             answers=case.list_answers(),
             labels=case.explain_labels(chosen, disputed),

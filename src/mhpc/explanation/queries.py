@@ -8,7 +8,7 @@ import numpy as np
 
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import Disagreement, Disagreements, Explanation, Strategy
-from mhpc.data.index import UNKNOWN, random_order
+from mhpc.data.index import UNKNOWN, draw_order
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts
@@ -16,10 +16,11 @@ from mhpc.data.taxonomy import unknown_label_message
 from mhpc.errors import UnknownInstanceError, UnknownLabelError, suggest
 from mhpc.explanation.agreement import PairwiseAgreement, compare_answers, find_confused_pairs
 from mhpc.explanation.disagreement import (
-    DEFAULT_THRESHOLD,
     collect_labels,
+    compute_gains,
     find_agreed_labels,
     find_disputes,
+    find_even_score,
 )
 from mhpc.explanation.effects import compute_effects
 from mhpc.explanation.labels import ScoredPanel, explain_all
@@ -89,12 +90,16 @@ def explain_instances(
     for block in np.array_split(instances, max(1, min(blocks, len(instances)))):
         if len(block):
             effects, how = compute_effects(panel, consolidation, block)
+            score, reason = consolidation.score[block], decision.reason[block]
+            even_score = find_even_score(decision.parameters)
             scored = ScoredPanel(
                 panel=scoped.select_instances(block),
-                score=consolidation.score[block],
+                score=score,
                 specific=consolidation.specific[block],
-                reason=decision.reason[block],
-                threshold=decision.parameters.get("threshold") or DEFAULT_THRESHOLD,
+                reason=reason,
+                gain=compute_gains(score, reason, panel.taxonomy, even_score=even_score)
+                if decision.gain is None
+                else decision.gain[block],
                 effects=effects,
                 how=how,
             )
@@ -153,7 +158,7 @@ def draw_instances(panel: Panel, seed: int = 0) -> IntArray:
     rows = np.arange(len(panel.instances))
     if panel.gold is not None:
         rows = np.setdiff1d(rows, panel.gold.rows)
-    return rows[random_order(panel.instances.select(rows), seed)]
+    return rows[draw_order(panel.instances.select(rows), seed=seed)]
 
 
 def mix_orders(
@@ -183,9 +188,14 @@ def _describe_instances(
         return ()
     order = np.argsort(rows)
     part = panel.select_instances(rows[order])
-    threshold = decision.parameters.get("threshold")
-    score, reason = consolidation.score[rows[order]], decision.reason[rows[order]]
-    examined = examine_block(part, score, reason, threshold=threshold, limit=len(rows))
+    examined = examine_block(
+        part,
+        consolidation.score[rows[order]],
+        decision.reason[rows[order]],
+        even_score=find_even_score(decision.parameters),
+        gain=None if decision.gain is None else decision.gain[rows[order]],
+        limit=len(rows),
+    )
     records = examined.counts.disagreements.to_records(part.taxonomy)
     disputed = {case.instance: case for case in records}
     supported = find_disputes(part, collect_labels(part)).supported
@@ -217,6 +227,7 @@ def find_disagreements(
     disagreements = Disagreements(
         instances=counts.disagreements.to_records(partitions.taxonomy),
         disputed=counts.disagreements.count,
+        to_review=counts.disagreements.to_review,
         confusions=find_confused_pairs(agreement, partitions.taxonomy, limit=limit),
     )
     return replace(disagreements, names=partitions.taxonomy.names_of(disagreements.labels()))

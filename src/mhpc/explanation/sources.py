@@ -17,12 +17,12 @@ from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.explanation.disagreement import (
-    DEFAULT_THRESHOLD,
     AnswerLabels,
     Disputes,
     collect_labels,
     compute_gains,
     find_disputes,
+    find_even_score,
     rank_disagreements,
 )
 from mhpc.methods.source_dependence import estimate_dependence
@@ -180,13 +180,14 @@ def count_run(
     panel: Panel, consolidation: Consolidation, decision: Decision, *, limit: int = MAX_RANKED
 ) -> RunCounts:
     """Count the answers of a result, and how far its label sets confirm them, in blocks."""
-    threshold = decision.parameters.get("threshold")
+    even_score = find_even_score(decision.parameters)
     return add_counts(
         count_block(
             panel_block(panel, span),
             consolidation.score[span],
             decision.reason[span],
-            threshold=threshold,
+            even_score=even_score,
+            gain=None if decision.gain is None else decision.gain[span],
             limit=limit,
         )
         for span in instance_blocks(consolidation)
@@ -209,11 +210,12 @@ def count_block(
     score: Block,
     reason: Sparse,
     *,
-    threshold: float | None = None,
+    even_score: float = 0.5,
+    gain: FloatArray | None = None,
     limit: int = MAX_RANKED,
 ) -> RunCounts:
     """Count answers, confirmed and disputed labels of some instances; as `examine_block`."""
-    return examine_block(panel, score, reason, threshold=threshold, limit=limit).counts
+    return examine_block(panel, score, reason, even_score=even_score, gain=gain, limit=limit).counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +229,7 @@ class ExaminedBlock:
     is_deepest : bool array, (nnz,)
         Which labels of the label sets have no child in their set.
     gain : float array, (N,)
-        The expected gain of one more answer.
+        The expected gain of a review.
     agrees : bool array, (A,)
         Whether the labels of each answer are all in the label set.
     """
@@ -243,7 +245,8 @@ def examine_block(
     score: Block,
     reason: Sparse,
     *,
-    threshold: float | None = None,
+    even_score: float = 0.5,
+    gain: FloatArray | None = None,
     limit: int = MAX_RANKED,
 ) -> ExaminedBlock:
     """Compare the answers to some instances with each other, and with the label sets.
@@ -256,14 +259,17 @@ def examine_block(
         Their scores.
     reason : csr_array, (N, K)
         Their label sets, as in `Decision`.
-    threshold : float, optional
-        The score from which on labels are chosen; 1/2 if the rule has none.
+    even_score : float
+        The score at which a label is as likely to apply as not, as `find_even_score` returns it.
+    gain : float array, (N,), optional
+        The expected gain of a review, if it is known already.
     limit : int
-        The number of disputed instances to keep.
+        The number of instances to review to keep.
     """
     labels = collect_labels(panel)
     disputes = find_disputes(panel, labels)
-    gains = compute_gains(panel, disputes, score, reason, threshold or DEFAULT_THRESHOLD)
+    if gain is None:
+        gain = compute_gains(score, reason, panel.taxonomy, even_score=even_score)
     set_sizes = np.diff(reason.indptr)
     # A label set has the ancestors of its labels, so that a label is refined if it has a child.
     is_refined = has_child(reason, panel.taxonomy)
@@ -277,9 +283,9 @@ def examine_block(
         by_label=_count_by_label(panel, disputes, reason),
         given=given,
         rejected=rejected,
-        disagreements=rank_disagreements(panel, disputes, gains, limit=limit),
+        disagreements=rank_disagreements(panel, disputes, gain, score, reason, limit=limit),
     )
-    return ExaminedBlock(counts, ~is_refined, gains.gain, confirmed.agrees)
+    return ExaminedBlock(counts, ~is_refined, gain, confirmed.agrees)
 
 
 @dataclass(frozen=True, eq=False)

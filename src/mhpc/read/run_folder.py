@@ -48,6 +48,8 @@ class RecordedSettings:
     abstain: tuple[str, ...] = ()
     update: str | None = None
     new_sources: NewSources = "error"
+    show: str | None = None
+    embed_images: str | None = None
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,21 @@ def read_decision(
     label_sets = _read_label_sets(folder, taxonomy, instances)
     counted = {"rule", "labels_per_instance", "instances_without_label"}
     parameters = {name: value for name, value in decided.items() if name not in counted}
-    return Decision(taxonomy, instances, label_sets.astype(np.int8), decided["rule"], parameters)
+    return Decision(
+        taxonomy, instances, label_sets.astype(np.int8), decided["rule"], parameters,
+        gain=_read_gain(folder, instances),
+    )  # fmt: skip
+
+
+def _read_gain(folder: Path, instances: Index) -> FloatArray | None:
+    """Read the expected gain of a review of every instance; None if some are not in items.csv."""
+    if not (folder / "items.csv").is_file():
+        return None
+    items = read_items(folder)
+    position = instances.locate(items.instance)
+    gain = np.full(len(instances) + 1, np.nan)
+    gain[position] = items.review_priority
+    return None if np.isnan(gain[:-1]).any() else gain[:-1]
 
 
 def read_labels(folder: Path, scores: Consolidation) -> Sparse:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mhpc.data.decision import INSTANCE_FIELD
 from mhpc.errors import DataError, UnreadableError
 from mhpc.read.json_xml import load_json
 
@@ -20,14 +21,18 @@ class Tasks:
 
     Attributes
     ----------
-    fields : mapping of id to mapping
-        The data of every task.
+    fields : mapping of instance to mapping
+        The data of every task. The instance is the id of the task, or the field of its data in
+        which mhpc wrote it.
     control : mapping of str to str
         The names of the control in which people gave labels, if the export shows them.
+    numbers : mapping of instance to int
+        The ids of the tasks, as far as they are numbers.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
     control: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_tasks(path: Path, *, max_bytes: int = MAX_EXPORT_BYTES) -> Tasks:
@@ -36,6 +41,7 @@ def read_tasks(path: Path, *, max_bytes: int = MAX_EXPORT_BYTES) -> Tasks:
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is not a JSON array of tasks; give the JSON export of a tool")
     fields: dict[str, Mapping[str, Any]] = {}
+    numbers: dict[str, int] = {}
     for number, task in enumerate(tasks, start=1):
         data = task.get("data", task.get("fields"))
         if task.get("id") is None or not isinstance(data, dict):
@@ -43,8 +49,11 @@ def read_tasks(path: Path, *, max_bytes: int = MAX_EXPORT_BYTES) -> Tasks:
                 f"{path}: task {number:,} has no 'id' with 'data' (Label Studio) or 'fields' "
                 "(Argilla); give the JSON export of a tool"
             )
-        fields[str(task["id"])] = data
-    return Tasks(fields, _find_control(tasks))
+        instance = str(data.get(INSTANCE_FIELD) or task["id"])
+        fields[instance] = data
+        if isinstance(task["id"], int):
+            numbers[instance] = task["id"]
+    return Tasks(fields, _find_control(tasks), numbers)
 
 
 def _read_json(path: Path, max_bytes: int) -> Any:

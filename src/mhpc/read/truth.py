@@ -8,7 +8,7 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.votes import Truth
-from mhpc.errors import DataError
+from mhpc.errors import DataError, pluralize, quote_list
 from mhpc.numerics.arrays import BoolArray
 from mhpc.read.arff import read_arff
 from mhpc.read.columns import check_not_empty, read_cells
@@ -17,9 +17,10 @@ from mhpc.read.label_map import LabelMapSource, read_label_map
 from mhpc.read.objects import tabulate_truth
 from mhpc.read.options import ReadOptions
 from mhpc.read.tables import TableSource
-from mhpc.read.vote_formats.base import VotesInput, replace_cells
+from mhpc.read.vote_formats.base import VotesInput, list_sql, replace_cells
 from mhpc.read.vote_formats.long import DRAWN
 from mhpc.read.vote_table import VoteTable, open_votes
+from mhpc.system.database import identifier
 
 MIN_CERTAIN_SCORE = 0.5
 """In a truth with one column per label, cells above this mean that the label is true."""
@@ -43,10 +44,11 @@ def read_truth(
         Everything that votes can be read from, such as a table with one column of 0 and 1 per
         label. An empty label means that the instance has none. The rows of an ARFF file are
         instances '1', '2', …; only its class is read. In the export of an annotation tool, the
-        answers marked as ground truth are read. In memory also ``{"photo-1": "bee", "photo-2":
-        ["ant", "wasp"], "photo-3": []}``: the labels of every instance. A column ``drawn`` of a
-        table says which instances were drawn at random (``random``) and which were not (``gain``),
-        for `mhpc.estimate_accuracy`.
+        answers marked as ground truth are read; if there are none, those of the reviewer, who must
+        be the only person in it. In memory also ``{"photo-1": "bee", "photo-2":
+        ["ant", "wasp"], "photo-3": []}``: the labels of every instance. A column
+        ``drawn`` of a table says which instances were drawn at random (``random``) and which were
+        not (``gain``), for `mhpc.estimate_accuracy`.
     columns, separator, map
         As for `mhpc.read_votes`.
 
@@ -95,8 +97,7 @@ def _read_known(source: TableSource, options: ReadOptions) -> Truth:
         if votes.has_gold:
             rows = table.connection.execute("SELECT instance, label FROM gold").fetchall()
             return make_truth(rows, origin)
-        if votes.marks_gold or _has_several_sources(votes):
-            raise DataError(f"{origin}: no answer in it is marked as ground truth")
+        _keep_reviewer(votes)
         if not votes.is_original and "score" in votes.columns:
             replace_cells(
                 VotesInput(table.connection, origin),
@@ -126,12 +127,33 @@ def _find_drawn(votes: VoteTable, instances: Index) -> BoolArray | None:
     return np.array([instance in drawn for instance in instances], dtype=bool)
 
 
-def _has_several_sources(votes: VoteTable) -> bool:
-    """Return whether answers of several sources were found, other than in a column of a table."""
+def _keep_reviewer(votes: VoteTable) -> None:
+    """Drop the answers of models, and check that those left are of one person.
+
+    A table with a column of sources that the user did not ask for is taken as it is.
+    """
     if votes.is_original or votes.cells is not None:
-        return False
-    source = votes.columns["source"]
-    (count,) = votes.table.connection.execute(
-        f"SELECT count(DISTINCT {source}) FROM cells"
-    ).fetchone() or (0,)
-    return bool(count > 1)
+        return
+    connection, origin = votes.table.connection, votes.table.origin
+    source = identifier(votes.columns["source"])
+    is_person = f"{source} NOT IN {list_sql(votes.models)}" if votes.models else "true"
+    rows = connection.execute(
+        f"SELECT DISTINCT {source} FROM cells WHERE {is_person} ORDER BY ALL"
+    ).fetchall()
+    people = [str(name) for (name,) in rows]
+    if not people:
+        raise DataError(
+            f"{origin}: only models answered in it ({quote_list(votes.models)}); known labels come "
+            "from people"
+        )
+    if len(people) > 1:
+        raise DataError(
+            f"{origin}: no answer in it is marked as ground truth, and it has answers of "
+            f"{pluralize(len(people), 'source')} ({quote_list(people)}). Mark the correct ones as "
+            "ground truth and export them again, give the answers of one reviewer only, or add "
+            "the file to the votes"
+        )
+    if votes.models:
+        replace_cells(
+            VotesInput(connection, origin), f"SELECT * FROM cells WHERE {is_person} ORDER BY number"
+        )

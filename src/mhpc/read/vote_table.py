@@ -47,8 +47,8 @@ class VoteTable:
         Whether the table is the one in the input, not one that was built from it.
     has_gold : bool
         Whether the connection has a table ``gold`` of instances and known labels.
-    marks_gold : bool
-        Whether the format has a mark for known labels, used or not.
+    models : tuple of str
+        The sources that are models, beside people, if the format says so.
     scope : Scope
         Which labels each source can give, according to the format.
     cells : Cells, optional
@@ -60,7 +60,7 @@ class VoteTable:
     files: tuple[LocalFile, ...]
     is_original: bool
     has_gold: bool
-    marks_gold: bool
+    models: tuple[str, ...]
     scope: Scope
     cells: Cells | None
 
@@ -103,7 +103,7 @@ def open_votes(
             files=votes.files,
             is_original=not long_table.is_numbered,
             has_gold=long_table.has_gold and _has_gold_rows(votes),
-            marks_gold=long_table.has_gold,
+            models=long_table.models,
             scope=long_table.scope,
             cells=long_table.cells,
         )
@@ -158,6 +158,7 @@ def _read_each(votes: VotesInput, options: ReadOptions) -> LongTable:
     of the others have none, which `interpret_values` understands.
     """
     scope: dict[str, tuple[str, ...]] = {}
+    models: dict[str, None] = {}
     has_gold = has_score = has_negative = False
     for number, file in enumerate(votes.files):
         one = replace(votes, origin=file.name, files=(file,), default_source=source_name(file))
@@ -169,6 +170,7 @@ def _read_each(votes: VotesInput, options: ReadOptions) -> LongTable:
                 one.connection.execute(f"{target} SELECT instance, label FROM gold")
             drop_temporary(one, keep=("all_votes", "all_gold"))
         has_gold |= long_table.has_gold
+        models.update(dict.fromkeys(long_table.models))
         has_score |= "score" in long_table.columns
         has_negative |= "negative" in long_table.columns
         if isinstance(long_table.scope, Mapping):
@@ -178,7 +180,7 @@ def _read_each(votes: VotesInput, options: ReadOptions) -> LongTable:
         votes.connection.execute("ALTER TABLE all_gold RENAME TO gold")
     absent = {"score": not has_score, "negative": not has_negative}
     columns = {role: role for role in ROLES if not absent.get(role, False)}
-    return LongTable(columns, has_gold=has_gold, scope=scope or "all")
+    return LongTable(columns, has_gold=has_gold, models=tuple(models), scope=scope or "all")
 
 
 def _append_votes(votes: VotesInput, long_table: LongTable, number: int) -> None:

@@ -13,9 +13,7 @@ import numpy as np
 from mhpc.data.accuracy import Accuracy
 from mhpc.data.combination import Combination
 from mhpc.data.decision import Decision
-from mhpc.data.disagreement import ConfusedPair, DisagreementRanking, Explanation, LabelExplanation
-from mhpc.data.hierarchy import deepest
-from mhpc.data.index import hash_ids
+from mhpc.data.disagreement import ConfusedPair, Explanation, LabelExplanation
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.profiles import Proportion, SourceProfile
 from mhpc.data.scores import Consolidation
@@ -30,9 +28,9 @@ from mhpc.explanation.queries import (
 )
 from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
-from mhpc.numerics.arrays import FloatArray, IntArray
-from mhpc.numerics.sparse import row_indices, values_at
+from mhpc.numerics.arrays import FloatArray
 from mhpc.report.accuracy import accuracy_facts, prediction_facts
+from mhpc.report.review_data import identify_votes, list_instances
 from mhpc.report.sentences import (
     describe_confused_pair,
     describe_data,
@@ -45,7 +43,7 @@ from mhpc.report.sentences import (
 from mhpc.report.summary import to_json
 from mhpc.settings import RunSettings
 
-FORMAT = 2
+FORMAT = 3
 
 _FROM_RUN = ("trace", "scorecards", "settings", "versions", "inputs")
 """Fields that are copied from ``run.json``."""
@@ -96,6 +94,10 @@ class PageData:
         The disputed instances with the largest expected gain.
     instances : mapping
         The instances that are listed, as columns.
+    review : mapping
+        What a reviewer draws from, as `list_instances` returns it.
+    run : str
+        What identifies the votes.
     """
 
     document: Mapping[str, Any]
@@ -108,6 +110,8 @@ class PageData:
     compared_instances: int
     explanations: tuple[Explanation, ...]
     instances: Mapping[str, Sequence[Any]]
+    review: Mapping[str, Any]
+    run: str
 
 
 def make_page_data(
@@ -127,6 +131,7 @@ def make_page_data(
     agreement = compare_sample(SinglePartition(panel), panel.scope)
     ranked = panel.instances.locate(counts.disagreements.ids)
     first = ranked[: limits.explained]
+    instances, review = list_instances(panel, consolidation, decision, limit=limits.instances)
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
     facts = format_page_data(
@@ -140,9 +145,9 @@ def make_page_data(
             confusions=find_confused_pairs(agreement, panel.taxonomy, limit=MAX_CONFUSED_PAIRS),
             compared_instances=agreement.instances,
             explanations=tuple(explanations[position] for position in np.argsort(order)),
-            instances=_list_instances(
-                consolidation, decision, counts.disagreements, ranked, limits.instances
-            ),
+            instances=instances,
+            review=review,
+            run=identify_votes(panel),
         )
     )
     predictions = prediction_facts(
@@ -170,42 +175,6 @@ def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dic
     }
 
 
-def _list_instances(
-    consolidation: Consolidation,
-    decision: Decision,
-    ranking: DisagreementRanking,
-    ranked: IntArray,
-    limit: int,
-) -> dict[str, Sequence[Any]]:
-    """Return the disputed instances, then the others or a sample of them, as columns."""
-    ids = consolidation.instances
-    others = np.setdiff1d(np.arange(len(ids)), ranked)
-    n_others = max(limit - len(ranked), 0)
-    if len(others) > n_others:
-        sampling_order = np.argsort(hash_ids(ids.select(others)), kind="stable")
-        others = np.sort(others[sampling_order[:n_others]])
-    rows = np.concatenate([ranked, others])
-    chosen = decision.reason[rows].astype(bool).astype(float).tocsr()
-    labels = deepest(chosen, decision.taxonomy)
-    return {
-        "id": [ids[row] for row in rows],
-        "labels": [row.tolist() for row in np.split(labels.indices, labels.indptr[1:-1])],
-        "score": _lowest_score(
-            consolidation, rows, row_indices(labels), labels.indices.astype(np.int64)
-        ).round(4).tolist(),
-        "gain": np.concatenate([ranking.gain, np.zeros(len(others))]).round(4).tolist(),
-    }  # fmt: skip
-
-
-def _lowest_score(
-    consolidation: Consolidation, instances: IntArray, row: IntArray, label: IntArray
-) -> FloatArray:
-    """Return the lowest score among the labels of each instance, nan where it has none."""
-    lowest = np.full(len(instances), np.inf)
-    np.minimum.at(lowest, row, values_at(consolidation.score[instances], row, label))
-    return np.where(np.isfinite(lowest), lowest, np.nan)
-
-
 def format_page_data(data: PageData) -> dict[str, Any]:
     """Return the facts in the JSON form that the page reads; nan becomes null."""
     document, taxonomy = data.document, data.taxonomy
@@ -215,6 +184,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
     facts: dict[str, Any] = to_json(
         {
             "format": FORMAT,
+            "run": data.run,
             "title": _title(document["settings"]["votes"]),
             "overview": _overview(data),
             "taxonomy": _taxonomy(taxonomy, data.counts),
@@ -223,6 +193,7 @@ def format_page_data(data: PageData) -> dict[str, Any]:
             "conflicts": [positions.disagreement(each) for each in data.explanations],
             "confusions": [positions.confused_pair(pair) for pair in data.confusions],
             "instances": data.instances,
+            "review": data.review,
             "combination": data.combination,
             **{name: document[name] for name in _FROM_RUN},
             "command": format_command(document["settings"]),
@@ -391,13 +362,13 @@ def _shown(data: PageData) -> dict[str, Any]:
     if n_listed < counts.instances:
         notes.append(
             f"This page lists {n_listed:,} of {pluralize(counts.instances, 'instance')}: those "
-            "with the largest expected gain of one more answer, then a random sample"
+            "with the largest expected gain of a review, and a random sample"
         )
-    if n_explained < counts.disagreements.count:
+    if n_explained < counts.disagreements.candidates:
         notes.append(
             f"This page explains {n_explained:,} of "
-            f"{pluralize(counts.disagreements.count, 'disagreement')}, those with the largest "
-            "expected gain"
+            f"{pluralize(counts.disagreements.candidates, 'instance')} to review, those with the "
+            "largest expected gain"
         )
     if n_agreement < n_sources:
         notes.append(f"Agreement is shown for the {n_agreement} sources with the most answers")
@@ -408,7 +379,7 @@ def _shown(data: PageData) -> dict[str, Any]:
         )
     return {
         "instances": [n_listed, counts.instances],
-        "conflicts": [n_explained, counts.disagreements.count],
+        "conflicts": [n_explained, counts.disagreements.candidates],
         "sources": [n_sources, n_sources],
         "labels": [n_labels, n_labels],
         "note": ". ".join(notes) or None,

@@ -101,6 +101,7 @@ def _disputed_labels(disagreement: Disagreement, names: Mapping[str, str]) -> st
     ]
     more = len(disagreement.disputed) - len(labels)
     text = ", ".join(labels) + (f" and {more} more" if more else "")
+    text = text or "uncertain, though no source contradicts another"
     if disagreement.agreed is None:
         return text
     return f"{text}; all agree on {name_label(disagreement.agreed, names)}"

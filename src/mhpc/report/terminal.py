@@ -274,7 +274,7 @@ def render_explanation(explanation: Explanation) -> RenderableType:
     agreed = "the answers have no label in common"
     if explanation.agreed is not None:
         agreed = f"all answers agree on {name_label(explanation.agreed, explanation.names)}"
-    gain = f"expected gain of one more answer {explanation.gain:.3f}"
+    gain = f"expected gain of a review {explanation.gain:.3f}"
     parts: list[RenderableType] = [
         escape_text(f"{explanation.instance}: {agreed}; {gain}"),
         _answer_table(explanation),
@@ -350,12 +350,12 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
             "Review these, and settle all that are drawn at random:",
             _instance_table(disagreements),
         )
-    if not disagreements.disputed:
+    if not disagreements.instances:
         return "Sources never contradict each other"
-    these = "this" if disagreements.disputed == 1 else "these"
+    these = "this" if len(disagreements.instances) == 1 else "these"
     parts: list[RenderableType] = [
         f"Sources disagree on {pluralize(disagreements.disputed, 'instance')}. Review {these} "
-        "first (largest expected gain of one more answer):",
+        "first (largest expected gain of a review):",
         _instance_table(disagreements),
     ]
     if disagreements.confusions:
@@ -390,7 +390,8 @@ def _instance_table(disagreements: Disagreements) -> Table:
             f"{disagreement.gain:.3f}",
             str(disagreement.answers),
             escape_text(_label_or_dash(disagreement.agreed, names)),
-            escape_text(disputed) + (f" and {more} more" if more > 0 else ""),
+            (escape_text(disputed) or "none, but uncertain")
+            + (f" and {more} more" if more > 0 else ""),
         )
     return table
 

@@ -46,9 +46,9 @@ from mhpc.selection.calibration import (
     IDENTITY,
     Calibration,
     calibration_error,
+    compare_uncertainty,
     cross_validated_error,
     fit_calibration,
-    measure_representation,
     sample_gold,
 )
 from mhpc.selection.scope_test import ScopeTest, try_scope
@@ -457,7 +457,7 @@ def _calibrate_on_gold(
     representation = 1.0
     if len(others):
         of_others = dense(fitted.predict(panel_rows(panel, others)).score)
-        representation = measure_representation(_sum_variance(score), _sum_variance(of_others))
+        representation = compare_uncertainty(score, of_others)
     gold = sample_gold(score, truth.closed)
     calibration, plausible = fit_calibration(gold, representation)
     improvement = GoldCalibration(
@@ -468,8 +468,3 @@ def _calibrate_on_gold(
     )
     combination = replace(fitted.combination, gold=improvement)
     return replace(fitted, calibration=calibration, combination=combination)
-
-
-def _sum_variance(probability: FloatArray) -> FloatArray:
-    """Return how uncertain each instance is: the variance of its number of labels."""
-    return np.asarray((probability * (1 - probability)).sum(axis=1))

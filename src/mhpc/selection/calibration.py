@@ -106,6 +106,36 @@ def sample_gold(scores: Block, truth: Sparse) -> GoldSample:
     return GoldSample(scores[row, label], is_true, row)
 
 
+def compare_uncertainty(gold: FloatArray, others: FloatArray) -> float:
+    """Return how well gold instances represent the others, from 0 to 1, by their probabilities.
+
+    They may have been selected because many of their labels are uncertain, or because their label
+    sets are; the measure by which they differ more counts.
+
+    Parameters
+    ----------
+    gold, others : float arrays, (n, K)
+        The probabilities of the labels of each instance.
+    """
+    return min(
+        measure_representation(measure(gold), measure(others))
+        for measure in (_sum_variance, _expect_loss)
+    )
+
+
+def _sum_variance(probability: FloatArray) -> FloatArray:
+    """Return the variance of the number of labels of each instance."""
+    return np.asarray((probability * (1 - probability)).sum(axis=1))
+
+
+def _expect_loss(probability: FloatArray) -> FloatArray:
+    """Return 1 minus the highest F that a label set of each instance can expect."""
+    ordered = -np.sort(-probability, axis=1)
+    size, total = np.arange(1, ordered.shape[1] + 1), ordered.sum(axis=1, keepdims=True)
+    expected_f = 2 * np.cumsum(ordered, axis=1) / (size + total)
+    return np.asarray(1 - expected_f.max(axis=1))
+
+
 def measure_representation(gold: FloatArray, others: FloatArray) -> float:
     """Return how well gold instances represent the others, from 0 to 1.
 

@@ -46,7 +46,9 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 @contextmanager
-def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]:
+def atomic_file(
+    target: str | Path, *, force: bool = True, durable: bool = False
+) -> Iterator[BinaryIO]:
     """Open a file that appears under its name once it is complete; ``-`` is standard output.
 
     If anything goes wrong, the file that was there stays as it is. A name that ends in ``.gz`` is
@@ -58,6 +60,8 @@ def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]
         The file.
     force : bool
         Whether to replace a file that is there.
+    durable : bool
+        Whether the file must survive a crash of the machine once the block has ended.
     """
     if str(target) == STDOUT:
         sys.stdout.flush()
@@ -72,7 +76,7 @@ def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]
                 yield file
             return
         with (
-            atomic_path(path) as unfinished,
+            atomic_path(path, durable=durable) as unfinished,
             _open_binary(unfinished, compress=path.suffix == ".gz") as file,
         ):
             yield file
@@ -85,7 +89,7 @@ def atomic_file(target: str | Path, *, force: bool = True) -> Iterator[BinaryIO]
 
 
 @contextmanager
-def atomic_path(target: Path, *, replace: bool = True) -> Iterator[Path]:
+def atomic_path(target: Path, *, replace: bool = True, durable: bool = False) -> Iterator[Path]:
     """Give a path to write a file or a folder to, which takes the target's place at the end.
 
     The path is in a hidden folder beside the target, which may be used for other temporary files.
@@ -96,6 +100,8 @@ def atomic_path(target: Path, *, replace: bool = True) -> Iterator[Path]:
         The file or folder.
     replace : bool
         Whether to replace what is there by then; if not, what was written is dropped.
+    durable : bool
+        Whether a file is to be on the disk, under its name, when the block has ended.
     """
     with ExitStack() as stack:
         try:
@@ -105,9 +111,13 @@ def atomic_path(target: Path, *, replace: bool = True) -> Iterator[Path]:
         except OSError as error:
             raise UnwritableError(f"{target} cannot be written: {error.strerror}") from None
         yield folder / target.name
+        if durable:
+            _flush_to_disk(folder / target.name)
         with stable_path:
             if replace or not target.exists():
                 (folder / target.name).replace(target)
+        if durable:
+            _flush_to_disk(target.parent)
 
 
 @contextmanager
@@ -250,6 +260,23 @@ def folder_lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def exclusive_lock(folder: Path, message: str) -> Iterator[None]:
+    """Lock a folder for this process alone, or raise an `OutputExistsError` with the message."""
+    if fcntl is None:  # pragma: no cover
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputExistsError(message) from None
+        yield
+    finally:
+        os.close(handle)
+
+
 def is_locked(folder: Path) -> bool:
     """Tell whether a living process has locked a folder; True where that cannot be found out."""
     if fcntl is None:  # pragma: no cover
@@ -274,6 +301,17 @@ def _open_binary(path: Path, *, compress: bool) -> Iterator[BinaryIO]:
                 cast(IO[bytes], gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
             )
         yield cast(BinaryIO, file)
+
+
+def _flush_to_disk(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name == "nt":  # pragma: no cover - folders cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _check_single_run(target: Path) -> None:

@@ -38,7 +38,7 @@ def use_memory_budget(budget: int | None) -> Iterator[None]:
         _BUDGET.reset(before)
 
 
-def parse_size(size: str | int | None) -> int | None:
+def parse_size(size: str | int | None, *, name: str = "memory", example: str = "6GB") -> int | None:
     """Return a size in bytes: ``"6GB"``, ``"500 MB"``, ``"4GiB"`` or a number; None stays.
 
     >>> parse_size("6GB")
@@ -49,7 +49,9 @@ def parse_size(size: str | int | None) -> int | None:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
     number = float(match[1]) if match else 0.0
     if match is None or number <= 0:
-        raise ParameterError(f"memory = {size!r} is not allowed; give a size such as 6GB or 500MB")
+        raise ParameterError(
+            f"{name} = {size!r} is not allowed; give a size such as {example} or 500MB"
+        )
     power = " kmgt".index(match[2].lower() or " ")
     return int(number * (1024 if match[3] else 1000) ** power)
 

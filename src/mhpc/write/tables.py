@@ -1,6 +1,7 @@
 """Votes, taxonomies and results as tables, and `write_votes`, `write_taxonomy`, `write_file`."""
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from mhpc.data.decision import LabelledScores
-from mhpc.data.disagreement import Disagreements, LabelDispute
+from mhpc.data.disagreement import Disagreement, Disagreements
 from mhpc.data.items import Items
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scores import BLOCK_CELLS, scored_cells
@@ -367,7 +368,7 @@ def sources_table(sources: Sequence[SourceProfile]) -> OutputTable:
 def conflicts_table(conflicts: Disagreements) -> OutputTable:
     """Return one row per disputed label, the instances to review first at the top.
 
-    An instance without disputed labels, which was drawn at random, has one row without a label.
+    An instance without disputed labels has one row, without a label.
     """
     names = conflicts.names
     columns: Mapping[str, ColumnKind] = {
@@ -380,16 +381,23 @@ def conflicts_table(conflicts: Disagreements) -> OutputTable:
         (
             case.instance, case.gain, case.answers,
             case.agreed, None if case.agreed is None else names.get(case.agreed, case.agreed),
-            dispute.label or None, names.get(dispute.label, dispute.label) or None, dispute.score,
-            dispute.chosen, dispute.support, dispute.against, case.drawn,
+            *dispute, case.drawn,
         )
         for case in conflicts.instances
-        for dispute in case.disputed or (_NO_DISPUTE,)
+        for dispute in _dispute_cells(case, names)
     ]  # fmt: skip
     return _table_of_rows(columns, rows)
 
 
-_NO_DISPUTE = LabelDispute(label="", score=np.nan, chosen=False, support=0, against=0)
+def _dispute_cells(case: Disagreement, names: Mapping[str, str]) -> list[tuple[Any, ...]]:
+    cells: list[tuple[Any, ...]] = [
+        (
+            each.label, names.get(each.label, each.label), each.score, each.chosen,
+            each.support, each.against,
+        )
+        for each in case.disputed
+    ]  # fmt: skip
+    return cells or [(None, None, math.nan, False, 0, 0)]
 
 
 def _table_of_rows(

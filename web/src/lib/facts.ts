@@ -128,6 +128,20 @@ export interface Accuracy extends AccuracyPoint {
   curve: AccuracyPoint[];
 }
 
+export type SourceAnswer = [source: number, labels: number[], scores?: number[]];
+
+/** What the review of instances needs. */
+export interface ReviewFacts {
+  /** Positions of instances without gold labels: a random sample in random order. */
+  random: number[];
+  /** How many instances have no gold labels. */
+  population: number;
+  /** What to show of each instance, by column: `text`, `url`, `image` and others. */
+  show: Record<string, (string | null)[]> | null;
+  /** Whether `mhpc review` serves the page. */
+  server?: boolean;
+}
+
 export interface Facts {
   format: number;
   title: string;
@@ -151,10 +165,17 @@ export interface Facts {
     labels: number[][];
     score: (number | null)[];
     gain: (number | null)[];
+    /** What each source answered: its most specific labels, with scores that are not all 1. */
+    answers: SourceAnswer[][];
+    /** Positions of the instances whose labels are gold labels of the run. */
+    gold: number[];
   };
   accuracy?: Accuracy | null;
   /** The probability that each listed label set is right, and the mean over those without gold. */
   predictions?: { right: number[]; mean: number };
+  /** Identifies votes and taxonomy of the run. */
+  run: string;
+  review: ReviewFacts;
   combination: Combination | null;
   trace: Iteration[];
   scorecards: Scorecard[];
@@ -171,7 +192,7 @@ export interface Facts {
   };
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Decode the facts, which the page holds as base64 of gzipped JSON. */
 export async function unpack(packed: string): Promise<Facts> {

@@ -1,7 +1,7 @@
 // Every view has an address: #sources, or #conflict=photo-073. It can be sent to a colleague, and
 // the browser's back button works.
 
-export type Kind = 'conflict' | 'label' | 'source' | 'instance';
+export type Kind = 'conflict' | 'label' | 'source' | 'instance' | 'review';
 
 /** The id of the section in which each kind of target is shown. */
 const SECTION_OF: Record<Kind, string> = {
@@ -9,6 +9,7 @@ const SECTION_OF: Record<Kind, string> = {
   label: 'hierarchy',
   source: 'sources',
   instance: 'instances',
+  review: 'review',
 };
 
 interface Target {

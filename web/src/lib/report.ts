@@ -21,8 +21,9 @@ export interface Report extends Facts {
 
 const KEY = Symbol('report');
 
-export const provideReport = (report: Report): Report => setContext(KEY, report);
-export const useReport = (): Report => getContext<Report>(KEY);
+/** Provide the report that is current when a section starts. */
+export const provideReport = (current: () => Report): (() => Report) => setContext(KEY, current);
+export const useReport = (): Report => getContext<() => Report>(KEY)();
 
 export function indexFacts(facts: Facts): Report {
   const { id, name, parents } = facts.taxonomy;

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 
+from mhpc.data.decision import RESULT_PREFIX
 from mhpc.read.json_xml import keys_of_records, pointer
 from mhpc.read.vote_formats.base import (
-    SCORED_COLUMNS,
     LongTable,
     VotesInput,
     check_rows,
     choose_controls,
+    columns_of_cells,
     field_sql,
     is_object_sql,
     labels_sql,
@@ -30,7 +31,8 @@ class Argilla:
     """Records with responses and suggestions.
 
     The instance is the id of the record, the source the id of the user or the agent of the
-    suggestion. Only submitted responses count, if the export says which ones are.
+    suggestion. Only submitted responses count, if the export says which ones are. The results of
+    mhpc that people reviewed are not votes.
     """
 
     name = "argilla"
@@ -54,6 +56,14 @@ class Argilla:
         answers = " UNION ALL ".join(answers_sql(question, instance) for question in chosen)
         connection = votes.connection
         connection.execute(f"CREATE TEMP TABLE answers AS {answers}")
+        # Their own result would count once more for what the sources said.
+        connection.execute(
+            f"DELETE FROM answers WHERE model AND starts_with(source, {literal(RESULT_PREFIX)}) "
+            "AND EXISTS (SELECT 1 FROM answers WHERE NOT model)"
+        )
+        models = connection.execute(
+            "SELECT DISTINCT source FROM answers WHERE model ORDER BY source"
+        ).fetchall()
         check_rows(
             votes,
             "answers",
@@ -70,7 +80,7 @@ class Argilla:
             f"ELSE [1.0] END) AS score FROM (SELECT *, {labels_sql('value')} AS labels "
             "FROM answers)"
         )
-        return LongTable(SCORED_COLUMNS)
+        return LongTable(columns_of_cells(votes), models=tuple(source for (source,) in models))
 
 
 def _flat_questions(keys: list[str]) -> list[str]:
@@ -108,11 +118,11 @@ def _flat_answers_sql(question: str, instance: str) -> str:
         f"unnest({fields[_RESPONSES + '.status']}) AS status FROM ({records})"
     )
     return (
-        "SELECT number, instance, source, value, NULL::JSON AS score "
+        "SELECT number, instance, source, value, NULL::JSON AS score, false AS model "
         f"FROM ({responses}) WHERE {_IS_SUBMITTED} UNION ALL "
         f"SELECT number, instance, coalesce({fields[_SUGGESTION + '.agent']}, 'suggestion'), "
-        f"{suggestion}, {fields[_SUGGESTION + '.score']} FROM ({records} WHERE contains(json, "
-        f"{literal(question + _SUGGESTION)})) WHERE {suggestion} IS NOT NULL "
+        f"{suggestion}, {fields[_SUGGESTION + '.score']}, true FROM ({records} WHERE "
+        f"contains(json, {literal(question + _SUGGESTION)})) WHERE {suggestion} IS NOT NULL "
         f"AND CAST({suggestion} AS VARCHAR) <> 'null'"
     )
 
@@ -122,11 +132,12 @@ def _nested_answers_sql(question: str, instance: str) -> str:
     suggestion = f"json -> 'suggestions' -> {literal(pointer(question))}"
     shape = """'[{"value": "JSON", "user_id": "VARCHAR", "status": "VARCHAR"}]'"""
     return (
-        "SELECT number, instance, source, value, NULL::JSON AS score FROM (SELECT number, "
+        "SELECT number, instance, source, value, NULL::JSON AS score, false AS model FROM "
+        "(SELECT number, "
         "instance, response.user_id AS source, response.value AS value, response.status AS status "
         f"FROM (SELECT number, {instance} AS instance, unnest(from_json({responses}, {shape})) AS "
         f"response FROM records)) WHERE {_IS_SUBMITTED} UNION ALL "
         f"SELECT number, {instance}, coalesce({suggestion} ->> 'agent', 'suggestion'), "
-        f"{suggestion} -> 'value', {suggestion} -> 'score' FROM records "
+        f"{suggestion} -> 'value', {suggestion} -> 'score', true FROM records "
         f"WHERE coalesce(json_type({suggestion} -> 'value'), 'NULL') <> 'NULL'"
     )

@@ -241,6 +241,8 @@ class LongTable:
         Whether ``cells`` has a column ``number`` that `VotesInput.locate` understands.
     has_gold : bool
         Whether there is also a table ``gold`` with the columns instance and label.
+    models : tuple of str
+        The sources that are models, beside people, if the format says so.
     scope : mapping of source to labels, optional
         Which labels each source can give, if the format says so.
     cells : Cells, optional
@@ -250,6 +252,7 @@ class LongTable:
     columns: Mapping[str, str]
     is_numbered: bool = True
     has_gold: bool = False
+    models: tuple[str, ...] = ()
     scope: Scope = "all"
     cells: Cells | None = None
 
@@ -367,6 +370,15 @@ def replace_cells(votes: VotesInput, query: str) -> None:
     votes.connection.execute(f"CREATE TEMP TABLE new_cells AS {query}")
     drop_cells(votes)
     votes.connection.execute("ALTER TABLE new_cells RENAME TO cells")
+
+
+def columns_of_cells(votes: VotesInput) -> dict[str, str]:
+    """Return the columns of ``cells``, without that of the scores if all of them are 1.
+
+    Otherwise the votes of other files, which have no scores, would seem to lack theirs.
+    """
+    row = votes.connection.execute("SELECT bool_or(score <> 1) FROM cells").fetchone()
+    return SCORED_COLUMNS if row is not None and row[0] else UNSCORED_COLUMNS
 
 
 def drop_temporary(votes: VotesInput, *, keep: Sequence[str]) -> None:

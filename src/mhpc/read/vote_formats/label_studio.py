@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+from mhpc.data.decision import INSTANCE_FIELD, RESULT_PREFIX
 from mhpc.read.vote_formats.base import (
-    SCORED_COLUMNS,
     UNSCORED_COLUMNS,
     LongTable,
     VotesInput,
     check_rows,
     choose_controls,
+    columns_of_cells,
     field_sql,
     list_sql,
     path_sql,
@@ -49,9 +50,10 @@ _HAS_LABELS = "type IN ('taxonomy', 'choices')"
 class LabelStudio:
     """The JSON export: tasks with annotations, and model predictions beside them.
 
-    The instance is the task, or a region of the task if the control labels regions. The source is
-    the person who completed the annotation, or the version of the model. Cancelled annotations are
-    not answers; those marked as ground truth are gold.
+    The instance is the task, or a region of the task if the control labels regions; for tasks that
+    mhpc wrote, it is the instance of the votes. The source is the person who completed the
+    annotation, or the version of the model. Cancelled annotations are not answers; those marked as
+    ground truth are gold. The results of mhpc that people reviewed are not votes.
     """
 
     name = "label-studio"
@@ -87,7 +89,7 @@ class LabelStudio:
         )
         connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM votes WHERE NOT gold")
         connection.execute("CREATE TEMP VIEW gold AS SELECT instance, label FROM votes WHERE gold")
-        return LongTable(SCORED_COLUMNS, has_gold=True)
+        return LongTable(columns_of_cells(votes), has_gold=True, models=_list_models(votes))
 
 
 def _choose_controls(votes: VotesInput, columns: Mapping[str, str]) -> list[str]:
@@ -104,7 +106,9 @@ def _choose_controls(votes: VotesInput, columns: Mapping[str, str]) -> list[str]
 def _create_results(votes: VotesInput, columns: Mapping[str, str]) -> None:
     """Create ``results``: one row per control of an answer, or one if an answer has no result."""
     field = columns.get("instance")
-    instance = field_sql("json -> 'data'", field) if field else "task.id"
+    data = "json -> 'data'"
+    written = f"nullif({field_sql(data, INSTANCE_FIELD)}, '')"
+    instance = field_sql(data, field) if field else f"coalesce({written}, task.id)"
     task = "SELECT number, {} AS instance, task FROM (SELECT number, json, from_json(json, {}) AS "
     annotated = task.format(instance, literal(_ANNOTATED_TASK)) + "task FROM records)"
     predicted = task.format(instance, literal(_PREDICTED_TASK)) + (
@@ -119,6 +123,11 @@ def _create_results(votes: VotesInput, columns: Mapping[str, str]) -> None:
         f"CREATE TEMP TABLE results AS {_results_sql(annotations)} UNION ALL "
         f"{_results_sql(predictions)} UNION ALL SELECT DISTINCT * FROM "
         f"({_results_sql(shown_predictions)})"
+    )
+    # Their own result would count once more for what the sources said.
+    votes.connection.execute(
+        f"DELETE FROM results WHERE model AND starts_with(source, {literal(RESULT_PREFIX)}) "
+        "AND EXISTS (SELECT 1 FROM results WHERE NOT model)"
     )
     missing = f"field {field!r} in its data" if field else "id"
     check_rows(
@@ -137,6 +146,13 @@ def _create_results(votes: VotesInput, columns: Mapping[str, str]) -> None:
         wrong="json_type(json, '$.annotations') NOT IN ('ARRAY', 'NULL')",
         message="'its annotations are not a list'",
     )
+
+
+def _list_models(votes: VotesInput) -> tuple[str, ...]:
+    rows = votes.connection.execute(
+        "SELECT DISTINCT source FROM results WHERE model ORDER BY source"
+    ).fetchall()
+    return tuple(source for (source,) in rows)
 
 
 def _annotations_sql(tasks: str, annotations: str) -> str:
@@ -169,6 +185,7 @@ def _results_sql(answers: str) -> str:
 
 _TASK_COLUMNS = {
     "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement",
+    INSTANCE_FIELD,
 }  # fmt: skip
 
 _CELL_SHAPE = """{"taxonomy": [["VARCHAR"]], "choices": ["VARCHAR"]}"""
@@ -189,8 +206,8 @@ _CELL_LABELS = (
 class LabelStudioMin:
     """The JSON-MIN and CSV exports: one record per annotation, with one field per control.
 
-    The instance is the id of the task, the source the annotator. These exports contain neither
-    predictions nor skipped tasks.
+    The instance is the id of the task, or that of the votes for tasks that mhpc wrote; the source
+    is the annotator. These exports contain neither predictions nor skipped tasks.
     """
 
     name = "label-studio-min"
@@ -208,9 +225,9 @@ class LabelStudioMin:
         if "label" not in columns:
             candidates = _find_control_columns(votes, candidates)
         controls = choose_controls(votes, candidates, columns, what="control")
-        instance = identifier(columns.get("instance", "id"))
+        instance = _instance_sql(votes, columns.get("instance"))
         selected = (
-            f"{row_number_sql(votes)} AS number, CAST({instance} AS VARCHAR) AS instance, "
+            f"{row_number_sql(votes)} AS number, {instance} AS instance, "
             "CAST(annotator AS VARCHAR) AS source"
         )
         # A task that nobody annotated is a row as well.
@@ -223,6 +240,13 @@ class LabelStudioMin:
         )
         replace_cells(votes, rows)
         return LongTable(UNSCORED_COLUMNS)
+
+
+def _instance_sql(votes: VotesInput, column: str | None) -> str:
+    if column is not None or INSTANCE_FIELD not in votes.columns:
+        return f"CAST({identifier(column or 'id')} AS VARCHAR)"
+    written = f"nullif(CAST({identifier(INSTANCE_FIELD)} AS VARCHAR), '')"
+    return f"coalesce({written}, CAST(id AS VARCHAR))"
 
 
 def _find_control_columns(votes: VotesInput, columns: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 from typing import Any, BinaryIO, ClassVar, Literal
 
-from mhpc.data.decision import LabelledScores
+from mhpc.data.decision import RESULT_PREFIX, LabelledScores
 from mhpc.write.formats import Content, WriteFormat
 from mhpc.write.formats.documents import (
     LabelChoice,
@@ -59,7 +59,7 @@ class Argilla(WriteFormat):
         suggestion = {
             "value": [self._label_text(result, int(label)) for label in labels],
             "score": [min(max(float(score), 0.0), 1.0) for score in scores],
-            "agent": self.agent or f"mhpc {result.consolidation.method}",
+            "agent": self.agent or f"{RESULT_PREFIX}{result.consolidation.method}",
         }
         record: dict[str, Any] = {"id": instance}
         if self.shape == "flat":

@@ -29,9 +29,9 @@ def write_array(file: BinaryIO, objects: Iterable[str]) -> None:
 def order_rows(result: LabelledScores, order: Order) -> list[int]:
     """Return the positions of the instances in the order in which they are written.
 
-    With ``"conflict"``, instances come first for which one more answer is worth most, as far as the
-    run stored them. The others follow by the score of their least certain deepest label; instances
-    without a label come before those.
+    With ``"conflict"``, instances come first whose review has the largest expected gain, as far as
+    the run stored them. The others follow by the score of their least certain deepest label;
+    instances without a label come before those.
     """
     if order == "given":
         return list(range(len(result.instances)))

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from pydantic import ConfigDict
 
-from mhpc.data.decision import LabelledScores
+from mhpc.data.decision import INSTANCE_FIELD, RESULT_PREFIX, LabelledScores
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy
 from mhpc.errors import DataError, quote_list
 from mhpc.write.formats import Content, WriteFormat, as_text
@@ -21,9 +21,6 @@ from mhpc.write.formats.documents import (
     write_array,
 )
 
-INSTANCE_FIELD = "instance"
-"""The data field for the id of an instance, which Label Studio itself does not keep."""
-
 MAX_CHOICES = 1_000_000
 """The most choices in a config: a DAG that is written as a tree can grow exponentially."""
 
@@ -33,6 +30,8 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 class LabelStudio(WriteFormat):
     """A JSON array of tasks with predictions, or of predictions for existing tasks.
 
+    Label Studio numbers imported tasks itself, so their data have a field with the instance, by
+    which `mhpc.read_votes` and `mhpc.read_truth` recognize it in an export.
     Label Studio identifies a label by the names from a root to it; if a label has several parents,
     the first one counts. The score of a prediction is that of its least certain label, clipped to
     0 and 1 as Label Studio requires.
@@ -62,7 +61,8 @@ class LabelStudio(WriteFormat):
     """Select all labels, or only those without a chosen descendant."""
 
     shape: Literal["tasks", "predictions"] = "tasks"
-    """Tasks to import, or predictions for tasks whose ids are the instances."""
+    """Tasks to import, or predictions for tasks that exist already: those of an export that is
+    given as well, or else those whose numbers are the instances."""
 
     order: Order = "conflict"
     """The instances to review first, or the order of the input."""
@@ -103,13 +103,8 @@ class LabelStudio(WriteFormat):
     def _task_prediction(
         self, result: LabelledScores, row: int, values: Sequence[Any], score: float
     ) -> dict[str, Any]:
-        instance = result.instances[row]
-        if not _is_number(instance):
-            raise DataError(
-                f"instance {instance!r} is not the number of a task; shape=tasks writes tasks to "
-                "import"
-            )
-        return {"task": int(instance), **self._prediction(result, row, values, score)}
+        task = _task_number(result, result.instances[row])
+        return {"task": task, **self._prediction(result, row, values, score)}
 
     def _prediction(
         self, result: LabelledScores, row: int, values: Sequence[Any], score: float
@@ -123,7 +118,7 @@ class LabelStudio(WriteFormat):
             "value": {self.control: chosen},
         }
         return {
-            "model_version": self.model_version or f"mhpc {result.consolidation.method}",
+            "model_version": self.model_version or f"{RESULT_PREFIX}{result.consolidation.method}",
             "score": score,
             "result": [region] if chosen else [],
         }
@@ -147,6 +142,21 @@ def _check_distinct(texts: Sequence[str], taxonomy: Taxonomy) -> None:
                 f"labels {quote_list(same)} are both {text!r} in Label Studio, which identifies "
                 "labels by their names; give them different names in the taxonomy"
             )
+
+
+def _task_number(result: LabelledScores, instance: str) -> int:
+    if instance in result.task_numbers:
+        return result.task_numbers[instance]
+    if result.fields:
+        raise DataError(
+            f"instance {instance!r} has no task in the export; export all tasks of the project"
+        )
+    if not _is_number(instance):
+        raise DataError(
+            f"instance {instance!r} is not the number of a task; shape=tasks writes tasks to "
+            "import, and mhpc convert --tasks finds the numbers in the export of a project"
+        )
+    return int(instance)
 
 
 def _is_number(text: str) -> bool:

@@ -1,20 +1,29 @@
 """The SDKs of Label Studio and Argilla accept the files written for them.
 
-The SDKs take hundreds of megabytes and are not among the development dependencies; these tests
-run where they are installed: ``pip install label-studio-sdk argilla``.
+The SDKs take hundreds of megabytes and are not among the development dependencies;
+``make integration`` installs them.
 """
 
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from mhpc.data.decision import LabelledScores
 from mhpc.data.taxonomy import build_taxonomy
+from mhpc.read.truth import read_truth
+from mhpc.read.votes import read_votes
 from mhpc.write.tables import write_file
 from tests.fixtures.build import DAG
 from tests.fixtures.labelled_scores import SURE, THREE, make_labelled_scores
+
+pytestmark = [
+    pytest.mark.integration,
+    # What the SDKs call is theirs to mend.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 SPECIAL = build_taxonomy(["a&b", '"c" <d>'], [('"c" <d>', "a&b")])
 
@@ -38,7 +47,7 @@ def write_tasks(folder: Path, result: LabelledScores, **parameters: Any) -> Any:
 def test_label_studio_accepts_config_tasks_and_predictions(
     tmp_path: Path, name: str, labels: str
 ) -> None:
-    sdk = pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
+    import label_studio_sdk as sdk
     from label_studio_sdk.label_interface import LabelInterface
     from label_studio_sdk.label_interface.objects import TaskValue
 
@@ -56,7 +65,6 @@ def test_label_studio_accepts_config_tasks_and_predictions(
 
 
 def test_label_studio_refuses_a_label_that_it_lacks(tmp_path: Path) -> None:
-    pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
     from label_studio_sdk.label_interface import LabelInterface
 
     write_file(tmp_path / "config.xml", DAG, "taxonomy")
@@ -66,7 +74,6 @@ def test_label_studio_refuses_a_label_that_it_lacks(tmp_path: Path) -> None:
 
 
 def test_argilla_reads_records_back(tmp_path: Path) -> None:
-    pytest.importorskip("argilla", reason="argilla is not installed")
     from argilla.records._io import JsonIO
 
     write_file(tmp_path / "new.json", THREE, "labels", format="argilla")
@@ -78,7 +85,6 @@ def test_argilla_reads_records_back(tmp_path: Path) -> None:
 
 
 def test_flat_records_are_what_argilla_writes_flat(tmp_path: Path) -> None:
-    pytest.importorskip("argilla", reason="argilla is not installed")
     from argilla.records._io import GenericIO, JsonIO
 
     for shape in ("records", "flat"):
@@ -91,3 +97,27 @@ def test_flat_records_are_what_argilla_writes_flat(tmp_path: Path) -> None:
     flat = json.loads((tmp_path / "flat.json").read_text(encoding="utf-8"))
     for record, reference in zip(flat, expected, strict=True):
         assert record == {key: value for key, value in reference.items() if key in record}
+
+
+def test_responses_to_suggestions_are_known_labels(tmp_path: Path) -> None:
+    from argilla.records._io import GenericIO, JsonIO
+    from argilla.responses import Response
+
+    write_file(tmp_path / "new.json", THREE, "labels", format="argilla")
+    records = JsonIO._records_from_json(tmp_path / "new.json")
+    user = uuid4()
+    corrected = {"1": ["plant"], "2": ["animal", "bird", "finch"]}
+    for record in records:
+        if str(record.id) in corrected:
+            labels = corrected[str(record.id)]
+            record.responses.add(Response("labels", value=labels, user_id=user, status="submitted"))
+    JsonIO.to_json(records, tmp_path / "nested.json")
+    flat = GenericIO.to_list(records, flatten=True)
+    (tmp_path / "flat.json").write_text(json.dumps(flat, default=str), encoding="utf-8")
+    for name in ("nested.json", "flat.json"):
+        truth = read_truth(tmp_path / name)
+        labels_of: dict[str, list[str]] = {}
+        for i, k in zip(truth.instance, truth.label, strict=True):
+            labels_of.setdefault(truth.instances[i], []).append(truth.labels[k])
+        assert labels_of == corrected
+        assert read_votes(tmp_path / name).sources.ids == (str(user),)
