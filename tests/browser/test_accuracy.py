@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from mhpc.metrics.accuracy import answers_needed, estimate_share
@@ -110,3 +111,10 @@ def test_without_random_gold_labels_there_is_no_such_section(show: Open) -> None
     page = show({**sample_facts(), "accuracy": None})
     expect(page.locator("#overview")).to_be_visible()
     expect(page.locator("#accuracy")).to_have_count(0)
+
+
+def test_axe_finds_nothing_wrong_with_the_section(show: Open) -> None:
+    page = show(facts_with_accuracy())
+    page.locator("#accuracy").get_by_text("As a table").click()
+    found = Axe().run(page, context="#accuracy")
+    assert found.response["violations"] == []

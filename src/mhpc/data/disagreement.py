@@ -52,9 +52,9 @@ class Disagreement:
     agreed : str or None
         The most specific label that all answers give or imply.
     disputed : tuple of LabelDispute
-        The disputed labels, the highest score first; none where answers are only vague. A label is
-        left out if a disputed descendant says the same: as many answers for and against it, and
-        chosen or not as well.
+        The disputed labels, the highest score first; none where answers are only vague, or where
+        sources agree on an instance that was drawn at random. A label is left out if a disputed
+        descendant says the same: as many answers for and against it, and chosen or not as well.
     drawn : "gain" or "random"
         Why it is listed: for its expected gain, or because it was drawn at random.
     """

@@ -188,11 +188,14 @@ def _describe_instances(
         return ()
     order = np.argsort(rows)
     part = panel.select_instances(rows[order])
-    score, reason = consolidation.score[rows[order]], decision.reason[rows[order]]
     examined = examine_block(
-        part, score, reason, even_score=find_even_score(decision.parameters),
-        gain=None if decision.gain is None else decision.gain[rows[order]], limit=len(rows),
-    )  # fmt: skip
+        part,
+        consolidation.score[rows[order]],
+        decision.reason[rows[order]],
+        even_score=find_even_score(decision.parameters),
+        gain=None if decision.gain is None else decision.gain[rows[order]],
+        limit=len(rows),
+    )
     records = examined.counts.disagreements.to_records(part.taxonomy)
     disputed = {case.instance: case for case in records}
     supported = find_disputes(part, collect_labels(part)).supported
