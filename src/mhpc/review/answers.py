@@ -110,7 +110,7 @@ class Reviews:
             instance: SettledInstance(
                 answers[0].labels or (),
                 tuple(answer.reviewer for answer in answers),
-                "random" if any(answer.drawn == "random" for answer in answers) else "gain",
+                "random" if all(answer.drawn == "random" for answer in answers) else "gain",
             )
             for instance, answers in by_instance.items()
             if len({frozenset(answer.labels or ()) for answer in answers}) == 1

@@ -2,6 +2,7 @@
 
 import { formatCsv, parseCsv } from './csv';
 import { toTime, type ReviewAnswer } from './answers.svelte';
+import { isRandom } from './sample';
 
 const JOINED = ' + ';
 
@@ -11,7 +12,7 @@ export function formatGold(settled: Iterable<ReviewAnswer[]>): string {
   for (const answers of settled) {
     const [{ instance, labels }] = answers;
     const reviewers = answers.map(({ reviewer }) => reviewer).join(JOINED);
-    const drawn = answers.some((answer) => answer.drawn === 'random') ? 'random' : 'gain';
+    const drawn = isRandom(answers) ? 'random' : 'gain';
     for (const label of cells(labels)) rows.push([instance, label, reviewers, drawn]);
   }
   return formatCsv(rows);

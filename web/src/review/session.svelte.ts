@@ -12,6 +12,7 @@ import { answersTo, candidatesFor, type Candidate } from './instance';
 import { addLabel, mostSpecific, raiseLabel } from './labelSet';
 import { nextQuestion, orderQuestions, type Order, type Question } from './queue';
 import { indexLabels, type LabelIndex } from './search';
+import { reachedByGain } from './sample';
 import { readSettings, writeSettings } from './settings';
 import { ServerSync } from './sync.svelte';
 
@@ -43,13 +44,13 @@ export class ReviewSession {
   /** What happened last, read out by screen readers. */
   message = $state('');
   readonly gold = $derived(new Set(this.report.instances.gold ?? []));
-  readonly questions = $derived(
-    orderQuestions(this.order, {
-      gain: this.report.instances.gain,
-      gold: this.gold,
-      random: this.report.review?.random ?? [],
-    }),
-  );
+  readonly #population = $derived({
+    gain: this.report.instances.gain,
+    gold: this.gold,
+    random: this.report.review?.random ?? [],
+  });
+  readonly #byGain = $derived(orderQuestions('gain', this.#population));
+  readonly questions = $derived(orderQuestions(this.order, this.#population));
   readonly positionOf = $derived(
     new Map(this.report.instances.id.map((id, position) => [id, position])),
   );
@@ -251,13 +252,12 @@ export class ReviewSession {
         instance,
         labels: this.#idsOf(labels),
         reviewer,
-        // An instance that was drawn at random once stays in the random sample.
-        drawn: earlier?.drawn === 'random' ? 'random' : drawn,
+        drawn: earlier?.drawn ?? drawn,
         time: answers.now(),
       },
       ...withdrawn.map((answer) => ({ ...answer, labels: null, time: answers.now() })),
-      ...(drawn === 'random' ? this.#completeSample(position) : []),
     ]);
+    answers.record(this.#passedByGain());
     this.#steps.push({ position, before });
     const differs = answers.statusOf(instance) === 'differ';
     if (differs) this.#later.add(position);
@@ -267,16 +267,14 @@ export class ReviewSession {
     this.message = `${instance} ${differs ? 'answered, but reviewers differ' : 'settled'}: ${names}. ${this.#progress()}`;
   }
 
-  /**
-   * Instances that come earlier in the random order and were settled for their gain belong to the
-   * random sample too: without them it would lack the difficult instances.
-   */
-  #completeSample(position: number): ReviewAnswer[] {
-    const random = this.report.review?.random ?? [];
-    return random.slice(0, random.indexOf(position)).flatMap((earlier) => {
-      const answer = this.answers.by(this.reviewer, this.report.instances.id[earlier]);
-      return answer?.drawn === 'gain'
-        ? [{ ...answer, drawn: 'random' as const, time: this.answers.now() }]
+  /** Answers to instances that were drawn at random, but that the order by gain reached since. */
+  #passedByGain(): ReviewAnswer[] {
+    const mine = (position: number): ReviewAnswer | undefined =>
+      this.answers.by(this.reviewer, this.report.instances.id[position]);
+    return reachedByGain(this.#byGain, (position) => mine(position)?.drawn).flatMap((position) => {
+      const answer = mine(position)!;
+      return answer.drawn === 'random'
+        ? [{ ...answer, drawn: 'gain' as const, time: this.answers.now() }]
         : [];
     });
   }
