@@ -214,7 +214,12 @@ def test_the_random_order_and_the_mixed_order_mark_their_answers(show: Open) -> 
     page.locator("dialog h2").focus()
     press(page, "Enter", "Enter", "Enter")  # photo-3, photo-5, photo-4; photo-1 is settled
     drawn = {row["instance"]: row["drawn"] for row in download(page, "gold.csv")}
-    assert drawn == {"photo-1": "gain", "photo-3": "random", "photo-5": "random", "photo-4": "random"}
+    assert drawn == {
+        "photo-1": "gain",
+        "photo-3": "random",
+        "photo-5": "random",
+        "photo-4": "random",
+    }
 
 
 def test_the_mixed_order_alternates(show: Open) -> None:

@@ -155,7 +155,7 @@ def test_an_even_split_comes_first_with_the_gain_worked_by_hand() -> None:
 
 def test_an_instance_with_an_uncertain_label_is_to_be_reviewed_though_nobody_disagrees() -> None:
     panel = panel_of([("p", "ann", "flower"), ("q", "ann", "oak")])
-    score = np.where(np.arange(len(panel.taxonomy)) < 3, [[0.6], [1.0]], 0.0)
+    score = np.where(np.arange(len(panel.taxonomy)) < 3, [[0.4], [1.0]], 0.0)
     reason = sparse.csr_array((score > 0).astype(float))
     ranking = count_block(panel, score, reason).disagreements
     assert (ranking.ids, ranking.count, ranking.to_review) == (("p",), 0, 1)

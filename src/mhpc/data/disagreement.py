@@ -92,7 +92,7 @@ class Disagreements(Shown):
     disputed : int
         The number of instances with a disputed label.
     to_review : int
-        The number of instances with an expected gain of at least 0.1, disputed or not.
+        The number of instances with an expected gain of at least 0.3, disputed or not.
     confusions : tuple of ConfusedPair
         Confused labels, the pair with the largest excess over chance first.
     names : mapping of str to str

@@ -44,8 +44,9 @@ from mhpc.numerics.sparse import (
     values_at,
 )
 
-MIN_GAIN = 0.1
-"""Instances with at least this expected gain need a review, whether or not sources disagree."""
+MIN_GAIN = 0.3
+"""Instances with at least this expected gain need a review, whether or not sources disagree: their
+label sets are expected to be 70 % right at most."""
 
 _MIN_RELATIVE_SCORE = 0.5
 """An answer with scores gives the labels that have at least this share of its highest score."""

@@ -126,7 +126,7 @@ def classify_instances(
 ) -> IntArray:
     """Return the state of every instance, (N,): `SETTLED`, `CONTESTED` or `TO_REVIEW`.
 
-    >>> classify_instances(np.array([0.0, 0.0, 0.1]), np.array([False, True, False])).tolist()
+    >>> classify_instances(np.array([0.0, 0.0, 0.5]), np.array([False, True, False])).tolist()
     [0, 1, 2]
     """
     states = np.where(disputed, CONTESTED, SETTLED)
@@ -143,7 +143,7 @@ def make_histogram(gain: FloatArray, *, bins: int = N_BINS) -> list[int]:
     """Return how many instances have an expected F in each of equally wide ranges from 0 to 1.
 
     A range contains its lower end but not its upper end, except for the last one, so that an
-    instance at the limit of 0.1, whose expected F is 0.9, is counted below it.
+    instance at a limit of 0.1, whose expected F is 0.9, is counted below it.
 
     >>> make_histogram(np.array([0.0, 0.05, 0.1, 0.9]), bins=10)
     [0, 1, 0, 0, 0, 0, 0, 0, 1, 2]

@@ -9,14 +9,12 @@ import numpy as np
 
 from mhpc.data.hierarchy import deepest
 from mhpc.data.profiles import SourceProfile
+from mhpc.explanation.disagreement import MIN_GAIN
 from mhpc.numerics.sparse import row_indices, values_at
 from mhpc.read.run_folder import read_items, read_labels, read_run, read_run_document
 
 MAX_CHANGES = 500
 """How many changed instances are listed."""
-
-WORTH_REVIEWING = 0.1
-"""The expected gain from which on an instance counts as left to review."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def compare_states(
             for name, profile in after.sources.items()
             if name in before.sources
         ],
-        "left": sum(state.gain >= WORTH_REVIEWING for _, state in pairs.values()),
+        "left": sum(state.gain >= MIN_GAIN for _, state in pairs.values()),
         "gain_before": round(sum(state.gain for state, _ in pairs.values()), 4),
         "gain_after": round(sum(state.gain for _, state in pairs.values()), 4),
     }

@@ -39,7 +39,10 @@ export function estimateRest(report: Report, answers: Answers): Estimate[] {
     const settled = answers.settled.has(instances.id[position]) && !gold.has(position);
     if (!settled || !isRandom(answers.to(instances.id[position]))) continue;
     inSample.add(position);
-    sample.push({ right: isRight(report, answers, position), predicted: predictions.right[position] });
+    sample.push({
+      right: isRight(report, answers, position),
+      predicted: predictions.right[position],
+    });
   }
   instances.id.forEach((id, position) => {
     if (gold.has(position) || inSample.has(position) || !answers.settled.has(id)) return;

@@ -34,7 +34,7 @@ export interface Changes {
   unchanged: number;
   sources: SourceChange[];
   settled: number;
-  /** Unsettled instances with an expected gain of 0.1 or more. */
+  /** Unsettled instances with an expected gain that needs a review. */
   left: number;
   gain_before: number;
   gain_after: number;

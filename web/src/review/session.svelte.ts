@@ -16,9 +16,6 @@ import { reachedByGain } from './sample';
 import { readSettings, writeSettings } from './settings';
 import { ServerSync } from './sync.svelte';
 
-/** From this expected gain on, a review is worth its time. */
-export const WORTHWHILE = 0.1;
-
 const KEY = Symbol('review');
 
 export const provideReview = (review: ReviewSession): ReviewSession => setContext(KEY, review);
@@ -54,13 +51,15 @@ export class ReviewSession {
   readonly positionOf = $derived(
     new Map(this.report.instances.id.map((id, position) => [id, position])),
   );
+  /** From this expected gain on, a review is worth its time. */
+  readonly minGain = $derived(this.report.findings.min_gain);
   readonly #left = $derived.by(() => {
     const isOpen = this.#openTest();
     const open = this.questions.filter(({ position }) => isOpen(position));
     const gain = this.report.instances.gain;
     return {
       all: open.length,
-      worthwhile: open.filter(({ position }) => (gain[position] ?? 0) >= WORTHWHILE).length,
+      worthwhile: open.filter(({ position }) => (gain[position] ?? 0) >= this.minGain).length,
     };
   });
   #index: { ids: string[]; index: LabelIndex } | null = null;
