@@ -54,12 +54,12 @@ def test_reviews_are_ranked_by_gain_and_then_by_position() -> None:
 
 
 def test_the_histogram_counts_instances_to_review_below_the_limit() -> None:
-    gain = np.array([0.0, 0.1 - 1e-12, 0.1, 0.3, 0.55, 1.0])
+    gain = np.array([0.0, MIN_GAIN - 0.05, MIN_GAIN - 1e-12, MIN_GAIN, 0.55, 1.0])
     counts = make_histogram(gain)
     assert sum(counts) == 6
     below = round(20 * (1 - MIN_GAIN))
     # What is within rounding of the limit is at the limit.
-    assert sum(counts[:below]) == 5
+    assert sum(counts[:below]) == 4
     assert (counts[0], counts[-1]) == (1, 1)
 
 

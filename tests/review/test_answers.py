@@ -24,7 +24,8 @@ def test_an_instance_is_settled_when_all_reviewers_gave_the_same_set() -> None:
     assert list(settled) == ["1"]
     assert settled["1"].labels == ("bee", "ant")
     assert settled["1"].reviewers == ("ann", "bob")
-    assert settled["1"].drawn == "random"
+    # Ann was asked for its gain, so that it is not one of a random sample of the rest.
+    assert settled["1"].drawn == "gain"
 
 
 def test_none_of_these_settles_an_instance_too() -> None:

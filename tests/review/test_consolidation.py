@@ -166,8 +166,8 @@ def test_changes_are_those_of_unsettled_instances_the_largest_first() -> None:
     after = RunState(
         {
             "1": InstanceState(("bee",), 1.0, 0.0),
-            "2": InstanceState(("bee",), 0.7, 0.1),
-            "3": InstanceState(("ant",), 0.8, 0.15),
+            "2": InstanceState(("bee",), 0.7, 0.3),
+            "3": InstanceState(("ant",), 0.8, 0.35),
             "4": InstanceState(("bee", "ant"), 0.95, 0.01),
         },
         {"ann": _profile("ann", 0.5, 0.5), "bob": _profile("bob", 1.0, 0.0)},
@@ -189,6 +189,6 @@ def test_changes_are_those_of_unsettled_instances_the_largest_first() -> None:
         ],
         "left": 2,
         "gain_before": 0.55,
-        "gain_after": 0.26,
+        "gain_after": 0.66,
     }  # fmt: skip
     assert len(compare_states(before, after, {"1"}, limit=1)["instances"]) == 1

@@ -36,8 +36,8 @@ def test_gold_holds_what_is_settled_and_is_read_as_gold(tmp_path: Path) -> None:
     write_gold(path, REVIEWS.settle())
     assert path.read_bytes().decode() == (
         "instance,label,reviewer,drawn\n"
-        '"photo, 1",bee,ann + bob,random\n'
-        "\"photo, 1\",=cmd|'/c'!A1,ann + bob,random\n"
+        '"photo, 1",bee,ann + bob,gain\n'
+        "\"photo, 1\",=cmd|'/c'!A1,ann + bob,gain\n"
         '"say ""2""\r\n",,bob,random\n'
     )
     gold = mhpc.read_truth(path)
