@@ -79,7 +79,7 @@ def test_twenty_instances_are_settled_by_keyboard_alone_across_a_reload(show: Op
     expect(heading(page)).to_have_text(ids[10])
     for _ in range(10):
         press(page, "Enter")
-    expect(message(page)).to_contain_text("20 settled, 60 left.")
+    expect(message(page)).to_contain_text("20 reviewed, 60 left.")
     labels = facts["instances"]["labels"]
     expected = [(facts["instances"]["id"][n], f"F{labels[n][0]}") for n in by_gain[:20]]
     assert gold(page) == expected
@@ -113,7 +113,7 @@ def test_labels_are_added_removed_raised_and_undone_by_keys(show: Open) -> None:
     assert gold(page) == [("photo-1", "wasp"), ("photo-2", "")]
     press(page, "z")
     expect(heading(page)).to_have_text("photo-2")
-    expect(message(page)).to_contain_text("photo-2 is open again. 1 settled, 3 left.")
+    expect(message(page)).to_contain_text("photo-2 is open again. 1 reviewed, 3 left.")
     press(page, "Control+z")
     expect(heading(page)).to_have_text("photo-1")
     expect(page.locator("dialog").get_by_role("button", name="Download gold.csv")).to_be_disabled()
@@ -311,11 +311,11 @@ def test_two_tabs_do_not_overwrite_each_other(show: Open) -> None:
     other.goto(page.url.split("#")[0] + "#review=photo-4")
     expect(heading(other)).to_have_text("photo-4")
     press(page, "Enter")
-    expect(other.locator("dialog .progress").first).to_contain_text("1 settled")
+    expect(other.locator("dialog .progress").first).to_contain_text("1 reviewed")
     press(other, "Enter")
-    expect(page.locator("dialog .progress").first).to_contain_text("2 settled")
+    expect(page.locator("dialog .progress").first).to_contain_text("2 reviewed")
     page.reload()
-    expect(page.locator("dialog .progress").first).to_contain_text("2 settled, 2 left")
+    expect(page.locator("dialog .progress").first).to_contain_text("2 reviewed, 2 left")
 
 
 def test_storage_that_fails_is_announced_and_breaks_nothing(show: Open) -> None:
@@ -349,7 +349,7 @@ def test_an_address_opens_an_instance_and_escape_leaves(show: Open) -> None:
     press(page, "Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert page.url.endswith("#review")
-    expect(page.locator("#review")).to_contain_text("1 settled")
+    expect(page.locator("#review")).to_contain_text("1 reviewed")
     page.evaluate("location.hash = '#review=no-such'")
     expect(message(page)).to_have_text("This report has no instance no-such.")
 
@@ -397,7 +397,7 @@ def test_hostile_names_texts_and_addresses_are_inert(show: Open) -> None:
     assert [row["instance"] for row in rows] == facts["instances"]["id"][:9]
     assert [row["label"] for row in rows][3] == "__proto__"
     page.reload()
-    expect(page.locator("dialog .progress").first).to_contain_text("9 settled")
+    expect(page.locator("dialog .progress").first).to_contain_text("9 reviewed")
 
 
 def test_texts_with_quotes_and_line_breaks_survive_the_files(show: Open) -> None:
@@ -416,7 +416,7 @@ def test_texts_with_quotes_and_line_breaks_survive_the_files(show: Open) -> None
     page.evaluate("localStorage.clear()")
     page.reload()
     load(page, content)
-    expect(page.locator("dialog .progress").first).to_contain_text("3 settled")
+    expect(page.locator("dialog .progress").first).to_contain_text("3 reviewed")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

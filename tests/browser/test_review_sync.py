@@ -147,7 +147,7 @@ def test_answers_of_others_arrive(browser: Browser, server: StandIn) -> None:
         {"instance": "photo-1", "labels": ["wasp"], "reviewer": "carla", "drawn": "gain",
          "time": "2026-01-01T00:00:00.000Z"}
     )  # fmt: skip
-    expect(state(page)).to_contain_text("1 settled")
+    expect(state(page)).to_contain_text("1 reviewed")
     expect(page.locator("dialog")).to_contain_text("Settled by carla: wasp.")
 
 
@@ -168,7 +168,7 @@ def test_consolidating_again_replaces_the_report_and_the_order(
     expect(page.locator("#review-instance")).to_have_text("photo-2")  # it was on screen
     page.keyboard.press("Enter")
     expect(page.locator("#review-instance")).to_have_text("photo-4")  # the new order
-    expect(state(page)).to_contain_text("2 settled, 2 left")
+    expect(state(page)).to_contain_text("2 reviewed, 2 left")
 
 
 def test_a_wrong_token_is_explained(browser: Browser, server: StandIn) -> None:

@@ -69,7 +69,7 @@ def test_the_histogram_counts_instances_to_review_below_the_limit() -> None:
         ([0.0] * 4, "No instance needs", None),
         ([0.0, 0.5], "1 of 2 instances needs a person's review", None),
         # 0.9 + 0.9 of 2.6 is the first half.
-        ([0.9, 0.9] + [0.1] * 8 + [0.0] * 20, "10 of 30 instances need", "first 2."),
+        ([0.9, 0.9] + [0.1] * 8 + [0.0] * 20, "10 of 30 instances need", "first 2 hold"),
         ([0.9, 0.9] + [0.1] * 8, "2 of 10 instances hold half of the errors", "10 of 10"),
     ],
 )

@@ -283,7 +283,7 @@ def describe_request(gain: FloatArray, *, limit: float = MIN_GAIN) -> tuple[str,
         return request, None
     half = 1 + int(np.searchsorted(np.cumsum(gains), gains.sum() / 2))
     if len(gains) <= len(gain) / 2:
-        return request, f"Half of the errors to expect there are in the first {half:,}."
+        return request, f"The first {half:,} hold half of the errors to expect there."
     return (
         f"{_part(half, len(gain))} hold half of the errors to expect and need a person's review",
         f"In all, {_part(len(gains), len(gain))} are uncertain enough for a review.",

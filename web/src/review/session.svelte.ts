@@ -315,7 +315,7 @@ export class ReviewSession {
     return (position) => !settled.has(id[position]) && !differing.has(id[position]);
   }
 
-  #progress = (): string => `${count(this.settled)} settled, ${count(this.left)} left.`;
+  #progress = (): string => `${count(this.settled)} reviewed, ${count(this.left)} left.`;
 
   #newestAnswer(): ReviewAnswer | undefined {
     let newest: ReviewAnswer | undefined;
