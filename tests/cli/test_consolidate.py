@@ -48,8 +48,8 @@ def test_the_output_has_the_documented_files_and_columns(garden: Path, mhpc: Mhp
     assert header(out / "labels.csv") == ["instance", "label", "score"]
     assert (out / "items.csv").read_text().splitlines() == [
         "instance,labels,path,probability,review_priority,sources,agreement",
-        "1,flower,plant > flower,1.0,0.0,2,0.5",
-        "2,animal,animal,1.0,0.0,2,0.5",
+        "1,flower,plant > flower,1.0,0.111111111111,2,0.5",
+        "2,animal,animal,1.0,0.2,2,0.5",
         "3,,,,0.0,1,1.0",
     ]
     assert header(out / "sources.csv") == [

@@ -82,9 +82,10 @@ def test_predictions_contain_the_data_and_control_of_the_tasks(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     tasks = json.loads((garden / "new.json").read_text())
-    assert tasks[0]["id"] == 3
-    assert tasks[-1]["data"]["url"].endswith(".jpg")
-    (prediction,) = tasks[-1]["predictions"]
+    assert sorted(task["id"] for task in tasks) == [1, 2, 3]
+    first = next(task for task in tasks if task["id"] == 1)
+    assert first["data"]["url"].endswith(".jpg")
+    (prediction,) = first["predictions"]
     assert prediction["model_version"] == "first"
     (predicted,) = prediction["result"]
     assert (predicted["from_name"], predicted["to_name"]) == ("kind", "photo")

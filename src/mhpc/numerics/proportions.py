@@ -17,7 +17,7 @@ def wilson_interval(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, Fl
     Examples
     --------
     >>> low, high = wilson_interval(np.array([10.0]), np.array([10.0]))
-    >>> low.round(3).tolist(), high.tolist()
+    >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.722], [1.0])
     """
     p, z = part / whole, QUANTILE**2 / whole

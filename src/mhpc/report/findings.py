@@ -142,11 +142,11 @@ def rank_reviews(gain: FloatArray, *, limit: float = MIN_GAIN) -> IntArray:
 def make_histogram(gain: FloatArray, *, bins: int = N_BINS) -> list[int]:
     """Return how many instances have an expected F in each of equally wide ranges from 0 to 1.
 
-    A range contains its lower end but not its upper end, except for the last one, so that an
+    A range contains its upper end but not its lower end, except for the first one, so that an
     instance at a limit of 0.1, whose expected F is 0.9, is counted below it.
 
     >>> make_histogram(np.array([0.0, 0.05, 0.1, 0.9]), bins=10)
-    [0, 1, 0, 0, 0, 0, 0, 0, 1, 2]
+    [1, 0, 0, 0, 0, 0, 0, 0, 1, 2]
     """
     # By the gain, whose ends are exact where those of 1 - gain are not.
     bin_of = np.floor(gain * bins + 1e-9).astype(np.int64)

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from mhpc.data.decision import INSTANCE_FIELD, RESULT_PREFIX, LabelledScores
 from mhpc.data.taxonomy import PATH_SEPARATOR, Taxonomy
-from mhpc.errors import DataError, quote_list
+from mhpc.errors import DataError, option, quote_list
 from mhpc.write.formats import Content, WriteFormat, as_text
 from mhpc.write.formats.documents import (
     LabelChoice,
@@ -154,7 +154,7 @@ def _task_number(result: LabelledScores, instance: str) -> int:
     if not _is_number(instance):
         raise DataError(
             f"instance {instance!r} is not the number of a task; shape=tasks writes tasks to "
-            "import, and mhpc convert --tasks finds the numbers in the export of a project"
+            f"import, and {option('tasks', 'FILE')} finds the numbers in the export of a project"
         )
     return int(instance)
 
