@@ -34,6 +34,8 @@ CALLS: list[tuple[list[str], int]] = [
     (["explain", "result", "photo-073"], DONE),
     (["conflicts", "result", "--top", "3"], DONE),
     (["report", "result"], DONE),
+    (["sources", "result"], DONE),
+    (["review", "result"], REFUSED),
     (["compare", *ON, "--method", "sa", "--method", "majority"], DONE),
     (["simulate", "truth.csv", "--taxonomy", "taxonomy.csv", "-o", "simulated.csv"], DONE),
     (["convert", "result", "labels.parquet"], DONE),
