@@ -5,7 +5,8 @@
 # make page     build the report page from web/ into src/mhpc/report/page.html (needs node)
 # make stress   kill runs and workers, fill disks, damage files, fuzz; ten minutes, figures at the end
 # make mutate   put small faults into the numerics: do the tests notice?
-# make wheel    build the package, install it alone, run every command
+# make wheel    build the package, install it alone on every Python found, run every command
+# make versions run the tests on every Python found: python3.11, python3.12, … or those in PYTHONS
 # make lowest   run the tests with the lowest stated versions of all requirements
 # make integration  run a review in a real Label Studio server, and the SDKs of Label Studio and Argilla
 # make bench    measure speed and quality beside peers; JSON in benchmarks/results/
@@ -14,7 +15,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint audit docs stress mutate wheel lowest integration page page-check bench clean
+.PHONY: demo test lint audit docs stress mutate wheel versions lowest integration page page-check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mhpc demo
@@ -78,6 +79,9 @@ mutate: $(VENV)-mutate/installed
 wheel: $(VENV)/installed-package
 	$(BIN)/python -m tools.wheel
 
+versions:
+	$(PYTHON) -m tools.versions $(PYTEST_ARGS)
+
 lowest: $(VENV)-lowest/installed
 	$(VENV)-lowest/bin/pytest -n 2 --ignore tests/browser $(PYTEST_ARGS)
 
@@ -86,7 +90,7 @@ integration: $(VENV)-integration/installed
 	$(VENV)-integration/bin/pytest -m integration tests/integration $(PYTEST_ARGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutate $(VENV)-integration mutants mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutate $(VENV)-integration $(VENV)-3.* mutants mhpc-demo docs/_build docs/figures/made web/node_modules web/dist
 
 # The marks record what is installed, so that a second call installs nothing.
 $(BIN)/python:

@@ -1,6 +1,6 @@
 """Every reader under atheris, which looks for inputs that reach new lines of it.
 
-python -m stress.fuzz_readers [--seconds 180] [--jobs 2] [--only NAME…]
+python -m stress.fuzz_readers [--seconds 180] [--seed 0] [--jobs 2] [--only NAME…]
 
 Every file is read, or refused by a message that names it. What breaks that, or takes seconds, is
 kept in ``stress/findings/``, and the exit code is 1. Needs ``pip install
@@ -42,12 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Fuzz every reader and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=180, help="in all")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="readers at a time")
     parser.add_argument(
         "--only", nargs="*", default=[""], help="samples, by what is in their names"
     )
     options = parser.parse_args(arguments)
-    results = fuzz(options.seconds, options.jobs, options.only)
+    results = fuzz(options.seconds, options.jobs, options.only, seed=options.seed)
     for result in results:
         print(f"  {result.name}: {result.read:,} read, {result.refused:,} refused")
         for problem in result.broken:
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(1)
 
 
-def fuzz(seconds: float, jobs: int, only: Sequence[str]) -> list[Figures]:
+def fuzz(seconds: float, jobs: int, only: Sequence[str], *, seed: int = 0) -> list[Figures]:
     """Fuzz all readers, each for its share of the time."""
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as name:
@@ -80,10 +81,8 @@ def fuzz(seconds: float, jobs: int, only: Sequence[str]) -> list[Figures]:
         while waiting or running:
             while waiting and len(running) < jobs:
                 number, (sample, file_name) = waiting.pop(0)
-                running[_fork_search(sample, file_name, work / str(number), share)] = (
-                    number,
-                    time.monotonic(),
-                )
+                process = _fork_search(sample, file_name, work / str(number), share, seed)
+                running[process] = (number, time.monotonic())
             for process, number in _finished_processes(running, share):
                 results.append(_figures(*pairs[number], work / str(number)))
                 running.pop(process)
@@ -114,7 +113,9 @@ def _files_to_damage(sample: ValidInput) -> list[str]:
     return list(sample.files)[:1]
 
 
-def _fork_search(sample: ValidInput, file_name: str, folder: Path, seconds: float) -> int:
+def _fork_search(
+    sample: ValidInput, file_name: str, folder: Path, seconds: float, seed: int
+) -> int:
     """Search in a fork, which has everything imported; return its process id."""
     for result in ("corpus", "work", "kept"):
         (folder / result).mkdir(parents=True)
@@ -126,7 +127,7 @@ def _fork_search(sample: ValidInput, file_name: str, folder: Path, seconds: floa
     os.dup2(said, 1)
     os.dup2(said, 2)
     try:
-        search(sample, file_name, folder, time.monotonic() + seconds)
+        search(sample, file_name, folder, time.monotonic() + seconds, seed)
     finally:
         os._exit(1)
 

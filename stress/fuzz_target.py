@@ -70,7 +70,7 @@ class Target:
             (self.folder / "kept" / f"{len(self.broken)}.input").write_bytes(content)
 
 
-def search(sample: ValidInput, file_name: str, folder: Path, end: float) -> None:
+def search(sample: ValidInput, file_name: str, folder: Path, end: float, seed: int = 0) -> None:
     """Search for inputs until the time is up, which ends the process."""
     warnings.simplefilter("ignore")
     # One shared database: creating a new one takes longer than everything else.
@@ -86,7 +86,8 @@ def search(sample: ValidInput, file_name: str, folder: Path, end: float) -> None
         return varied
 
     options = [f"-max_len={MAX_LENGTH}", "-verbosity=0", "-timeout=3600", "-rss_limit_mb=0"]
-    options.append(f"-artifact_prefix={folder}/")
+    # libFuzzer takes 0 for a random seed.
+    options += [f"-artifact_prefix={folder}/", f"-seed={seed + 1}"]
     target = Target(sample, file_name, folder, end)
     atheris.Setup(["fuzz", str(folder / "corpus"), *options], target, custom_mutator=vary)
     atheris.Fuzz()

@@ -13,7 +13,10 @@ from mhpc.methods.registry import METHODS
 SOURCE = Path(mhpc.__file__).parent
 
 LAYERS: tuple[dict[str, str], ...] = (
-    {"errors": "every error and warning, and how messages are worded"},
+    {
+        "errors": "every error and warning, and how messages are worded",
+        "process": "locks and settings that the threads of a process share and a fork copies",
+    },
     {"parameters": "what methods, rules and settings derive from; classes found by name"},
     {"system": "files, processes, memory, DuckDB, checkpoints: what the machine offers"},
     {"numerics": "dense and sparse arrays, nearest neighbours, linear algebra"},

@@ -5,7 +5,7 @@ from pydantic import Field
 
 from mhpc.errors import ParameterError
 from mhpc.methods.registry import METHODS, method_class
-from mhpc.parameters import Parameters
+from mhpc.parameters import MAX_SEED, Parameters, Seed, check_seed
 
 
 class Oven(Parameters):
@@ -50,3 +50,19 @@ def test_every_parameter_of_every_method_has_a_meaning_and_a_range(name: str) ->
     for entry in method_class(name).describe():
         assert entry["meaning"].endswith("."), entry
         assert entry["range"], entry
+
+
+@pytest.mark.parametrize("seed", [-1, MAX_SEED + 1, pytest.param(10**5000, id="huge")])
+def test_a_seed_that_does_not_fit_is_refused(seed: int) -> None:
+    with pytest.raises(ParameterError, match="seed = .* is not allowed; give an integer from 0"):
+        check_seed(seed)
+
+
+def test_bounds_of_integers_are_written_out() -> None:
+    class Draw(Parameters):
+        """A draw."""
+
+        seed: Seed = 0
+        """Seed."""
+
+    assert Draw.describe()[0]["range"] == "integer >= 0, <= 9,223,372,036,854,775,807"

@@ -2,8 +2,9 @@
 
 python -m tools.audit
 
-Exits with 1 if there is one. A mirror without advisories reports none: how many
-packages the registry does not know is printed too, since that is no good news.
+Exits with 1 if there is one. Pins for other versions of Python than the running one are left out.
+A mirror without advisories reports none: how many packages the registry does not know is printed
+too, since that is no good news.
 """
 
 import json

@@ -24,7 +24,7 @@ from benchmarks.environment import interleave, met_or_missed, ratio, write_resul
 from mhpc.methods.mhpc.algorithm import MAX_DIRECT, closed_form_matrix, similarity
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.numerics.cholesky import solve_positive_definite
-from mhpc.system.parallel import single_threaded_blas
+from mhpc.system.blas import single_threaded_blas
 
 INSTANCES, LABELS, SOURCES = 1000, 500, 5
 ITERATIONS = 10

@@ -14,6 +14,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from mhpc.process import no_fork
+
 # A library is silent unless it is asked: logging.getLogger("mhpc").setLevel("INFO").
 logging.getLogger("mhpc").addHandler(logging.NullHandler())
 
@@ -25,10 +27,11 @@ def __getattr__(name: str) -> Any:
         return version("mhpc")
     if name == "__all__":
         return __dir__()
-    module = None if name.startswith("__") else _modules().get(name)
-    if module is None:
-        raise AttributeError(f"module 'mhpc' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(module), name)
+    with no_fork:
+        module = None if name.startswith("__") else _modules().get(name)
+        if module is None:
+            raise AttributeError(f"module 'mhpc' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(module), name)
     return value
 
 

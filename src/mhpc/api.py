@@ -1,9 +1,8 @@
 """The verbs of the package: consolidate, evaluate, explain, inspect, compare, simulate."""
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -25,15 +24,16 @@ from mhpc.data.votes import (
 )
 from mhpc.earlier import check_earlier, join_result, load_model
 from mhpc.encoding.gold import encode_truth
-from mhpc.errors import MhpcWarning, ParameterError
+from mhpc.errors import ParameterError, silence_warnings
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
 from mhpc.methods.base import Method
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
-from mhpc.model import model_errors
+from mhpc.model import SavedModel, errors_of
 from mhpc.numerics.arrays import Sparse
+from mhpc.parameters import check_choice, check_count, check_type, show_value
 from mhpc.read.run_folder import read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
@@ -57,9 +57,9 @@ from mhpc.steps import (
     profile,
     use_all_votes,
 )
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import parse_size, use_memory_budget
-from mhpc.system.parallel import single_threaded_blas
 
 Readable: TypeAlias = Any
 """A path, a dataframe, a mapping, a list, or our own object: what `mhpc.read_votes`,
@@ -142,7 +142,7 @@ def consolidate(
     if gold is not None:
         votes = replace(votes, gold=read_truth(gold))
     policy = LabelPolicy.of(unknown, abstain)
-    with use_memory_budget(parse_size(memory)), single_threaded_blas():
+    with use_memory_budget(parse_size(memory)), single_threaded_blas(), _errors_of_earlier(apply):
         if apply is not None:
             model, taxonomy = load_model(apply)
             panel = encode_votes(
@@ -158,10 +158,8 @@ def consolidate(
                 votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy,
                 instances=instances, gold=votes.gold,
             )  # fmt: skip
-            chosen = make_method(method) if method is None or isinstance(method, str) else method
-            scores = fit_and_score(chosen, panel, progress=progress)
-            chosen_rule = make_rule(rule) if isinstance(rule, str) else rule
-            fitted_rule = fit_rule(chosen_rule, scores, panel)
+            scores = fit_and_score(_as_method(method), panel, progress=progress)
+            fitted_rule = fit_rule(_as_rule(rule), scores, panel)
         decision = apply_rule(fitted_rule, scores)
         sources = profile(panel, scores, decision)
     log_scores(scores)
@@ -199,8 +197,8 @@ def evaluate(
     >>> evaluate(result, {"photo-1": "bee", "photo-2": ["ant", "wasp"]})["micro_precision"]
     1.0
     """
-    if view not in ("closed", "specific"):
-        raise ParameterError(f"view = {view!r} is not allowed; give closed | specific")
+    check_choice("view", view, get_args(View))
+    check_type("result", result, (Result, Consolidation, str, Path), "a Result, or a run's folder")
     if isinstance(result, str | Path):
         scores = read_run(Path(result))
         decided = read_labels(Path(result), scores) if decided is None else decided
@@ -232,8 +230,8 @@ def explain(result: Result | str | Path, instance: str, label: str | None = None
     >>> [stance.stance for stance in explain(result, "photo-1", "bee").labels[0].stances]
     ['direct', 'direct', 'against']
     """
-    with _errors_of_model(result):
-        loaded = _as_result(result)
+    loaded = _as_result(result)
+    with errors_of(loaded.model), single_threaded_blas():
         return explain_instance(
             loaded.panel, loaded.consolidation, loaded.decision, str(instance), label
         )
@@ -264,20 +262,43 @@ def conflicts(
     ['photo-1']
     """
     result = _as_result(result)
-    if strategy not in get_args(Strategy):
-        options = " | ".join(get_args(Strategy))
-        raise ParameterError(f"strategy = {strategy!r} is not allowed; give {options}")
-    return find_conflicts(
-        result.panel, result.consolidation, result.decision, limit=top, strategy=strategy, seed=seed
-    )
+    check_choice("strategy", strategy, get_args(Strategy))
+    check_count("top", top)
+    with single_threaded_blas():
+        return find_conflicts(
+            result.panel, result.consolidation, result.decision, limit=top, strategy=strategy,
+            seed=seed,
+        )  # fmt: skip
 
 
 def _as_result(result: Result | str | Path) -> Result:
-    return load_run(result) if isinstance(result, str | Path) else result
+    check_type("result", result, (Result, str, Path), "a Result, or the folder of a run")
+    return result if isinstance(result, Result) else load_run(result)
 
 
-def _errors_of_model(result: Result | str | Path) -> AbstractContextManager[None]:
-    return model_errors(Path(result)) if isinstance(result, str | Path) else nullcontext()
+def _errors_of_earlier(earlier: Result | str | Path | None) -> AbstractContextManager[None]:
+    if isinstance(earlier, Result):
+        return errors_of(earlier.model)
+    return errors_of(None if earlier is None else SavedModel(Path(earlier)))
+
+
+def _as_method(method: str | Method | None) -> Method:
+    if method is None or isinstance(method, str):
+        return make_method(method)
+    if isinstance(method, type) or not (hasattr(method, "name") and hasattr(method, "consolidate")):
+        raise ParameterError(
+            f"method = {show_value(method)} is not allowed; give the name of a method, or a method "
+            "with its parameters, such as mhpc.MHPC(lam=1)"
+        )
+    return method
+
+
+def _as_rule(rule: str | Rule | None) -> Rule | None:
+    if isinstance(rule, str):
+        return make_rule(rule)
+    if rule is not None:
+        check_type("rule", rule, Rule, "the name of a rule, or one such as mhpc.ExpectedF()")
+    return rule
 
 
 def inspect(
@@ -308,9 +329,8 @@ def inspect(
     policy = LabelPolicy.of(unknown, abstain)
     if policy.unknown in ("auto", "error", "graft"):
         policy = replace(policy, unknown="drop")
-    with warnings.catch_warnings():
+    with silence_warnings():
         # What happens to labels is part of the summary.
-        warnings.simplefilter("ignore", MhpcWarning)
         panel = encode_votes(votes, taxonomy, unknown=policy)
     return inspect_panel(votes, taxonomy, panel, policy)
 
@@ -427,10 +447,12 @@ def _name_methods(
 ) -> Mapping[str, Method]:
     if isinstance(methods, Mapping):
         return methods
-    listed = [methods] if isinstance(methods, str) else list(methods or METHODS)
+    check_type("methods", methods, Iterable, "a list of methods")
+    listed = [methods] if isinstance(methods, str) else list(methods) or list(METHODS)
     candidates: dict[str, Method] = {}
     for method in listed:
-        named = make_grid([method]) if isinstance(method, str) else {method.name: method}
+        given = method if isinstance(method, str) else _as_method(method)
+        named = make_grid([given]) if isinstance(given, str) else {given.name: given}
         if twice := candidates.keys() & named.keys():
             raise ParameterError(
                 f"method {min(twice)!r} is given twice; give a mapping of names to methods"

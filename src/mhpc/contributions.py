@@ -1,7 +1,6 @@
 """What sources are worth: `mhpc.source_contributions`."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,12 +9,13 @@ from mhpc.data.votes import Truth, Unknown
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import ParameterError
 from mhpc.explanation.contributions import measure_contributions
-from mhpc.model import model_errors
+from mhpc.model import errors_of
+from mhpc.parameters import check_type
 from mhpc.read.truth import read_truth
 from mhpc.result import Result
 from mhpc.run import load_run
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.display import Progress, silent
-from mhpc.system.parallel import single_threaded_blas
 
 Readable: TypeAlias = Any
 """A path, a dataframe, a mapping, a list, or our own object: what `mhpc.read_truth` reads."""
@@ -65,10 +65,10 @@ def source_contributions(
     """
     if not 0 < keep <= 1:
         raise ParameterError(f"keep = {keep:g} is not allowed; give a share above 0, at most 1")
+    check_type("result", result, (Result, str, Path), "a Result, or the folder of a run")
     loaded = result if isinstance(result, Result) else load_run(result)
     panel = loaded.panel
-    errors = nullcontext() if isinstance(result, Result) else model_errors(Path(result))
-    with errors, single_threaded_blas():
+    with errors_of(loaded.model), single_threaded_blas():
         known = None
         if gold is not None:
             known = encode_truth(read_truth(gold), panel.taxonomy, panel.instances, unknown=unknown)

@@ -1,6 +1,6 @@
 """Earlier runs: where their votes are, and how new votes are joined with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -19,8 +19,9 @@ from mhpc.errors import (
 from mhpc.methods.base import BaseMethod
 from mhpc.methods.registry import make_method
 from mhpc.model import read_model
+from mhpc.parameters import check_choice, check_type
 from mhpc.read.inputs import fingerprint_all, is_lasting, list_paths
-from mhpc.read.run_folder import RecordedSettings, RunDocument, read_run_document
+from mhpc.read.run_folder import RecordedFile, RecordedSettings, RunDocument, read_run_document
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.result import Result
 from mhpc.settings import SAVED_FILES, RunSettings, read_settings
@@ -95,7 +96,7 @@ def recorded_settings(folder: Path) -> RunSettings:
         parameters = dict(document.summary.parameters)
         changes |= {"method": document.summary.method, "parameters": parameters}
     settings = settings.model_copy(update=changes)
-    if not _is_unchanged(settings.taxonomy, document.content["inputs"].get("taxonomy")):
+    if not _is_unchanged(settings.taxonomy, document.inputs.taxonomy):
         # The taxonomy has moved or changed; the run keeps the one that it used.
         settings = _use_own_taxonomy(settings, folder)
     return settings
@@ -113,11 +114,11 @@ def _use_own_taxonomy(settings: RunSettings, folder: Path) -> RunSettings:
     )  # fmt: skip
 
 
-def _is_unchanged(path: str | None, recorded: Mapping[str, Any] | None) -> bool:
+def _is_unchanged(path: str | None, recorded: RecordedFile | None) -> bool:
     """Return whether an input is what a run recorded; one that is not a file has no record."""
     if recorded is None or path is None:
         return True
-    return is_lasting(Path(path)) and fingerprint_all([path])["sha256"] == recorded["sha256"]
+    return is_lasting(Path(path)) and fingerprint_all([path])["sha256"] == recorded.sha256
 
 
 def cannot_update(folder: str, method: str) -> UnreadableError:
@@ -171,8 +172,9 @@ def find_votes(document: RunDocument, folder: Path, files: Sequence[str]) -> tup
     recorded = document.inputs.votes
     if recorded and fingerprint_all(files)["sha256"] != recorded.sha256:
         raise DataError(
-            f"{' or '.join(files)} has changed since {folder} was made of it: its sha256 is "
-            f"another one; give the votes as they were with {CHOOSE_VOTES}, or consolidate again"
+            f"{' or '.join(files)} has changed since {folder} was made, or is another file (its "
+            f"sha256 differs); give the votes as they were with {CHOOSE_VOTES}, or consolidate "
+            "again"
         )
     return files
 
@@ -194,10 +196,11 @@ def check_earlier(
     """Refuse arguments that an earlier result has fixed, or that mean nothing without one."""
     if apply is not None and update is not None:
         raise ParameterError("apply and update cannot be given together; only update learns")
-    if new_sources not in get_args(NewSources):
-        raise ParameterError(
-            f"new_sources = {new_sources!r} is not allowed; give error | ignore | prior"
-        )
+    check_choice("new_sources", new_sources, get_args(NewSources))
+    if apply is not None:
+        check_type("apply", apply, (Result, str, Path), "a Result, or the folder of a run")
+    if update is not None:
+        check_type("update", update, Result, "a Result")
     if new_sources != "error" and apply is None:
         raise ParameterError("new_sources can only be given with apply; else all are learned")
     if apply is None and update is None:

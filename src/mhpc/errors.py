@@ -12,15 +12,22 @@ command line prints messages, says ``--unknown drop``.
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
-from typing import Any
+from itertools import islice
+from typing import Any, Self
 
 _MAX_MESSAGE = 1600
 """The length up to which a message is shown in full."""
 
 _MAX_WORD = 200
 """The length up to which words are compared; the time grows with the product of both lengths."""
+
+_MAX_COMPARED = 20_000
+"""The number of words up to which all of them are compared with a wrong one."""
 
 _OPTION = re.compile("\x02([^\x02\x03]*)\x03")
 """An option within a message: its name, its value and its command as JSON."""
@@ -30,6 +37,9 @@ _ARGUMENTS = {"taxonomy_format": "format", "taxonomy_columns": "columns"}
 
 _FLAGS = {"columns": "column", "taxonomy_columns": "column", "parameters": "set"}
 """The settings that are called otherwise on the command line."""
+
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+_NOTED: ContextVar["tuple[list[MhpcWarning], ...]"] = ContextVar("noted warnings", default=())
 
 _SHELL_MARKS = frozenset(";|&<>()$`\\\"' *?[]#~!")
 """Characters that mean something else to a shell."""
@@ -83,6 +93,10 @@ class TaxonomyError(DataError):
 
 class TooLargeError(MhpcError, MemoryError):
     """The method would need more memory than there is."""
+
+    def __new__(cls, *args: object) -> Self:
+        """Make an error; MemoryError refuses to make those of other classes, as Dask asks it to."""
+        return Exception.__new__(cls, *args)
 
 
 class WorkerError(MhpcError, RuntimeError):
@@ -141,6 +155,44 @@ class ReadingWarning(MhpcWarning):
 
 class ConvergenceWarning(MhpcWarning):
     """An iteration stopped before it converged."""
+
+
+def warn(message: str, category: type[MhpcWarning] = MhpcWarning, *, stacklevel: int = 1) -> None:
+    """Warn, unless within `silence_warnings`.
+
+    The filters of `warnings` belong to the whole process: a thread that changes them for a while
+    changes them for all others, and two that do so at the same time may not restore them. What is
+    silenced here is silenced for the caller only.
+    """
+    if _SILENT.get():
+        return
+    for noted in _NOTED.get():
+        noted.append(category(message))
+    warnings.warn(message, category, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def silence_warnings() -> Iterator[None]:
+    """Let `warn` do nothing within the block, and in the threads that it starts."""
+    before = _SILENT.set(True)
+    try:
+        yield
+    finally:
+        _SILENT.reset(before)
+
+
+@contextmanager
+def note_warnings() -> Iterator[list[MhpcWarning]]:
+    """Return a list of what `warn` says within the block, whether or not filters show it.
+
+    What is said within a block in this one is in the lists of both.
+    """
+    noted: list[MhpcWarning] = []
+    before = _NOTED.set((*_NOTED.get(), noted))
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(before)
 
 
 def option(name: str, value: Any = None, *, command: str | None = None) -> str:
@@ -218,6 +270,10 @@ def suggest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:
     nearest: list[str] = []
     if len(wrong) <= _MAX_WORD:
         words = [word for word in valid if len(word) <= _MAX_WORD]
+        if len(words) > _MAX_COMPARED:
+            # A comparison takes microseconds: of many words, those that begin alike are compared.
+            alike = (word for word in words if word[:2].lower() == wrong[:2].lower())
+            words = [*islice(alike, _MAX_COMPARED)]
         nearest = get_close_matches(wrong, words, n=most, cutoff=0.6)
     return f" (nearest: {quote_list(nearest)})" if nearest else ""
 

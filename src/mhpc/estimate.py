@@ -7,6 +7,7 @@ from mhpc.data.accuracy import Accuracy
 from mhpc.data.votes import Policy, Truth
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import DataError
+from mhpc.parameters import check_type
 from mhpc.read.truth import read_truth
 from mhpc.result import Result, measure_accuracy
 from mhpc.run import load_run
@@ -52,7 +53,8 @@ def estimate_accuracy(
     >>> estimate_accuracy(result, {case.instance: "bee" for case in sample})
     Accuracy(74 %, 62 to 84 %, of 440 instances, from 60 drawn at random)
     """
-    loaded = load_run(result) if isinstance(result, str | Path) else result
+    check_type("result", result, (Result, str, Path), "a Result, or the folder of a run")
+    loaded = result if isinstance(result, Result) else load_run(result)
     panel = loaded.panel
     if gold is not None:
         truth = encode_truth(read_truth(gold), panel.taxonomy, panel.instances, unknown=unknown)

@@ -1,15 +1,18 @@
 """``model.npz``: what a run fitted, saved for ``--apply``, for ``explain`` and for Dask workers."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from mhpc.data.summary import Model
 from mhpc.errors import MhpcError, UnreadableError
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import METHODS
 from mhpc.rules.registry import RULES
+from mhpc.system.caching import cached_property
+from mhpc.system.files import restore_folder
 from mhpc.system.serialization import read_frozen, write_frozen
 
 HOMES: Mapping[str, str] = MappingProxyType({**METHODS, **RULES})
@@ -26,6 +29,7 @@ def write_model(folder: Path, model: Model) -> None:
 def read_model(folder: Path) -> Model:
     """Read the model of a run; nothing in the file is executed."""
     path = folder / _FILE
+    restore_folder(folder)
     if not path.is_file():
         raise UnreadableError(
             f"{folder} holds no model.npz; give the folder of a run that mhpc consolidate wrote"
@@ -38,6 +42,30 @@ def read_model(folder: Path) -> Model:
     ):
         raise UnreadableError(f"{path} is damaged: it holds no model; consolidate again")
     return model
+
+
+class SavedModel:
+    """The model of a run folder, read when it is first called for.
+
+    A pickle or a copy contains the model itself, since the folder may be elsewhere by then. If it
+    is already, the copy has no model either, and says so when it is called for.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self) -> Model:
+        """Return the model."""
+        return self._model
+
+    @cached_property
+    def _model(self) -> Model:
+        return read_model(self.folder)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with suppress(MhpcError, OSError):
+            self()
+        return dict(self.__dict__)
 
 
 @contextmanager
@@ -56,3 +84,8 @@ def model_errors(folder: Path) -> Iterator[None]:
         raise UnreadableError(
             f"{folder / _FILE} is damaged: {reason}; consolidate again"
         ) from error
+
+
+def errors_of(model: object) -> AbstractContextManager[None]:
+    """Return `model_errors` of the folder of a `SavedModel`; any other model is as it was made."""
+    return model_errors(model.folder) if isinstance(model, SavedModel) else nullcontext()

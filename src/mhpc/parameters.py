@@ -1,12 +1,15 @@
 """The base class of methods, rules and settings, and classes that are found by name."""
 
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mhpc.errors import MhpcError, ParameterError, quote_list, suggest
+from mhpc.process import no_fork
 
 
 class Parameters(BaseModel):
@@ -41,6 +44,24 @@ class Parameters(BaseModel):
         ]
 
 
+MAX_SEED = 2**63 - 1
+"""The largest seed: it fits in eight bytes."""
+
+MAX_FOLDS = 100
+"""The largest number of folds of a cross-validation."""
+
+Seed: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SEED)]
+"""A seed of random numbers."""
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that random numbers cannot be drawn by."""
+    if not 0 <= seed <= MAX_SEED:
+        raise ParameterError(
+            f"seed = {show_value(seed)} is not allowed; give an integer from 0 to {MAX_SEED:,}"
+        )
+
+
 def _range(field: Mapping[str, Any]) -> str:
     """Return in words what a JSON schema allows."""
     if "anyOf" in field:
@@ -52,7 +73,7 @@ def _range(field: Mapping[str, Any]) -> str:
     if "const" in field:
         return str(field["const"])
     bounds = [
-        f"{sign} {field[key]:g}"
+        f"{sign} {_format_bound(field[key])}"
         for key, sign in _BOUNDS.items()
         if key in field and isinstance(field[key], int | float)
     ]
@@ -60,6 +81,10 @@ def _range(field: Mapping[str, Any]) -> str:
         field["type"], field["type"]
     )
     return f"{kind} {', '.join(bounds)}".strip()
+
+
+def _format_bound(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
@@ -79,7 +104,65 @@ def _explain(error: ValidationError, owner: type[Parameters]) -> str:
     if first["type"] == "missing":
         return f"{title} needs {name!r}"
     allowed = next(entry["range"] for entry in owner.describe() if entry["name"] == name)
-    return f"{title}: {name} = {repr(first['input'])[:200]} is not allowed; give {allowed}"
+    reason = first.get("ctx", {}).get("error")
+    # Checks of our own say what is wrong with a value of the right type.
+    because = f" ({reason})" if isinstance(reason, MhpcError) else ""
+    return f"{title}: {name} = {show_value(first['input'])} is not allowed{because}; give {allowed}"
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise an error if an argument is none of the words that are allowed, whatever it is."""
+    allowed = list(choices)
+    # Only texts are compared: arrays and dataframes refuse to be.
+    if not isinstance(value, str) or value not in allowed:
+        raise ParameterError(
+            f"{name} = {show_value(value)} is not allowed; give {' | '.join(allowed)}"
+        )
+
+
+def check_type(name: str, value: object, kind: type | tuple[type, ...], what: str) -> None:
+    """Raise an error if an argument is of another type; `what` says what to give."""
+    if not isinstance(value, kind):
+        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give {what}")
+
+
+def check_count(name: str, value: object, *, least: int = 0) -> None:
+    """Raise an error if an argument is not a whole number, or too small."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ParameterError(
+            f"{name} = {show_value(value)} is not allowed; give a whole number from {least} on"
+        )
+
+
+def to_texts(name: str, value: object) -> tuple[str, ...]:
+    """Return an argument of several texts as a tuple; a single text is one, not its letters."""
+    if isinstance(value, str):
+        return (value,)
+    items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, bytes) else None
+    if items is None or not all(isinstance(item, str | Integral) for item in items):
+        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give a list of texts")
+    return tuple(map(str, items))
+
+
+def show_value(value: object, *, most: int = 200) -> str:
+    """Return a value for a message: in one line, and not too long, however it is nested."""
+    try:
+        text = repr(value) if isinstance(value, str) else reprlib.repr(value)
+    except Exception:  # noqa: BLE001 - foreign objects may raise anything, and long numbers do
+        text = f"<{type(value).__name__}>"
+    return " ".join(text.split())[:most]
+
+
+def has_nul(value: Any) -> bool:
+    """Return whether a text, or some text in a list or mapping, has a NUL character.
+
+    Neither paths nor options can have one, and Python refuses to open such a path.
+    """
+    if isinstance(value, Mapping):
+        return any(map(has_nul, value)) or any(map(has_nul, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(has_nul, value))
+    return isinstance(value, str) and "\0" in value
 
 
 def class_by_name(
@@ -102,7 +185,8 @@ def class_by_name(
         known = quote_list(list(homes), most=20)
         raise error(f"no {what} {name!r}{suggest(name, homes)}; there are {known}")
     module, _, attribute = homes[name].partition(":")
-    kind: type[Any] = getattr(import_module(module), attribute)
+    with no_fork:
+        kind: type[Any] = getattr(import_module(module), attribute)
     return kind
 
 

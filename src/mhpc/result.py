@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,27 @@ from mhpc.data.scores import Consolidation, Step, Top, scored_cells
 from mhpc.data.summary import Model, RunSummary
 from mhpc.data.votes import EncodedTruth, LabelPolicy, Votes
 from mhpc.engines.local import write_results
-from mhpc.errors import DataError, ParameterError
+from mhpc.errors import DataError
 from mhpc.explanation.contributions import QUICK, measure_contributions
 from mhpc.explanation.items import find_items
 from mhpc.explanation.queries import find_conflicts, find_disagreements
 from mhpc.explanation.sources import count_run
 from mhpc.explanation.without_sources import SetPredictor
 from mhpc.methods.scope import with_inferred_scope
+from mhpc.model import errors_of
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.output import write_document, write_tables
+from mhpc.parameters import check_choice, check_count
 from mhpc.report.html import render_page
 from mhpc.report.page_data import make_page_data
 from mhpc.report.sentences import describe_result
 from mhpc.report.summary import run_document, summarize
 from mhpc.settings import RunSettings
 from mhpc.steps import make_model
+from mhpc.system.blas import single_threaded_blas
+from mhpc.system.caching import cached_property
 from mhpc.system.display import Progress, escape_control, silent
 from mhpc.system.files import atomic_file, atomic_folder
-from mhpc.system.parallel import single_threaded_blas
 from mhpc.write.formats import RUN_CONTENTS, Content
 from mhpc.write.tables import Library, make_frame, make_table, write_csv, write_file, write_votes
 
@@ -150,8 +153,7 @@ class Result:
 
     def _content(self, what: Content) -> Any:
         """Return the part of the result that a table is made of."""
-        if what not in RUN_CONTENTS:
-            raise ParameterError(f"what = {what!r} is not allowed; give {' | '.join(RUN_CONTENTS)}")
+        check_choice("what", what, RUN_CONTENTS)
         if what == "items":
             return self._items
         if what == "sources":
@@ -209,6 +211,8 @@ class Result:
             raise DataError(
                 "this result does not have its votes; save one of mhpc.consolidate or mhpc.load_run"
             )
+        if top != "all":
+            check_count("top", top, least=1)
         with single_threaded_blas(), atomic_folder(Path(folder), force=force) as unfinished:
             settings = _write_inputs(unfinished, self.votes)
             results = partial(
@@ -290,13 +294,14 @@ def page_data(result: Result) -> dict[str, Any]:
     """Collect what the report page of a result shows."""
     document = result.document or run_document(result._settings(), {}, result.summary)
     gold, accuracy = result.panel.gold, None
-    if gold is not None and gold.is_random is not None and gold.is_random.any():
-        accuracy = measure_accuracy(result, gold)
-    return make_page_data(
-        result.panel, result.consolidation, result.decision, result.sources, document,
-        accuracy=accuracy,
-        contributions=_measure_quickly(result),
-    )  # fmt: skip
+    with errors_of(result.model):
+        if gold is not None and gold.is_random is not None and gold.is_random.any():
+            accuracy = measure_accuracy(result, gold)
+        return make_page_data(
+            result.panel, result.consolidation, result.decision, result.sources, document,
+            accuracy=accuracy,
+            contributions=_measure_quickly(result),
+        )  # fmt: skip
 
 
 def _measure_quickly(result: Result) -> SourceContributions | None:

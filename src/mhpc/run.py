@@ -2,11 +2,10 @@
 
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,12 +31,14 @@ from mhpc.errors import (
     MhpcWarning,
     ParameterError,
     ReadingWarning,
+    note_warnings,
     option,
+    silence_warnings,
     spell_options,
 )
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
-from mhpc.model import HOMES, model_errors, read_model
+from mhpc.model import HOMES, SavedModel, model_errors, read_model
 from mhpc.output import write_document, write_tables
 from mhpc.read.inputs import InputFiles, fingerprint_inputs, list_paths
 from mhpc.read.label_map import read_label_map
@@ -52,6 +53,7 @@ from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth_as
 from mhpc.read.votes import read_votes_as
 from mhpc.report.html import write_report
+from mhpc.report.sentences import describe_rule_sample
 from mhpc.report.show import add_show
 from mhpc.report.summary import summarize, versions
 from mhpc.result import Result, page_data
@@ -65,6 +67,7 @@ from mhpc.steps import (
     make_default_rule,
     make_model,
 )
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.checkpoints import (
     MIN_SECONDS,
     CheckpointStore,
@@ -75,7 +78,6 @@ from mhpc.system.checkpoints import (
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_folder, check_output
 from mhpc.system.memory import parse_size, use_memory_budget
-from mhpc.system.parallel import single_threaded_blas
 
 _LOG = logging.getLogger("mhpc")
 
@@ -147,8 +149,9 @@ def run(
             checkpoints.begin(resume=resume)
             if settings.truth and not engine.is_local:
                 raise ParameterError(
-                    f"{option('truth')} cannot be given with {option('engine', settings.engine)}; "
-                    f"measure afterwards with mhpc evaluate {output}"
+                    f"{option('truth')} cannot be given with "
+                    f"{option('engine', settings.engine, command='consolidate')}; measure "
+                    f"afterwards with mhpc evaluate {output} {option('truth', 'FILE')}"
                 )
             return _Run(
                 settings, inputs, engine, new_folder, progress, earlier, checkpoints, notes
@@ -272,7 +275,10 @@ class _Run:
             written = write_tables(
                 self.folder, encoded.partitions, encoded.template, model, write_results
             )
-        scores = replace(scores, notes=(*scores.notes, *self.checkpoints.notes))
+        sampled: Iterable[str] = ()
+        if not self.settings.apply:
+            sampled = describe_rule_sample(model.rule.parameters, written.counts.instances)
+        scores = replace(scores, notes=(*scores.notes, *sampled, *self.checkpoints.notes))
         summary = summarize(
             scores, written.counts, model.rule, written.sources, written.conflicts, cards,
             self.seconds,
@@ -288,19 +294,16 @@ class _Run:
     @contextmanager
     def _note_warnings(self) -> Iterator[None]:
         """Keep what is said about the input, for who reads the result but not the terminal."""
-        caught: list[warnings.WarningMessage] = []
+        noted: list[MhpcWarning] = []
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", MhpcWarning)
+            with note_warnings() as noted:
                 yield
         finally:
-            for each in caught:
-                if issubclass(each.category, MhpcWarning):
-                    note = _without_folders(each.message, self.settings)
-                    self.input_notes.append(note)
-                    if issubclass(each.category, ReadingWarning):
-                        self.reading_notes.append(note)
-                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+            for each in noted:
+                note = _without_folders(each, self.settings)
+                self.input_notes.append(note)
+                if isinstance(each, ReadingWarning):
+                    self.reading_notes.append(note)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -397,7 +400,7 @@ def _load(folder: Path, votes: str | Path | Sequence[str], panel: Panel | None =
             f"the votes have other instances than {folder}; give those that were consolidated with "
             f"{CHOOSE_VOTES}, or consolidate again"
         )
-    model = cache(partial(read_model, folder)) if (folder / "model.npz").is_file() else None
+    model = SavedModel(folder) if (folder / "model.npz").is_file() else None
     if model is not None:
         scores = replace(scores, fitted=partial(_fitted, model))
         if panel.denials is not None:
@@ -434,9 +437,8 @@ def _read_again(recorded: RecordedSettings, votes: tuple[str, ...]) -> Votes:
         separator=recorded.separator, score_max=recorded.score_max, negative=recorded.negative,
         gold=recorded.gold,
     )  # fmt: skip
-    with warnings.catch_warnings():
+    with silence_warnings():
         # The run itself has warned.
-        warnings.simplefilter("ignore", MhpcWarning)
         label_map = read_label_map(recorded.map)
         options = replace(settings.read_options(), label_map=label_map)
         table = read_votes_as(votes, options, scope=recorded.scope)
@@ -453,9 +455,8 @@ def _encode_again(
 ) -> Panel:
     # Labels that were added to the taxonomy are in the one that the run wrote.
     unknown = "drop" if recorded.unknown == "graft" else recorded.unknown
-    with warnings.catch_warnings():
+    with silence_warnings():
         # The run itself has warned.
-        warnings.simplefilter("ignore", MhpcWarning)
         known = None
         if recorded.apply or recorded.update:
             # The model that the run wrote knows the sources that were new as well.

@@ -7,13 +7,15 @@ the docstring of a setting is the help of its option.
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from mhpc.errors import ParameterError, UnreadableError, quote_list, suggest
-from mhpc.parameters import Parameters
+from mhpc.parameters import Parameters, Seed, has_nul
 from mhpc.read.options import ReadOptions
+from mhpc.system.files import RUN_MARK, restore_folder
+from mhpc.system.network import parse_address
 
 NAMED_TAXONOMIES = ("icd-10-cm",)
 """Taxonomies that are given by name instead of as a file."""
@@ -25,13 +27,14 @@ SAVED_FILES = ("votes.parquet", "taxonomy.csv", "gold.csv", "scope.csv")
 """What a saved result names as its inputs: files in its own folder."""
 
 _ROLES = {
-    "taxonomy": ("label", "parent", "name"),
+    "taxonomy": ("label", "parent", "name", "exclusive"),
     "truth": ("instance", "label"),
     "gold": ("instance", "label"),
 }
 """The roles of columns that can be chosen, for tables other than that of the votes."""
 
 _ENGINES = r"^(local|dask(=.+)?)$"
+_ENGINE_EXAMPLES: Final = ["local", "dask", "dask=tcp://HOST:PORT"]
 
 
 class RunSettings(Parameters):
@@ -61,7 +64,7 @@ class RunSettings(Parameters):
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameter of the method, as listed by `mhpc methods`."""
 
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     """Seed for the random division into folds, by which auto tests an inferred scope."""
 
     apply: str | None = None
@@ -137,9 +140,7 @@ class RunSettings(Parameters):
     memory: str | None = None
     """Memory limit, such as 6GB. Default: half of the free memory."""
 
-    engine: Annotated[str, Field(pattern=_ENGINES, examples=["local", "dask", "dask=ADDRESS"])] = (
-        "local"
-    )
+    engine: Annotated[str, Field(pattern=_ENGINES, examples=_ENGINE_EXAMPLES)] = "local"
     """Where to compute: local, in this process; dask, in one process per core of this machine;
     dask=ADDRESS, on the workers of a Dask scheduler, as in dask=tcp://host:8786."""
 
@@ -157,6 +158,14 @@ class RunSettings(Parameters):
     embed_images: str | None = None
     """Embed the files that the column image of --show names into the page, up to this size in all,
     such as 20MB. They must be in the folder of the table. Without it, their names are shown."""
+
+    @field_validator("engine")
+    @classmethod
+    def _check_address(cls, engine: str) -> str:
+        _, has_address, address = engine.partition("=")
+        if has_address:
+            parse_address(address)
+        return engine
 
     @property
     def vote_paths(self) -> tuple[str, ...]:
@@ -204,12 +213,23 @@ def _columns_of(columns: Mapping[str, str], table: Table) -> dict[str, str]:
     return chosen
 
 
+_MAX_BYTES = 1 << 28
+"""The largest file of settings; the run.json of thousands of sources is far smaller."""
+
+
 def read_settings(path: Path) -> dict[str, Any]:
     """Read settings from a TOML or YAML file, or from the ``run.json`` of an earlier run."""
+    if path.name == RUN_MARK:
+        restore_folder(path.parent)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UnreadableError(f"settings {path} cannot be read: {error.strerror}") from None
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableError(f"settings {str(path)[:200]} cannot be read: {reason}") from None
+    if len(content) > _MAX_BYTES:
+        # A device such as /dev/zero never ends.
+        raise UnreadableError(f"settings {path}: larger than {_MAX_BYTES >> 20} MiB; give a file")
     if path.suffix == ".json":
         # Imported here because every start of the command line imports this module.
         from mhpc.read.json_xml import load_json
@@ -254,6 +274,11 @@ def _parse_yaml(content: bytes, path: Path) -> dict[str, Any]:
 
 def _check_values(settings: dict[str, Any], path: Path) -> None:
     """Check the settings of the file by themselves, so that the message can name the file."""
+    if (name := next((name for name in settings if has_nul(settings[name])), None)) is not None:
+        raise UnreadableError(
+            f"settings {path}: {quote_list([name])} has a NUL character, which no file name and no "
+            "option can have"
+        )
     try:
         RunSettings(**{"votes": "-", **settings})
     except ParameterError as error:

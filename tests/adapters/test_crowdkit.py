@@ -89,7 +89,7 @@ def test_tasks_are_predicted_only_after_a_fit() -> None:
 
 
 def test_skills_are_indexed_by_worker_with_its_own_type() -> None:
-    data = DATA.replace({"worker": {"ann": 3, "bob": 1, "cid": 2}})
+    data = DATA.assign(worker=DATA["worker"].map({"ann": 3, "bob": 1, "cid": 2}))
     skills = Consolidator(GARDEN, method="majority").fit(data).skills_
     assert (skills.name, skills.index.name) == ("skill", "worker")
     # Ann gave monarda, finch (rejected), finch and oak; the others only what is in the result.

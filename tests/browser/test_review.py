@@ -50,6 +50,8 @@ def load(page: Page, *contents: str | bytes) -> None:
         for place, content in enumerate(contents)
     ]
     page.locator("dialog input[type=file]").set_input_files(files)
+    # Files are read in the background; the page says when it has them.
+    expect(page.locator("dialog div[role=status] p").first).to_be_visible()
 
 
 def download(page: Page, name: str) -> list[dict[str, str]]:

@@ -1,5 +1,6 @@
 """A folder with small tables, and a function that runs commands in it."""
 
+import re
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from mhpc.cli import main
+from tests.docs.mentions import options_in, parameters
 from tests.fixtures.commands import Mhpc
 
 TAXONOMY = """\
@@ -58,6 +60,17 @@ def mhpc(garden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         out, err = capsys.readouterr()
         code = exit_info.value.code
         assert isinstance(code, int)
+        check_advice(words, err)
         return CompletedProcess(words, code, out, err)
 
     return run
+
+
+def check_advice(words: list[str], messages: str) -> None:
+    """Check that a command has the options that its errors and warnings name."""
+    command = next((word for word in words if word in parameters()), None)
+    for line in messages.splitlines() if command else ():
+        if line.startswith(("mhpc: error", "mhpc: warning", "Error: ")):
+            # What the user wrote is quoted.
+            for mention in options_in(re.sub(r"'[^']*'|\"[^\"]*\"", "", line)):
+                assert mention.flag in parameters()[mention.command or command or ""], line

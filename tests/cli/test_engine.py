@@ -12,11 +12,26 @@ from tests.fixtures.commands import Mhpc
 CONSOLIDATE = ("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "wa")
 
 
-@pytest.mark.parametrize("engine", ["spark", "dask:8786", "dask=", "localhost"])
+@pytest.mark.parametrize("engine", ["spark", "Dask", "dask:8786", "dask=", "localhost"])
 def test_an_unknown_engine_is_refused(engine: str, garden: Path, mhpc: Mhpc) -> None:
     done = mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", engine)
     assert done.returncode == 2
-    assert f"engine = {engine!r} is not allowed; give local | dask | dask=ADDRESS" in done.stderr
+    assert (
+        f"engine = {engine!r} is not allowed; give local | dask | dask=tcp://HOST:PORT"
+        in done.stderr
+    )
+
+
+def test_an_address_that_is_none_is_refused_before_anything_connects(
+    garden: Path, mhpc: Mhpc
+) -> None:
+    done = mhpc(*CONSOLIDATE, "-o", "OUT", "--engine", "dask=http://localhost:8786")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "mhpc: error: a run: engine = 'dask=http://localhost:8786' is not allowed (it begins with "
+        "'http', not with tcp:// or tls://); give local | dask | dask=tcp://HOST:PORT\n"
+    )
+    assert not (garden / "OUT").exists()
 
 
 def test_the_local_engine_can_be_named(garden: Path, mhpc: Mhpc) -> None:

@@ -147,3 +147,30 @@ def test_a_run_from_a_pipe_cannot_be_resumed(garden: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0
     assert b"what comes through a pipe may not be what it was" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "OUT"),
+        ("conflicts", "OUT"),
+        ("sources", "OUT"),
+        ("convert", "OUT", "labels.jsonl"),
+        ("evaluate", "OUT", "--truth", "truth.csv"),
+        ("consolidate", "--config", "OUT/run.json", "-o", "OUT", "--force"),
+        ("consolidate", "votes.csv", "--apply", "OUT", "-o", "NEW"),
+        (*CONSOLIDATE, "OUT", "--force"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_restores_an_output_that_a_killed_run_moved_aside(
+    command: tuple[str, ...], garden: Path, mhpc: Mhpc, old: dict[str, bytes]
+) -> None:
+    aside = garden / ".OUT-old-0123456789abcdef"
+    aside.mkdir()
+    (garden / "OUT").rename(aside / "run")
+    done = mhpc(*command)
+    assert "OUT was restored: a run was killed" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert (garden / "OUT" / "labels.csv").read_bytes() == old["labels.csv"]
+    assert not aside.exists()

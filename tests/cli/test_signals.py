@@ -153,3 +153,22 @@ def test_a_second_interrupt_changes_nothing(garden: Path) -> None:
     assert (process.returncode, seconds < SOON) == (130, True)
     assert "Traceback" not in err
     assert not (garden / "deep").exists()
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+from mhpc.__main__ import main
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "mhpc.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+main()
+"""
+
+
+def test_an_interrupt_while_the_command_line_is_loaded_leaves_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")

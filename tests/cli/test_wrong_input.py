@@ -442,3 +442,67 @@ def test_debug_shows_the_traceback(
 ) -> None:
     with pytest.raises(OSError, match="nowhere.csv: no such file"):
         mhpc("--debug", "inspect", "nowhere.csv", "--taxonomy", "taxonomy.csv")
+
+
+@pytest.mark.parametrize("options", [("-o", "loop"), ("-o", "loop", "--force"), ("-o", "loop/x")])
+def test_an_output_in_a_loop_of_links_is_one_line(
+    options: tuple[str, ...], garden: Path, mhpc: Mhpc
+) -> None:
+    (garden / "loop").symlink_to("loop")
+    done = mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "Too many levels of symbolic links" in done.stderr
+
+
+def test_settings_that_never_end_are_refused(garden: Path, mhpc: Mhpc) -> None:
+    if not Path("/dev/zero").exists():
+        pytest.skip("there is no /dev/zero")
+    done = mhpc("consolidate", "votes.csv", "--config", "/dev/zero", "-o", "OUT")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        # A column that is not recognized, of every table that a command reads.
+        ("foo,bar\n1,bee\n", ("evaluate", "OUT", "--truth", "x.csv")),
+        ("foo,bar\n1,bee\n", ("sources", "OUT", "--gold", "x.csv")),
+        ("foo,bar\n1,bee\n", ("simulate", "x.csv", "--taxonomy", "taxonomy.csv")),
+        ("foo,bar,rest\n1,2,3\n", ("simulate", "truth.csv", "--taxonomy", "x.csv")),
+        ("foo,bar,rest\n1,2,3\n", ("convert", "x.csv", "y.csv", "--what", "taxonomy")),
+        ("foo,bar,rest\n1,2,3\n", ("inspect", "votes.csv", "--taxonomy", "x.csv")),
+        # A label that is not in the taxonomy.
+        ("instance,label\n1,!bee\n", ("evaluate", "OUT", "--truth", "x.csv")),
+        ("instance,label\n1,bee;monarda\n", ("evaluate", "OUT", "--truth", "x.csv")),
+        ("instance,label\n1,bees\n", ("sources", "OUT", "--gold", "x.csv")),
+        ("instance,label\n1,bee;monarda\n", ("sources", "OUT", "--gold", "x.csv")),
+        ("instance,label\n1,bee;monarda\n", ("simulate", "x.csv", "--taxonomy", "taxonomy.csv")),
+    ],
+)
+def test_a_command_has_the_options_that_it_advises(
+    garden: Path, mhpc: Mhpc, table: str, words: tuple[str, ...]
+) -> None:
+    if "OUT" in words:
+        mhpc(
+            "consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "-o", "OUT"
+        )
+    (garden / "x.csv").write_text(table)
+    failed = mhpc(*words)  # which checks the options
+    assert failed.returncode in (1, 2)
+    assert failed.stderr.startswith("mhpc: error: ")
+
+
+def test_the_advised_columns_are_taken(garden: Path, mhpc: Mhpc) -> None:
+    mhpc("consolidate", "votes.csv", "--taxonomy", "taxonomy.csv", "--method", "sa", "-o", "OUT")
+    (garden / "x.csv").write_text("foo,bar\n1,monarda\n")
+    (garden / "y.csv").write_text("foo,bar,rest\nmonarda,,1\nbee,,1\n")
+    gold = ("--column", "gold.instance=foo", "--column", "gold.label=bar")
+    truth = ("--column", "truth.instance=foo", "--column", "truth.label=bar")
+    columns = ("--column", "taxonomy.label=foo", "--column", "taxonomy.parent=bar")
+    for words in (
+        ("sources", "OUT", "--gold", "x.csv", *gold),
+        ("evaluate", "OUT", "--truth", "x.csv", *truth),
+        ("simulate", "x.csv", "--taxonomy", "taxonomy.csv", *truth),
+        ("convert", "y.csv", "z.csv", *columns),
+    ):
+        assert mhpc(*words).returncode == 0, words

@@ -18,6 +18,7 @@ import pytest
 from mhpc.data.panel import Panel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.encoding.panel import encode
+from mhpc.errors import silence_warnings
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.read.taxonomy_formats import TAXONOMY_FORMATS
 from mhpc.read.vote_formats import VOTE_FORMATS
@@ -430,7 +431,8 @@ def test_the_same_answers_become_the_same_panel(
     format_, write = VOTE_EXAMPLES[example]
     if format_ == "source-columns" and not is_named:
         pytest.skip("recognized by labels that several sources give, of which there are none here")
-    votes = read_votes(write(tmp_path), format=format_ if is_named else None)
+    with silence_warnings():
+        votes = read_votes(write(tmp_path), format=format_ if is_named else None)
     panel = encode(votes, GARDEN)
     expected = {answer: dict.fromkeys(labels, 1.0) for answer, labels in ANSWERS.items()}
     assert labels_by_answer(panel) == expected

@@ -16,7 +16,6 @@ from mhpc.data.scores import (
     add_label_sets,
     best_first,
     instance_blocks,
-    read_dense_blocks,
     scored_cells,
     select_instances,
     sort_best_first,
@@ -157,14 +156,6 @@ def test_blocks_of_dense_scores_are_limited_by_their_cells_and_can_be_sampled() 
     assert [(rows.start, rows.stop) for rows in blocks] == [(i, i + 2) for i in range(0, 10, 2)]
     # Every second block, to see about 5 of 10 instances.
     assert list(instance_blocks(consolidation, block_cells=6, sample=5)) == blocks[::2]
-
-
-def test_dense_blocks_are_the_matrix_in_pieces() -> None:
-    matrix = np.arange(15.0).reshape(5, 3)
-    for stored in (matrix, sparse.csr_array(matrix)):
-        blocks = list(read_dense_blocks(stored, block_cells=6))
-        assert [(rows.start, rows.stop) for rows, _ in blocks] == [(0, 2), (2, 4), (4, 5)]
-        np.testing.assert_array_equal(np.concatenate([block for _, block in blocks]), matrix)
 
 
 def test_selected_instances_keep_their_scores() -> None:

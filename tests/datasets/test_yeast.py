@@ -122,7 +122,7 @@ def test_without_network_the_message_says_what_to_do(
     message = str(error.value)
     assert f"{SOURCE['url']}/church_FUN/church_FUN.test.arff cannot be downloaded" in message
     assert "DIR/yeast_funcat/" in message
-    assert "data='DIR'" in message
+    assert "mhpc reproduce --data DIR" in message
     assert str(no_folder) in message
 
 

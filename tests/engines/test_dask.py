@@ -4,10 +4,14 @@ import csv
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -342,6 +346,74 @@ def test_an_address_without_a_scheduler_is_reported(
         consolidate(
             GARDEN, tmp_path / "OUT", "dask=tcp://127.0.0.1:1", method="wa", limits={"timeout": 0.5}
         )
+
+
+def start_listening(answer: bytes | None) -> socket.socket:
+    """Listen on a free port; without an answer, accept connections and say nothing."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        accepted = []
+        with suppress(OSError):
+            while True:
+                accepted.append(server.accept()[0])
+                if answer is not None:
+                    accepted[-1].sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return server
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, "no answer in 0.5 seconds"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "another program listens there"),
+        # A message of 24 bytes that has one frame of 8.
+        (struct.pack("<QQQ", 24, 1, 8) + b"\xc1" * 8, "another program listens there"),
+    ],
+    ids=["silent", "of another protocol", "damaged"],
+)
+def test_a_server_that_is_not_a_scheduler_is_reported(
+    answer: bytes | None, reason: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with start_listening(answer) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(WorkerError, match=f"answers at {address} .{reason}"):
+            connect(address, timeout=0.5).__enter__()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_worker_is_not_a_scheduler(cluster: ClusterProcesses) -> None:
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        worker = next(iter(client.nthreads()))
+    with pytest.raises(WorkerError, match="a Worker of Dask listens there"):
+        connect(worker).__enter__()
+
+
+def test_an_encrypted_address_needs_a_certificate() -> None:
+    with (
+        start_listening(None) as server,
+        pytest.raises(ParameterError, match="needs a certificate; set distributed.comm.tls"),
+    ):
+        connect(f"tls://127.0.0.1:{server.getsockname()[1]}").__enter__()
+
+
+def test_a_failed_connection_prints_one_line_and_nothing_later(tmp_path: Path) -> None:
+    with start_listening(None) as server:
+        done = subprocess.run(
+            [
+                sys.executable, "-m", "mhpc", "consolidate", GARDEN / "votes.csv",
+                "--taxonomy", GARDEN / "taxonomy.csv", "--method", "wa", "-o", tmp_path / "OUT",
+                "--engine", f"dask=127.0.0.1:{server.getsockname()[1]}",
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "no Dask scheduler answers" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 class SlowToClose:

@@ -55,6 +55,23 @@ def test_micro_auc_equals_scikit_learn_and_strict_counts_no_tie(
     assert micro_auc(csr(truth), scores, tie=0.0) == pytest.approx(pairs.mean(), abs=1e-12)
 
 
+@given(cases, st.sampled_from([1, 7, 1 << 21]))
+def test_sparse_scores_and_many_true_labels_give_the_same_numbers(
+    case: tuple[BoolArray, FloatArray], block_cells: int
+) -> None:
+    truth, scores = case
+    # Twenty labels more per true label, so that rows are sorted instead of compared.
+    many = np.repeat(truth, 21, axis=1), np.repeat(scores, 21, axis=1)
+    for each_truth, each_scores in (case, many):
+        true, stored = csr(each_truth), sparse.csr_array(each_scores)
+        for metric in (ranking_loss, coverage_error, micro_auc):
+            by_sparse = metric(true, stored, block_cells=block_cells)
+            np.testing.assert_equal(by_sparse, metric(true, each_scores))
+    assert ranking_loss(csr(many[0]), many[1]) == pytest.approx(
+        sklearn_ranking_loss(*many), abs=1e-12
+    )
+
+
 def test_a_tie_counts_as_a_wrong_pair_in_ranking_loss_and_as_half_in_auc() -> None:
     truth, scores = np.array([[True, False, False]]), np.array([[1.0, 1.0, 0.0]])
     assert ranking_loss(csr(truth), scores) == 0.5

@@ -17,7 +17,8 @@ from mhpc.numerics.cholesky import (
     solve_positive_definite,
     substitute,
 )
-from mhpc.system.parallel import limit_threads, single_threaded_blas
+from mhpc.system.blas import single_threaded_blas
+from mhpc.system.parallel import limit_threads
 
 
 @pytest.fixture(params=["by address", "by SciPy's function"])

@@ -206,3 +206,10 @@ def test_a_zstd_frame_must_be_followed_by_a_frame(tmp_path: Path, zstd_of_duckdb
     path = tmp_path / "file"
     path.write_bytes(zstd_of_duckdb + b"instance,source,label")
     assert max_zstd_size(path) is None
+
+
+@pytest.mark.parametrize("name", ["loop", "loop/x", "n" * 300, "d/" * 3000, "nul\0x"])
+def test_a_path_that_leads_nowhere_is_refused_as_input(name: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UnreadableError), local_file(tmp_path / name):
+        pass

@@ -289,6 +289,12 @@ WRONG: dict[str, tuple[str, Any, str]] = {
     "json nameless": ("t.json", [{"name": "a", "children": [{"children": []}]}],
         "a node below 'a' has neither a name nor an id"),
     "turtle": ("t.ttl", "@prefix a: <urn:a> .\na:b a", "t.ttl is damaged RDF"),
+    "half a character in a name": (
+        "t.ttl",
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+        '<urn:a> skos:prefLabel "\\uD800" ; skos:broader <urn:b> .',
+        "has half a character",
+    ),
     "rdf of nothing": ("t.ttl", "@prefix a: <urn:a> .\n", "no SKOS concept and no class"),
     "xml": ("t.xml", "<View><Taxonomy>\n<Choice></View>", "t.xml, line 2: not XML: mismatched tag"),
     "xml of nothing": ("t.xml", "<View><Taxonomy name='t'/></View>", "no Taxonomy and no Choices"),

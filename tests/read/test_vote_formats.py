@@ -11,7 +11,14 @@ import pytest
 
 from mhpc.data.votes import Votes
 from mhpc.encoding.panel import encode
-from mhpc.errors import DataError, MhpcError, MhpcWarning, ParameterError
+from mhpc.errors import (
+    DataError,
+    MhpcError,
+    MhpcWarning,
+    ParameterError,
+    ReadingWarning,
+    silence_warnings,
+)
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from tests.fixtures.build import GARDEN
@@ -225,14 +232,16 @@ def test_zooniverse_questions_choices_and_combined_tasks(tmp_path: Path) -> None
 def test_blank_is_not_asked_minus_one_is_unsure_and_zeros_are_an_answer(tmp_path: Path) -> None:
     put(tmp_path / "ann.csv", "Study,a,b\n1,1,0\n2,0,0\n3,-1,\n4,,\n")
     put(tmp_path / "bob.csv", "Study,b,a\n1,0.25,\n")
-    votes = read_votes(tmp_path)
+    with pytest.warns(ReadingWarning, match=r"1 cell with -1 \(unsure\) read as a score of 0.5"):
+        votes = read_votes(tmp_path)
     assert sorted(rows(votes), key=str) == [
         ("1", "ann", "a", 1.0), ("1", "bob", "b", 0.25), ("2", "ann", None, 1.0),
         ("3", "ann", "a", 0.5),
     ]  # fmt: skip
     # Bob left a blank everywhere, so it is out of his scope.
     assert votes.scope == {"ann": ("a", "b"), "bob": ("b",)}
-    assert read_votes(tmp_path, scope="used").scope == "used"
+    with silence_warnings():
+        assert read_votes(tmp_path, scope="used").scope == "used"
 
 
 def test_a_column_that_is_not_in_the_taxonomy_can_be_dropped(
@@ -246,12 +255,14 @@ def test_a_column_that_is_not_in_the_taxonomy_can_be_dropped(
     assert panel.scope.toarray().sum(axis=1).tolist() == [1, 1]
 
 
-def test_other_columns_of_a_wide_table_are_ignored(tmp_path: Path) -> None:
+def test_other_columns_of_a_wide_table_are_left_out_and_said(tmp_path: Path) -> None:
     path = put(
         tmp_path / "w.csv",
         "example_no,annotator_id,age,type.sexist,type.racist\n7,ann,31,1,0\n7,bob,45,0,0\n",
     )
-    assert rows(read_votes(path)) == [("7", "ann", "type.sexist", 1.0), ("7", "bob", None, 1.0)]
+    with pytest.warns(ReadingWarning, match="one column per label, .*; 'age' left out"):
+        votes = read_votes(path)
+    assert rows(votes) == [("7", "ann", "type.sexist", 1.0), ("7", "bob", None, 1.0)]
 
 
 def test_a_list_may_be_json_in_a_cell_of_csv(tmp_path: Path) -> None:
@@ -343,4 +354,6 @@ def test_a_matrix_with_thousands_of_labels_loses_no_votes(tmp_path: Path, n_labe
     path.write_text("\n".join([",".join(["instance", "source", *names]), *lines, ""]))
     odd = [("i1", "ann", name, 1.0) for name in names[1::2]]
     last = [("i2", "bob", names[-1], 0.5), ("i3", "bob", None, 1.0)]
-    assert sorted(rows(read_votes(path)), key=str) == sorted([*odd, *last], key=str)
+    with silence_warnings():
+        votes = read_votes(path)
+    assert sorted(rows(votes), key=str) == sorted([*odd, *last], key=str)

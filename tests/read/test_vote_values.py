@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mhpc.data.votes import ABSTAIN_WORD, Votes
-from mhpc.errors import DataError, MhpcWarning, ParameterError
+from mhpc.errors import DataError, MhpcWarning, ParameterError, ReadingWarning
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from tests.fixtures.spreadsheets import write_xlsx
@@ -232,7 +232,8 @@ def test_a_truth_may_have_one_column_per_label(tmp_path: Path) -> None:
 def test_a_truth_without_a_header_is_recognized_by_its_shape(tmp_path: Path) -> None:
     path = tmp_path / "truth.tsv"
     path.write_text("T1\tGO:0001\nT1\tGO:0002\nT2\tGO:0001\n")
-    assert read_truth(path).instances.ids == ("T1", "T2")
+    with pytest.warns(ReadingWarning, match="no header; the columns are read as instance, label"):
+        assert read_truth(path).instances.ids == ("T1", "T2")
 
 
 def test_a_header_with_unknown_names_is_not_taken_for_a_row(tmp_path: Path) -> None:
@@ -292,7 +293,9 @@ def test_two_columns_of_people_beside_labels_are_no_labels() -> None:
         "reviewer": ["bob", "ann", "bob"],
         "label": ["bee", "ant", "bee"],
     }
-    assert rows(read_votes(table)).keys() == {
+    with pytest.warns(ReadingWarning, match="'annotator' is read as the source; 'reviewer'"):
+        votes = read_votes(table)
+    assert rows(votes).keys() == {
         ("1", "ann", "bee"), ("1", "bob", "ant"), ("2", "ann", "bee")
     }  # fmt: skip
 

@@ -87,3 +87,12 @@ def test_what_a_killed_server_left_is_removed(tmp_path: Path) -> None:
 def test_a_review_is_not_saved_within_the_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(ParameterError, match="choose another folder"):
         open_review_folder(tmp_path / "OUT", tmp_path / name).__enter__()
+
+
+def test_a_review_without_an_answer_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), open_review_folder(tmp_path / "OUT", tmp_path / "a/b"):
+        raise ZeroDivisionError
+    assert not list(tmp_path.iterdir())
+    with open_review_folder(tmp_path / "OUT") as folder:
+        write_reviews(folder.reviews, Reviews())
+    assert [path.name for path in tmp_path.iterdir()] == ["OUT-review"]

@@ -11,7 +11,14 @@ import pytest
 
 from mhpc.errors import OutputExistsError, UnwritableError
 from mhpc.system import files
-from mhpc.system.files import atomic_file, atomic_folder, check_output, remove_all, temporary_folder
+from mhpc.system.files import (
+    atomic_file,
+    atomic_folder,
+    check_output,
+    remove_all,
+    resolve_path,
+    temporary_folder,
+)
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
@@ -355,3 +362,32 @@ def test_a_full_disk_outside_the_folder_is_raised_unchanged(tmp_path: Path) -> N
     ):
         fill_disk(tmp_path / "file")
     assert not isinstance(error.value, UnwritableError)
+
+
+@pytest.mark.parametrize(
+    "name", ["loop", "a", "loop/x", "n" * 300, "d/" * 3000, "nul\0x", "nul\0/x"]
+)
+def test_a_path_that_leads_nowhere_is_refused_as_output(name: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(UnwritableError), atomic_folder(tmp_path / name, force=True):
+        pass
+    with pytest.raises(UnwritableError), atomic_file(tmp_path / name):
+        pass
+    with pytest.raises(UnwritableError):
+        check_output(tmp_path / name, force=False)
+    assert {path.name for path in tmp_path.iterdir()} == {"loop", "a", "b"}
+
+
+def test_a_loop_of_links_is_an_error_of_this_package(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    try:
+        assert resolve_path(tmp_path / "loop")
+    except UnwritableError as error:
+        assert "Too many levels of symbolic links" in str(error)  # noqa: PT017 - not since 3.13
+
+
+def test_a_folder_cannot_go_to_standard_output() -> None:
+    with pytest.raises(UnwritableError, match="an output is a folder"):
+        check_output(Path("-"), force=True)

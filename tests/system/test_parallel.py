@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from mhpc.errors import MhpcWarning, WorkerError
 from mhpc.numerics.cholesky import solve_positive_definite
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.memory import memory_budget, use_memory_budget
 from mhpc.system.parallel import (
     core_count,
     limit_threads,
     parallel_map,
     process_map,
-    single_threaded_blas,
     thread_count,
     thread_map,
 )

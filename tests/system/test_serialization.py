@@ -8,11 +8,12 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import pytest
 from scipy import sparse
+from typing_extensions import TypeAliasType
 
 import mhpc
 from mhpc.errors import UnreadableError
@@ -22,6 +23,10 @@ from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.parameters import registered, registered_types
 from mhpc.system.serialization import FORMAT, check_type, field_types, read_frozen, write_frozen
 from tests.fixtures.saved_files import change_description
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Array = TypeAliasType("Array", np.ndarray[Any, np.dtype[Scalar]], type_params=(Scalar,))
+Count = TypeAliasType("Count", int)
 
 
 @registered("test.sample")
@@ -225,6 +230,10 @@ def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path
         (np.zeros(2), FloatArray, True),
         (np.zeros(2), IntArray, False),
         (np.array(["a"]), FloatArray, False),
+        (np.zeros(2), Array[np.float64], True),
+        (np.zeros(2), Array[np.int64], False),
+        (1, Count, True),
+        ("a", Count, False),
         ((1, 2), tuple[int, ...], True),
         ((1, "a"), tuple[int, ...], False),
         ((1, "a"), tuple[int, str], True),

@@ -19,6 +19,7 @@ from mhpc.read.taxonomy import read_taxonomy
 from mhpc.result import Result
 from mhpc.rules.base import apply_rule
 from mhpc.steps import encode_votes, score
+from mhpc.system.blas import single_threaded_blas
 
 
 def taxonomy_from(source: Any, votes: Votes) -> Taxonomy:
@@ -56,7 +57,8 @@ def predict_scores(
         known_sources=_known_sources(result.panel),
     )  # fmt: skip
     method = make_method(before.method, before.parameters)
-    return score(method, fitted, panel, denial_weights=before.denial_weights)
+    with single_threaded_blas():
+        return score(method, fitted, panel, denial_weights=before.denial_weights)
 
 
 def _known_sources(panel: Panel) -> KnownSources:

@@ -10,13 +10,17 @@ from mhpc.api import consolidate
 from mhpc.data.decision import Decision, labelled_scores
 from mhpc.data.scores import Consolidation
 from mhpc.data.votes import Votes
-from mhpc.errors import ParameterError
+from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list
 from mhpc.methods.base import Method
+from mhpc.parameters import check_choice, check_type
 from mhpc.read.votes import read_votes
 from mhpc.rules.base import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_COLUMNS = ("task", "worker", "label")
 
 
 class Consolidator:
@@ -65,8 +69,7 @@ class Consolidator:
         rule: str | Rule | None = None,
         answers: Literal["sets", "single"] = "sets",
     ) -> None:
-        if answers not in ("sets", "single"):
-            raise ParameterError(f"answers = {answers!r} is not allowed; give sets | single")
+        check_choice("answers", answers, ("sets", "single"))
         self.taxonomy, self.method, self.rule, self.answers = taxonomy, method, rule, answers
 
     def fit(self, data: "pd.DataFrame") -> Self:
@@ -131,10 +134,34 @@ class Consolidator:
 
 def _read(data: "pd.DataFrame") -> tuple[Votes, Any]:
     """Read votes; tasks are numbered, so that their ids come back with their own types."""
-    rows = data[["task", "worker", "label"]].explode("label")
+    _check(data)
+    rows = data[list(_COLUMNS)].explode("label")
     number, tasks = rows["task"].factorize()
     columns = {"task": number, "worker": rows["worker"], "label": rows["label"]}
     return read_votes(columns), tasks
+
+
+def _check(data: "pd.DataFrame") -> None:
+    """Raise an error if a column is missing or repeated, or a task or worker has no id."""
+    import pandas as pd
+
+    check_type("data", data, pd.DataFrame, "a frame with the columns task, worker and label")
+    names = list(data.columns)
+    for name in _COLUMNS:
+        if names.count(name) != 1:
+            raise MissingColumnError(
+                f"data has {names.count(name) or 'no'} columns {name!r}; it needs one each of "
+                f"{quote_list(_COLUMNS)}"
+            )
+    for name in ("task", "worker"):
+        try:
+            number, _ = data[name].factorize()
+        except TypeError:
+            raise DataError(f"data: column {name!r} has lists or mappings; give ids") from None
+        if (number < 0).any():
+            raise DataError(
+                f"data: row {int((number < 0).argmax()) + 1:,} has no {name}; every row needs one"
+            )
 
 
 def _workers_by_source(data: "pd.DataFrame", votes: Votes) -> dict[str, Any]:

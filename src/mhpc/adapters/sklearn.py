@@ -16,6 +16,7 @@ from mhpc.data.votes import Votes
 from mhpc.errors import UnknownLabelError
 from mhpc.methods.base import Method
 from mhpc.numerics.arrays import Sparse
+from mhpc.read.frames import is_missing
 from mhpc.read.votes import read_votes
 from mhpc.rules.base import Rule
 
@@ -161,9 +162,9 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
 
 def _labels(cell: Any) -> Iterator[Any]:
     """Yield the labels of a cell: None for "none of these", nothing if the source was not asked."""
-    if isinstance(cell, list | tuple | set | frozenset):
-        yield from cell or [None]
-    elif cell is not None and cell == cell:
+    if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        yield from list(cell) or [None]
+    elif not is_missing(cell):
         yield cell
 
 

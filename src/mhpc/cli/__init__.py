@@ -3,9 +3,7 @@
 Data go to standard output, messages and progress to standard error.
 """
 
-import io
 import logging
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,9 +13,11 @@ from typing import Any
 import click
 
 from mhpc.cli.signals import exit_if_signalled, exit_on_signal
+from mhpc.cli.streams import flush_output, flush_output_quietly, guard_streams
 from mhpc.errors import MhpcError, MhpcWarning, spell_options
 from mhpc.system.checkpoints import RESUME, RESUME_HINT
 from mhpc.system.display import escape_control
+from mhpc.system.limits import COMMAND_NEEDS, check_limits, explain_exhaustion, save_memory
 
 COMMANDS = {
     "demo": "mhpc.cli.demo:demo",
@@ -46,6 +46,9 @@ EXIT_CODES = {
 }
 
 
+HELP = ["--help", "-h"]
+
+
 class LazyCommands(click.Group):
     """Commands that are imported when they are called or their help is asked for."""
 
@@ -69,21 +72,16 @@ class LazyCommands(click.Group):
             from mhpc.errors import suggest
 
             ctx.fail(f"no command {args[0]!r}{suggest(args[0], COMMANDS)}")
+        if not (ctx.resilient_parsing or {*HELP} & {*args}):
+            # Before the command loads libraries, which may crash for want of memory.
+            check_limits(COMMAND_NEEDS, f"mhpc {args[0]}")
+            save_memory()
         return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> None:
-        """Call a command; that a reader such as `head` closes the pipe is not an error."""
-        try:
-            super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # What is left in the buffer would fail once more at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
     cls=LazyCommands,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+    context_settings={"help_option_names": HELP, "max_content_width": 100},
     epilog=f"Exit codes: {'; '.join(f'{code} {what}' for code, what in EXIT_CODES.items())}.",
 )
 @click.version_option(package_name="mhpc")
@@ -102,14 +100,12 @@ def cli(debug: bool, verbose: bool) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit; every error is one line unless --debug is given."""
     words = sys.argv[1:] if args is None else args
-    if args is None:
-        exit_on_signal()
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", MhpcWarning)
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
-        # Tables are read as UTF-8, so they are written as UTF-8, whatever the locale is.
-        sys.stdout.reconfigure(encoding="utf-8")
     try:
+        if args is None:
+            guard_streams()
+            exit_on_signal()
         code = _call(words)
     except (KeyboardInterrupt, click.Abort):
         click.echo("mhpc: interrupted", err=True)
@@ -117,12 +113,12 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except (MhpcError, OSError, MemoryError) as error:
-        if "--debug" in words:
+    except Exception as error:
+        message = _explain(error)
+        if message is None or "--debug" in words:
             raise
         notes = (RESUME if note == RESUME_HINT else note for note in _notes(error))
         hints = "".join(f"; {spell_options(note)}" for note in notes)
-        message = _to_one_line(error) or type(error).__name__
         click.echo(f"mhpc: error: {message}{hints}", err=True)
         code = getattr(error, "exit_code", 1)
     sys.exit(code if isinstance(code, int) else 0)
@@ -131,14 +127,35 @@ def main(args: list[str] | None = None) -> None:
 def _call(words: list[str]) -> Any:
     """Call a command; after a signal, exit here, whatever libraries made of the signal."""
     try:
-        return cli.main(args=words, prog_name="mhpc", standalone_mode=False)
+        code = cli.main(args=words, prog_name="mhpc", standalone_mode=False)
+        flush_output()
+    except SystemExit as error:
+        exit_if_signalled(error)
+        # Completion exits by itself, as does a reader that goes away.
+        flush_output()
+        raise
     except BaseException as error:
         exit_if_signalled(error)
+        flush_output_quietly()
         raise
+    return code
 
 
 def _notes(error: BaseException) -> Sequence[str]:
     return getattr(error, "__notes__", ())
+
+
+def _explain(error: Exception) -> str | None:
+    """Return what to say of an error, None if it should not have happened."""
+    if (message := explain_exhaustion(error)) is not None:
+        return message
+    if not isinstance(error, MhpcError | OSError):
+        return None
+    if isinstance(error, OSError) and not isinstance(error, MhpcError) and error.strerror:
+        # Python puts the number of the error first, which helps nobody.
+        name = error.filename
+        return _to_one_line(f"{name}: {error.strerror}" if name else error.strerror)
+    return _to_one_line(error) or type(error).__name__
 
 
 def _to_one_line(message: object) -> str:

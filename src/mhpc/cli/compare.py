@@ -16,6 +16,7 @@ from mhpc.cli.options import (
     votes_argument,
 )
 from mhpc.cli.progress import Display, StderrProgress
+from mhpc.parameters import MAX_FOLDS, MAX_SEED
 
 
 @click.command(short_help="Compare methods, without needing a truth.")
@@ -42,11 +43,11 @@ from mhpc.cli.progress import Display, StderrProgress
     "May be given several times.",
 )  # fmt: skip
 @click.option(
-    "--folds", default=4, show_default=True, type=click.IntRange(min=2),
+    "--folds", default=4, show_default=True, type=click.IntRange(2, MAX_FOLDS),
     help="Number of cross-validation folds.",
 )  # fmt: skip
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0),
+    "--seed", default=0, show_default=True, type=click.IntRange(0, MAX_SEED),
     help="Seed for the random division into folds.",
 )  # fmt: skip
 @click.option(

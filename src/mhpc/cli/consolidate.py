@@ -100,8 +100,11 @@ def consolidate(
         summary = run(settings, output=output, force=force, resume=resume, progress=progress)
     show(summary, render_summary, as_json=as_json)
     folder = str(output).rstrip("/")
+    top, n_labels = settings.top, summary.counts["labels"]
+    kept = f" (the {top} highest)" if top != "all" and top < n_labels else ""
     click.echo(
-        f"Written to {folder}/: items.csv (one row per instance), labels.csv, scores.parquet, …",
+        f"Written to {folder}/: items.csv (one row per instance), labels.csv, "
+        f"scores.parquet{kept}, …",
         err=True,
     )
     if settings.report:

@@ -1,6 +1,5 @@
 """``mhpc convert``: votes, taxonomies and results from one format to another."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +40,7 @@ CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide", "items", "sources",
     "labels, for label-studio and argilla.",
 )  # fmt: skip
 @setting("format")
+@setting("taxonomy_format")
 @setting("columns")
 @setting("separator")
 @setting("score_max")
@@ -65,13 +65,14 @@ def convert(
     labels, the least certain first, and cafa holds the scores. label-studio-config holds a
     taxonomy.
     """
-    from mhpc.system.files import STDOUT, check_target
+    from mhpc.system.files import STDOUT, check_target, restore_folder
     from mhpc.write.tables import write_file
 
     if target != STDOUT:
         check_target(Path(target), force=force)
     format_ = format_ or _choose_format(target)
     settings: dict[str, Any] = dict(parameters)
+    restore_folder(Path(source))
     if (Path(source) / "run.json").is_file():
         content, what, task_settings = _read_result(Path(source), what, format_, tasks)
         settings = task_settings | settings
@@ -140,6 +141,7 @@ def _read_table(
     what: "Content | None",
     columns: dict[str, str] | None = None,
     format: str | None = None,  # noqa: A002
+    taxonomy_format: str | None = None,
     **options: Any,
 ) -> "tuple[Any, Content]":
     """Read votes, or a taxonomy if that is asked for or the columns are those of one."""
@@ -149,8 +151,12 @@ def _read_table(
 
     if what not in (None, "votes", "taxonomy"):
         raise click.UsageError(f"--what {what} needs a result; {source} is not the folder of a run")
+    of_taxonomy = {key.removeprefix("taxonomy."): name for key, name in (columns or {}).items()}
+    if what is None and (taxonomy_format or of_taxonomy != (columns or {})):
+        what = "taxonomy"
     if what == "taxonomy":
-        return read_taxonomy(source, columns=columns, format=format), "taxonomy"
+        form = taxonomy_format or format
+        return read_taxonomy(source, columns=of_taxonomy, format=form), "taxonomy"
     try:
         return read_votes(source, columns=columns, format=format, **options), "votes"
     except (MissingColumnError, UnreadableError):
@@ -176,11 +182,11 @@ def _has_vote_columns(source: str) -> bool:
 
 
 def _warn_of_formulas(content: Any, format_: str) -> None:
-    from mhpc.errors import MhpcWarning, quote_list
+    from mhpc.errors import MhpcWarning, quote_list, warn
     from mhpc.write.formats.tabular import formulas_in
 
     if format_ in ("csv", "tsv") and (formulas := formulas_in(content)):
-        warnings.warn(
+        warn(
             f"a spreadsheet program would take ids such as {quote_list(formulas[:3])} for "
             "formulas; they are written unchanged. For a spreadsheet program, use --to spreadsheet",
             MhpcWarning,

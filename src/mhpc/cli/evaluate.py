@@ -1,9 +1,9 @@
 """``mhpc evaluate``: a run against the truth."""
 
-import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -45,27 +45,14 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     """
     from mhpc.api import evaluate as evaluate_run
     from mhpc.errors import pluralize
-    from mhpc.read.label_map import read_label_map
     from mhpc.read.run_folder import read_labels, read_run, read_run_document
-    from mhpc.read.truth import read_truth_as
     from mhpc.report.summary import to_json
-    from mhpc.settings import RunSettings
 
     settings = given_settings(values)
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
-    recorded = read_run_document(folder).settings
-    options = replace(
-        RunSettings(
-            votes=recorded.votes,
-            taxonomy="-",
-            columns=recorded.columns | _columns_of_truth(settings.get("columns", {})),
-            separator=settings.get("separator", recorded.separator),
-        ).read_options("truth"),
-        label_map=read_label_map(settings.get("map", recorded.map)),
-    )
-    truth = read_truth_as(settings["truth"], options)
-    top = recorded.top
+    truth = read_labels_of(folder, "truth", settings)
+    top = read_run_document(folder).settings.top
     consolidation = read_run(folder)
     decided = read_labels(folder, consolidation)
     card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
@@ -80,14 +67,44 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     if top != "all" and top < len(consolidation.taxonomy):
         click.echo(
             f"mhpc: warning: {folder} holds only {pluralize(top, 'score')} per instance, the "
-            "highest; the others count as 0. For exact metrics, consolidate with --top all.",
+            "highest; the others count as 0. For exact metrics, use mhpc consolidate --top all",
             err=True,
         )
 
 
-def _columns_of_truth(columns: dict[str, str]) -> dict[str, str]:
-    """Return columns with the name of their table: no other table is read here."""
-    return {key if "." in key else f"truth.{key}": name for key, name in columns.items()}
+def read_labels_of(
+    folder: Path, table: 'Literal["truth", "gold"]', settings: Mapping[str, Any]
+) -> "Truth":
+    """Read the correct labels of instances as the run read its tables, where nothing else is given.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the run.
+    table : "truth" or "gold"
+        The option that names the file.
+    settings : mapping
+        The options that are given.
+    """
+    from mhpc.read.label_map import read_label_map
+    from mhpc.read.run_folder import read_run_document
+    from mhpc.read.truth import read_truth_as
+    from mhpc.settings import RunSettings
+
+    recorded = read_run_document(folder).settings
+    # Of a role without a table, the table is this one: no other is read.
+    columns = {
+        key if "." in key else f"{table}.{key}": name
+        for key, name in settings.get("columns", {}).items()
+    }
+    options = RunSettings(
+        votes=recorded.votes,
+        taxonomy="-",
+        columns=recorded.columns | columns,
+        separator=settings.get("separator", recorded.separator),
+    ).read_options(table)
+    label_map = read_label_map(settings.get("map", recorded.map))
+    return read_truth_as(settings[table], replace(options, label_map=label_map))
 
 
 def _estimate(
@@ -100,12 +117,11 @@ def _estimate(
     """Estimate how accurate the other instances are; None if a run with gold lost its votes."""
     from mhpc.accuracy import estimate_others, predict_sets
     from mhpc.encoding.gold import encode_truth
-    from mhpc.errors import MhpcError, MhpcWarning
+    from mhpc.errors import MhpcError, silence_warnings
     from mhpc.estimate import estimate_accuracy
 
-    with warnings.catch_warnings():
+    with silence_warnings():
         # Measuring has warned.
-        warnings.simplefilter("ignore", MhpcWarning)
         if not _has_gold(folder):
             taxonomy, instances = consolidation.taxonomy, consolidation.instances
             encoded = encode_truth(truth, taxonomy, instances, unknown=unknown)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mhpc.cli.options import format_json, json_option, show, votes_option
+from mhpc.parameters import MAX_SEED
 
 if TYPE_CHECKING:
     from mhpc.data.disagreement import Disagreements, Strategy
@@ -29,14 +30,11 @@ def explain(
     from are read again.
     """
     from mhpc.api import explain as explain_result
-    from mhpc.model import model_errors
     from mhpc.report.terminal import render_explanation
     from mhpc.run import load_run
 
     result = load_run(folder, votes=votes)
-    with model_errors(folder):
-        explanation = explain_result(result, instance, label)
-    show(explanation, render_explanation, as_json=as_json)
+    show(explain_result(result, instance, label), render_explanation, as_json=as_json)
 
 
 def parse_top(text: str) -> "Top":
@@ -61,7 +59,7 @@ def parse_top(text: str) -> "Top":
     "each.",
 )  # fmt: skip
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    "--seed", type=click.IntRange(0, MAX_SEED), default=0, show_default=True,
     help="Which random sample.",
 )  # fmt: skip
 @click.option(

@@ -7,6 +7,7 @@ import click
 
 from mhpc.cli.options import json_option, progress_option, show
 from mhpc.cli.progress import Display, StderrProgress
+from mhpc.parameters import MAX_SEED
 
 if TYPE_CHECKING:
     from mhpc.paper.run import Reproduced
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     "most 3, sensitivity at most 2, because their results vary little.",
 )  # fmt: skip
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="The first seed."
+    "--seed", default=0, show_default=True, type=click.IntRange(0, MAX_SEED), help="The first seed."
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), show_default="one per core",

@@ -1,19 +1,30 @@
 """``mhpc simulate``: votes of imperfect sources, made from a truth."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from mhpc.cli.options import check_taxonomy_options, given_settings, setting
+from mhpc.parameters import MAX_SEED
+from mhpc.settings import RunSettings
 
 if TYPE_CHECKING:
     from mhpc.data.taxonomy import Taxonomy
     from mhpc.data.votes import Truth
 
 
+MAX_SOURCES = 1_000_000
+"""The largest number of sources that can be asked for."""
+
+
 @click.command(short_help="Simulate votes from a truth.")
 @click.argument("truth")
 @click.option("--taxonomy", metavar="FILE", help="The taxonomy; an ARFF file already contains one.")
+@setting("taxonomy_format")
+@setting("columns")
+@setting("separator")
 @click.option(
-    "--sources", default=4, show_default=True, type=click.IntRange(min=1),
+    "--sources", default=4, show_default=True, type=click.IntRange(1, MAX_SOURCES),
     help="Number of sources.",
 )  # fmt: skip
 @click.option(
@@ -33,7 +44,11 @@ if TYPE_CHECKING:
     help="The probability that a source answers an instance.",
 )  # fmt: skip
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="The random seed."
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, MAX_SEED),
+    help="The random seed.",
 )
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE",
@@ -48,6 +63,7 @@ def simulate(
     coverage: float,
     seed: int,
     output: str,
+    **values: Any,
 ) -> None:
     """Simulate the votes of imperfect sources from TRUTH (Algorithm 2 of the paper).
 
@@ -60,18 +76,25 @@ def simulate(
     if truth == taxonomy == "-":
         raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")
     profile = Profile(specificity=specificity, accuracy=accuracy, coverage=coverage)
-    true_labels, labels = _read(truth, taxonomy)
+    settings = given_settings({"taxonomy": taxonomy, **values})
+    check_taxonomy_options(settings)
+    true_labels, labels = _read(truth, RunSettings(votes="-", **settings))
     write_votes(output, simulate_votes(true_labels, labels, [profile] * sources, seed=seed))
 
 
-def _read(truth: str, taxonomy: str | None) -> "tuple[Truth, Taxonomy]":
+def _read(truth: str, settings: RunSettings) -> "tuple[Truth, Taxonomy]":
     from mhpc.read.arff import read_arff
     from mhpc.read.files import local_file
     from mhpc.read.taxonomy import read_taxonomy
-    from mhpc.read.truth import read_truth
+    from mhpc.read.truth import read_truth_as
 
-    if taxonomy is not None:
-        return read_truth(truth), read_taxonomy(taxonomy)
+    if settings.taxonomy is not None:
+        taxonomy = read_taxonomy(
+            settings.taxonomy,
+            columns=settings.columns_of("taxonomy"),
+            format=settings.taxonomy_format,
+        )
+        return read_truth_as(truth, settings.read_options("truth")), taxonomy
     with local_file(truth) as file:
         if file.format != "arff":
             raise click.UsageError(

@@ -1,17 +1,19 @@
 """``mhpc sources``: what each source of a run is worth."""
 
 import io
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mhpc.cli.evaluate import read_labels_of
 from mhpc.cli.options import (
     format_json,
+    given_settings,
     json_option,
     parse_pair,
     progress_option,
+    setting,
     show,
     votes_option,
 )
@@ -19,7 +21,6 @@ from mhpc.cli.progress import Display, StderrProgress
 
 if TYPE_CHECKING:
     from mhpc.data.contributions import SourceContributions
-    from mhpc.data.votes import Truth
 
 
 def parse_price(text: str) -> tuple[str, float]:
@@ -42,6 +43,16 @@ def parse_price(text: str) -> tuple[str, float]:
     help="Correct labels of some instances, to measure accuracy with and without each source.  "
     "[default: those that OUT/ was made with]",
 )  # fmt: skip
+@setting("columns")
+@setting("separator")
+@setting("map")
+@click.option(
+    "--unknown", type=click.Choice(["error", "drop", "nearest", "ancestor"]), default="error",
+    show_default=True,
+    help="What to do with labels and instances of the gold labels that the run does not have: stop "
+    "with an error, or drop them; or take the most similar label (nearest), or the deepest known "
+    "label of a path (ancestor), and drop the instances.",
+)  # fmt: skip
 @click.option(
     "--cost", "costs", metavar="SOURCE=PRICE", type=parse_price, multiple=True,
     help="The price of one answer of a source. May be given several times; give it for all sources "
@@ -63,14 +74,15 @@ def parse_price(text: str) -> tuple[str, float]:
 @progress_option
 def sources(
     folder: Path,
-    gold: str | None,
     costs: tuple[tuple[str, float], ...],
     keep: float,
+    unknown: Any,
     target: str | None,
     force: bool,
     votes: tuple[str, ...],
     as_json: bool,
     display: Display,
+    **values: Any,
 ) -> None:
     """Measure how the result in OUT/ changes without each source, and which sources to keep.
 
@@ -83,6 +95,7 @@ def sources(
     from mhpc.run import load_run
     from mhpc.system.files import STDOUT, check_target
 
+    settings = given_settings(values)
     if target is not None and target != STDOUT:
         check_target(Path(target), force=force)
     with StderrProgress(display) as progress:
@@ -90,30 +103,16 @@ def sources(
         result = load_run(folder, votes=votes)
         found = source_contributions(
             result,
-            gold=None if gold is None else _read_gold(folder, gold),
+            gold=read_labels_of(folder, "gold", settings) if "gold" in settings else None,
             costs=dict(costs),
             keep=keep,
+            unknown=unknown,
             progress=progress,
         )
     if target is None:
         show(found, render_contributions, as_json=as_json)
         return
     _write(target, found, force=force, as_json=as_json or target.endswith(".json"))
-
-
-def _read_gold(folder: Path, gold: str) -> "Truth":
-    """Read gold labels in the way in which the run read its tables."""
-    from mhpc.read.label_map import read_label_map
-    from mhpc.read.run_folder import read_run_document
-    from mhpc.read.truth import read_truth_as
-    from mhpc.settings import RunSettings
-
-    recorded = read_run_document(folder).settings
-    settings = RunSettings(
-        votes=recorded.votes, taxonomy="-", columns=recorded.columns, separator=recorded.separator
-    )
-    options = replace(settings.read_options("gold"), label_map=read_label_map(recorded.map))
-    return read_truth_as(gold, options)
 
 
 def _write(target: str, found: "SourceContributions", *, force: bool, as_json: bool) -> None:

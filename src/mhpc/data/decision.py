@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,9 @@ from mhpc.system.display import short_table
 
 REASONS: Mapping[int, str] = MappingProxyType({1: "score", 2: "implied"})
 """Why a label is in a set: by its own score, or as an ancestor of another label."""
+
+ThresholdOrigin: TypeAlias = Literal["given", "method", "matched", "expected-f", "min-probability"]
+"""Where a threshold comes from: the user, the method, the size of the answers, or a rule."""
 
 RULE_SAMPLE = 20_000
 """Instances that rules are fitted to, at most; sets are then as large as wanted within 0.5 %."""

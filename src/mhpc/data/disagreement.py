@@ -126,6 +126,16 @@ class Disagreements(Shown):
         """Whether some of the instances were drawn at random."""
         return any(case.drawn == "random" for case in self.instances)
 
+    @property
+    def heading(self) -> str:
+        """What there is to review, above a list of the first instances."""
+        if not self.instances:
+            return "Sources never contradict each other"
+        these = "this" if len(self.instances) == 1 else "these"
+        if not self.disputed:
+            return f"Sources never contradict each other, but labels are uncertain. Review {these}"
+        return f"Sources disagree on {pluralize(self.disputed, 'instance')}. Review {these}"
+
     def __repr__(self) -> str:
         return (
             f"Disagreements({pluralize(self.disputed, 'disputed instance')}, "
@@ -135,7 +145,7 @@ class Disagreements(Shown):
     def shown_tables(self) -> Iterator[ShownTable]:
         """Return the instances to review, and the labels that sources confuse."""
         if not self.instances:
-            yield ShownTable("Sources never contradict each other")
+            yield ShownTable(self.heading)
             return
         if self.has_random:
             yield ShownTable(
@@ -150,8 +160,7 @@ class Disagreements(Shown):
             )  # fmt: skip
             return
         yield ShownTable(
-            f"Sources disagree on {pluralize(self.disputed, 'instance')}. Review "
-            f"{'this' if len(self.instances) == 1 else 'these'} first:",
+            f"{self.heading} first:",
             ("instance", "gain", "answers", "all agree on", "disputed (for:against, + chosen)"),
             [
                 (each.instance, round(each.gain, 3), each.answers, each.agreed or "", _list(each))
@@ -276,18 +285,18 @@ class DisagreementRanking:
         return tuple(sorted(disputes, key=lambda dispute: -dispute.score))
 
     def _is_repeated(self, taxonomy: Taxonomy) -> BoolArray:
-        """Return which entries a disputed descendant repeats, (nnz,); it has the same facts."""
+        """Return which entries a disputed child repeats, (nnz,); it has the same facts."""
         facts = np.stack([self.chosen.data, self.support.data, self.against.data])
-        cell, closure = cell_numbers(self.score), taxonomy.closure
-        label = self.score.indices
-        entry, position = concatenate_ranges(closure.indptr[label], np.diff(closure.indptr)[label])
-        wanted = cell[entry] - label[entry] + closure.indices[position]
-        # Cells are in order, and every label is among its own ancestors.
-        ancestor = np.minimum(np.searchsorted(cell, wanted), max(len(cell) - 1, 0))
-        is_same = (cell[ancestor] == wanted) & (ancestor != entry)
-        is_same &= (facts[:, ancestor] == facts[:, entry]).all(axis=0)
+        cell, label = cell_numbers(self.score), self.score.indices
+        parents = taxonomy.parents
+        entry, position = concatenate_ranges(parents.indptr[label], np.diff(parents.indptr)[label])
+        wanted = cell[entry] - label[entry] + parents.indices[position]
+        # Cells are in order.
+        parent = np.minimum(np.searchsorted(cell, wanted), max(len(cell) - 1, 0))
+        is_same = cell[parent] == wanted
+        is_same &= (facts[:, parent] == facts[:, entry]).all(axis=0)
         repeated = np.zeros(len(cell), dtype=bool)
-        repeated[ancestor[is_same]] = True
+        repeated[parent[is_same]] = True
         return repeated
 
     @property

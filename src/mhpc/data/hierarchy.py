@@ -11,10 +11,23 @@ from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import canonical, concatenate_ranges, max_of_each, row_blocks, row_indices
+from mhpc.numerics.sparse import (
+    canonical,
+    cell_numbers,
+    concatenate_ranges,
+    csr_from_sorted,
+    max_of_each,
+    max_of_equal,
+    row_blocks,
+    row_indices,
+    run_starts,
+)
 
 TABLE_CELLS = 1 << 22
 """Cells of the table in which `deepest` marks labels, one byte each."""
+
+BLOCK_TERMS = 1 << 23
+"""Values that `max_along` compares at a time: labels of a DAG may have thousands of ancestors."""
 
 STRIP_CELLS = 1 << 17
 """Instances x labels that `fill_down` works on at a time: so few that they stay in the cache."""
@@ -28,14 +41,60 @@ def propagate_up(scores: Block, taxonomy: Taxonomy) -> Block:
     Sparse scores stay sparse and cost their number times the depth; dense ones cost N times the
     number of edges. Scores must not be negative.
     """
-    if sparse.issparse(scores):
-        return max_along(scores, taxonomy.closure)
+    if not isinstance(scores, np.ndarray):
+        return close_rows(scores, taxonomy)
     highest = np.array(scores, order="F")
     for labels in reversed(taxonomy.levels):
         for label in labels:
             for parent in taxonomy.parents_of(label):
                 np.maximum(highest[:, parent], highest[:, label], out=highest[:, parent])
     return highest
+
+
+def close_rows(matrix: Sparse, taxonomy: Taxonomy) -> Sparse:
+    """Return the highest value of each row among every label and its descendants, (n, K).
+
+    A row that has all ancestors already, of a large and deep taxonomy, has far more pairs of a
+    label and an ancestor than labels: values are then handed to parents, level by level, so that
+    the cost follows the entries of the result. Without stored zeros.
+    """
+    if taxonomy.has_small_closure:
+        return max_along(matrix, taxonomy.closure)
+    K, depth, parents = len(taxonomy), taxonomy.depth, taxonomy.parents
+    n_parents = np.diff(parents.indptr)
+    waiting: dict[int, list[tuple[IntArray, FloatArray]]] = {}
+    cell, value = cell_numbers(matrix), np.asarray(matrix.data, dtype=np.float64)
+    _sort_by_level(cell, value, depth[matrix.indices], waiting)
+    complete = [(cell[:0], value[:0])]
+    for level in range(max(waiting, default=0), 0, -1):
+        parts = waiting.pop(level, [])
+        if not parts:
+            continue
+        cell, value = max_of_equal(*map(np.concatenate, zip(*parts, strict=True)))
+        complete.append((cell, value))
+        label = cell % K
+        entry, edge = concatenate_ranges(parents.indptr[label], n_parents[label])
+        above = parents.indices[edge].astype(np.int64)
+        _sort_by_level((cell - label)[entry] + above, value[entry], depth[above], waiting)
+    cell, value = map(np.concatenate, zip(*complete, strict=True))
+    order = np.argsort(cell)
+    order = order[value[order] > 0]
+    row, label = np.divmod(cell[order], K)
+    return csr_from_sorted(row, label, value[order], shape=matrix.shape)
+
+
+def _sort_by_level(
+    cell: IntArray,
+    value: FloatArray,
+    level: IntArray,
+    waiting: dict[int, list[tuple[IntArray, FloatArray]]],
+) -> None:
+    """Add cells and their values to those that wait for their level."""
+    order = np.argsort(level, kind="stable")
+    level = level[order]
+    starts = np.flatnonzero(run_starts(level)) if len(level) else np.zeros(0, dtype=np.int64)
+    for start, part in zip(starts, np.split(order, starts[1:]), strict=bool(len(starts))):
+        waiting.setdefault(int(level[start]), []).append((cell[part], value[part]))
 
 
 def most_specific(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
@@ -81,38 +140,47 @@ def has_child(sets: Sparse, taxonomy: Taxonomy, *, table_cells: int = TABLE_CELL
     table_cells : int
         The size of the table.
     """
-    width = len(taxonomy) + 1
-    parents = _list_parents(taxonomy)
+    width, parents = len(taxonomy) + 1, taxonomy.parents
+    only_parent = _only_parents(taxonomy)
     found = np.zeros(sets.nnz, dtype=bool)
-    blocks = list(row_blocks(sets.shape[0], width, table_cells))
-    table = np.zeros((blocks[0].stop if blocks else 0) * width, dtype=bool)
+    n_marks = count_related(sets, parents)
+    blocks = list(row_blocks(sets.shape[0], np.maximum(width, n_marks), table_cells))
+    n_rows = max((rows.stop - rows.start for rows in blocks), default=0)
+    table = np.zeros(n_rows * width, dtype=bool)
     for rows in blocks:
         entries = slice(sets.indptr[rows.start], sets.indptr[rows.stop])
         label = sets.indices[entries]
         sizes = np.diff(sets.indptr[rows.start : rows.stop + 1])
         row_start = np.repeat(np.arange(len(sizes)) * width, sizes)
-        marked = [row_start + parent[label] for parent in parents]
-        for cells in marked:
-            table[cells] = True
+        if only_parent is not None:
+            marked = row_start + only_parent[label]
+        else:
+            entry, edge = concatenate_ranges(parents.indptr[label], np.diff(parents.indptr)[label])
+            marked = row_start[entry] + parents.indices[edge]
+        table[marked] = True
         found[entries] = table[row_start + label]
-        for cells in marked:
-            table[cells] = False
+        table[marked] = False
     return found
 
 
-def _list_parents(taxonomy: Taxonomy) -> list[IntArray]:
-    """Return the first parent of every label, the second and so on; K where there is none."""
-    first, n_parents = taxonomy.parents.indptr[:-1], np.diff(taxonomy.parents.indptr)
-    parents = []
-    for number in range(n_parents.max(initial=0)):
-        labels = np.flatnonzero(n_parents > number)
-        parent = np.full(len(taxonomy), len(taxonomy))
-        parent[labels] = taxonomy.parents.indices[first[labels] + number]
-        parents.append(parent)
-    return parents
+def _only_parents(taxonomy: Taxonomy) -> IntArray | None:
+    """Return the parent of every label, K for a root; None if some label has several."""
+    n_parents = np.diff(taxonomy.parents.indptr)
+    if n_parents.max(initial=0) > 1:
+        return None
+    parent = np.full(len(taxonomy), len(taxonomy))
+    parent[n_parents == 1] = taxonomy.parents.indices
+    return parent
 
 
-def max_along(matrix: Sparse, relation: Sparse) -> Sparse:
+def count_related(matrix: Sparse, relation: Sparse) -> IntArray:
+    """Return how many labels those of each row relate to, (n,), each of them counted."""
+    n_related = np.diff(relation.indptr).astype(np.int64)[matrix.indices]
+    counts: IntArray = np.diff(np.append(0, np.cumsum(n_related))[matrix.indptr])
+    return counts
+
+
+def max_along(matrix: Sparse, relation: Sparse, *, block_terms: int = BLOCK_TERMS) -> Sparse:
     """Return the largest value, per row, among the labels that relate to each label.
 
     This is the matrix product with the maximum in place of the sum.
@@ -123,7 +191,13 @@ def max_along(matrix: Sparse, relation: Sparse) -> Sparse:
         Values of labels.
     relation : csr_array, (K, K)
         An entry (j, k) if label j relates to label k, such as ``taxonomy.parents``.
+    block_terms : int
+        Values that are compared at a time.
     """
+    blocks = list(row_blocks(matrix.shape[0], count_related(matrix, relation), block_terms))
+    if len(blocks) > 1:
+        parts = [max_along(matrix[rows], relation, block_terms=block_terms) for rows in blocks]
+        return sparse.vstack(parts, format="csr")
     row, label, value = expand_along(matrix, relation)
     return max_of_each(row, label, value, shape=matrix.shape)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import SupportsIndex
 from zlib import crc32
@@ -11,7 +10,8 @@ import numpy as np
 
 from mhpc.errors import DataError
 from mhpc.numerics.arrays import IntArray
-from mhpc.parameters import registered
+from mhpc.parameters import check_seed, registered
+from mhpc.system.caching import cached_property
 
 UNKNOWN = -1
 """The position of an id that an index does not contain."""
@@ -101,6 +101,7 @@ def draw_order(instances: Index, *, seed: int = 0) -> IntArray:
     when other instances are added. Unlike `hash_ids`, whose numbers are linear in the bits of an
     id, it has nothing to do with patterns of numbered ids.
     """
+    check_seed(seed)
     key = seed.to_bytes(8, "little", signed=True)
     digests = [blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in instances]
     return np.argsort(np.frombuffer(b"".join(digests), dtype="<u8"), kind="stable")

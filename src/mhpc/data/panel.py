@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import incidence, row_blocks, select_columns, slice_rows
+from mhpc.system.caching import cached_property
 from mhpc.system.display import Progress, short_table, silent
 from mhpc.system.parallel import parallel_map
 

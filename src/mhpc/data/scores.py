@@ -139,6 +139,9 @@ class Consolidation:
         Returns the fitted method, which predicts new instances.
     denial_weights : DenialWeights or None
         How much negative votes counted; None if there were none.
+    is_cut : bool
+        Whether only the highest scores of each instance are known, as a run keeps them, and the
+        others are 0.
 
     Examples
     --------
@@ -165,6 +168,7 @@ class Consolidation:
     notes: tuple[str, ...] = ()
     fitted: Callable[[], Any] | None = None
     denial_weights: DenialWeights | None = None
+    is_cut: bool = False
 
     def view(self, name: str) -> Matrix:
         """Return `score` for the closed view, `specific` for the specific one."""
@@ -235,15 +239,6 @@ def instance_blocks(
 def _entries_per_row(*matrices: Sparse) -> IntArray:
     stored = [np.diff(matrix.indptr) for matrix in matrices]
     return np.asarray(np.sum(stored, axis=0, dtype=np.int64))
-
-
-def read_dense_blocks(
-    matrix: Matrix, *, block_cells: int = BLOCK_CELLS
-) -> Iterator[tuple[slice, FloatArray]]:
-    """Give all rows of a matrix in dense blocks, each with its position."""
-    N, K = matrix.shape
-    for rows in row_blocks(N, K, block_cells):
-        yield rows, dense(matrix[rows])
 
 
 @dataclass(frozen=True, eq=False)

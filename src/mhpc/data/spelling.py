@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
+from mhpc.data.label_paths import LabelPaths
 from mhpc.data.votes import ABSTAINED, NONE_OF_THESE
 
 STEP = ">"
@@ -55,18 +57,6 @@ def normalize_label(text: str) -> str:
     return normal
 
 
-def parent_paths(normal: str) -> list[str]:
-    """Return the paths above a path in normal form, the longest first.
-
-    Examples
-    --------
-    >>> parent_paths("plant>flower>monarda")
-    ['plant>flower', 'plant']
-    """
-    steps = normal.split(STEP)
-    return [STEP.join(steps[:length]) for length in range(len(steps) - 1, 0, -1)]
-
-
 @dataclass(frozen=True, eq=False)
 class Spellings:
     """The labels that fit a normal form.
@@ -74,16 +64,52 @@ class Spellings:
     Attributes
     ----------
     unique : mapping of str to int
-        The label of every normal form that one label has.
+        The label of every normal form of ids and names that one label has.
     shared : mapping of str to list of int
-        The labels of every normal form that several labels have, increasing.
+        The labels of every normal form of ids and names that several labels have, increasing.
+    paths : LabelPaths, optional
+        The labels by paths of the normal forms of names.
     """
 
     unique: dict[str, int]
     shared: dict[str, list[int]]
+    paths: LabelPaths | None = None
+
+    def find(self, normal: str) -> list[int]:
+        """Return the labels with a normal form, increasing."""
+        found = [self.unique[normal]] if normal in self.unique else self.shared.get(normal, [])
+        by_path = self.paths.find(normal) if self.paths else []
+        return sorted({*found, *by_path}) if by_path else found
+
+    def find_one(self, normal: str) -> int | None:
+        """Return the only label with a normal form; None if there are none or several."""
+        found = self.find(normal)
+        return found[0] if len(found) == 1 else None
+
+    def find_above(self, normal: str) -> int | None:
+        """Return the only label with the longest path above a path that has one.
+
+        Examples
+        --------
+        >>> collect_spellings([("plant",), ("plant>flower",)]).find_above("plant>flower>rose")
+        1
+        """
+        end = len(normal)
+        while (end := normal.rfind(STEP, 0, end)) != -1:
+            # Longer texts than any label has need not be compared: there may be many steps.
+            if end <= self._max_length and (label := self.find_one(normal[:end])) is not None:
+                return label
+        return None
+
+    @cached_property
+    def _max_length(self) -> int:
+        words = max(map(len, (*self.unique, *self.shared)), default=0)
+        return max(words, self.paths.max_length if self.paths else 0)
 
 
-def collect_spellings(spellings: Iterable[Sequence[str]]) -> Spellings:
+def collect_spellings(
+    spellings: Iterable[Sequence[str]], paths: LabelPaths | None = None
+) -> Spellings:
     """Sort normal forms into those of one label and those of several, one sequence per label."""
     unique: dict[str, int] = {}
     shared: dict[str, set[int]] = {}
@@ -93,7 +119,8 @@ def collect_spellings(spellings: Iterable[Sequence[str]]) -> Spellings:
                 shared.setdefault(normal, {other}).add(label)
     for normal in shared:
         del unique[normal]
-    return Spellings(unique, {normal: sorted(labels) for normal, labels in shared.items()})
+    by_normal_form = {normal: sorted(labels) for normal, labels in shared.items()}
+    return Spellings(unique, by_normal_form, paths)
 
 
 ABSTAIN_WORDS = (

@@ -179,7 +179,8 @@ class Inspection(Shown):
     Attributes
     ----------
     instances, sources, answers, votes : int
-        How many there are of each; an answer is all that one source says of one instance.
+        How many there are of each; an answer is all that one source says of one instance. Votes
+        for unknown labels are counted, but no answer consists of them alone.
     labels, levels, labels_used : int
         The size of the taxonomy, and the number of its labels that sources give (without the
         ancestors that those imply).
@@ -191,15 +192,17 @@ class Inspection(Shown):
         The number of answers that say that no label applies.
     votes_per_level : mapping of int to int
         How specific the votes are.
+    disputed : int
+        The number of instances on which sources disagree, as in `Disagreements`.
     disagreement : float
-        The proportion, among instances with several answers, of those on which no answer includes
-        all the others; nan if there are none.
+        Their proportion of the instances that several sources answered; nan if there are none.
     silent_sources : tuple of str
         Sources that never gave a label of the taxonomy.
     unknown_labels : tuple of UnknownLabel
         Labels that are not in the taxonomy, the most frequent first.
-    abstentions, denials : int
-        The number of answers that say that the source did not know, and of negative votes.
+    abstentions, unknown_answers, denials : int
+        How often a source did not know, how often of these because it gave nothing but unknown
+        labels, and the number of negative votes.
     matched_labels : tuple of MatchedLabel
         Labels that are understood although they are not in the taxonomy as they are written, the
         most frequent first.
@@ -216,7 +219,7 @@ class Inspection(Shown):
       answers per instance           2.0 (from 2 to 2); 0 % have only one
       votes by level                 4 on level 1
       none of these                  0 answers
-      disagreement                   50 % of the instances that several sources answered
+      disagreement                   1 instance, 50 % of those that several sources answered
       sources without a known label  none
       labels not in the taxonomy     0
     """
@@ -238,6 +241,8 @@ class Inspection(Shown):
     matched_labels: tuple[MatchedLabel, ...] = ()
     abstentions: int = 0
     denials: int = 0
+    disputed: int = 0
+    unknown_answers: int = 0
 
     @property
     def label_map(self) -> tuple[tuple[str, str, int, str], ...]:
@@ -259,7 +264,8 @@ class Inspection(Shown):
     def _special_answers(self) -> dict[str, str]:
         """Return the facts that most inputs do not have."""
         facts = {
-            "asked, did not know": pluralize(self.abstentions, "answer"),
+            "asked, did not know": pluralize(self.abstentions, "time")
+            + (f" ({self.unknown_answers:,} by unknown labels)" if self.unknown_answers else ""),
             "not this": pluralize(self.denials, "vote"),
         }
         counts = (self.abstentions, self.denials)
@@ -281,7 +287,8 @@ class Inspection(Shown):
             **self._special_answers(),
             "disagreement": "no instance was answered by several sources"
             if self.disagreement != self.disagreement
-            else f"{percent(self.disagreement)} of the instances that several sources answered",
+            else f"{pluralize(self.disputed, 'instance')}, {percent(self.disagreement)} of those "
+            "that several sources answered",
             "sources without a known label": quote_list(self.silent_sources) or "none",
             "labels not in the taxonomy": f"{len(self.unknown_labels):,}",
         }

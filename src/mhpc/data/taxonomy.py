@@ -2,16 +2,25 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
+from mhpc.data.closure import MAX_PAIRS, close_labels
 from mhpc.data.index import UNKNOWN, Index
+from mhpc.data.label_paths import NO_PARENT, LabelPaths
 from mhpc.data.spelling import STEP, Spellings, collect_spellings, normalize_label
 from mhpc.errors import TaxonomyError, quote_list, suggest
-from mhpc.numerics.arrays import IntArray, Sparse
-from mhpc.numerics.sparse import concatenate_ranges, csr_from_sorted, run_starts, use_int32
+from mhpc.numerics.arrays import BoolArray, IntArray, Sparse
+from mhpc.numerics.sparse import (
+    concatenate_ranges,
+    csr_from_sorted,
+    keep_entries,
+    row_indices,
+    run_starts,
+    use_int32,
+)
+from mhpc.system.caching import cached_property
 from mhpc.system.display import short_table
 
 PATH_SEPARATOR = " > "
@@ -64,17 +73,69 @@ class Taxonomy:
     def closure(self) -> Sparse:
         """Ones for every label with itself and with each of its ancestors, (K, K).
 
-        ``I + H`` is squared until it stops growing, in about log2(depth) sparse products.
+        A large and deep taxonomy has too many of them; `closure_of` returns those in use.
         """
-        closure = use_int32((self.parents + sparse.eye_array(len(self), format="csr")).tocsr())
-        while True:
-            squared = (closure @ closure).tocsr()
-            if squared.nnz == closure.nnz:
-                closure.data[:] = 1.0
-                closure.sort_indices()
-                return closure
-            squared.data[:] = 1.0
-            closure = squared
+        closure = self._small_closure
+        if closure is None:
+            closure = close_labels(np.arange(len(self)), self.parents, self.depth)
+        assert closure is not None  # noqa: S101 - there is no limit
+        return closure
+
+    @property
+    def has_small_closure(self) -> bool:
+        """Whether there are so few ancestors that all of them are computed at once."""
+        return self._small_closure is not None
+
+    def closure_of(self, labels: IntArray, *, among: IntArray | None = None) -> Sparse:
+        """Return the rows of `closure` for some labels, (K, K); other rows may be empty.
+
+        Parameters
+        ----------
+        labels : int array
+            The labels, in any order and possibly repeated, such as ``votes.indices``.
+        among : int array, optional
+            The ancestors that matter, whose columns are returned; other columns may be empty. Label
+            sets with all ancestors, of which few matter, have far too many pairs otherwise.
+        """
+        if "closure" in self.__dict__ or self.has_small_closure:
+            return self.closure
+        if among is not None:
+            # From these ancestors down to the labels, and not to any others.
+            is_above = np.zeros(len(self), dtype=bool)
+            is_above[self.with_ancestors(labels)] = True
+            kept = keep_entries(self.children, is_above[self.children.indices])
+            height = self.depth.max(initial=0) + 1 - self.depth
+            descendants = close_labels(np.unique(among), kept, height)
+            assert descendants is not None  # noqa: S101 - there is no limit
+            return descendants.T.tocsr()
+        known, closure = self._closed
+        is_asked = known.copy()
+        is_asked[labels] = True
+        if (is_asked > known).any():
+            rows = close_labels(np.flatnonzero(is_asked), self.parents, self.depth)
+            assert rows is not None  # noqa: S101 - there is no limit
+            # Blocks of instances ask for much the same labels in turn.
+            self.__dict__["_closed"] = is_asked, rows
+            return rows
+        return closure
+
+    def count_ancestors(self) -> float:
+        """Return how many ones `closure` has; of too many in a DAG, how many there are at most."""
+        if np.diff(self.parents.indptr).max(initial=0) <= 1:
+            return float(self.depth.sum())
+        closure = self._small_closure
+        return len(self) * (len(self) + 1) / 2 if closure is None else float(closure.nnz)
+
+    @cached_property
+    def _small_closure(self) -> Sparse | None:
+        """The rows of all labels, unless there are too many ancestors."""
+        all_labels = np.arange(len(self))
+        return close_labels(all_labels, self.parents, self.depth, max_pairs=MAX_PAIRS)
+
+    @cached_property
+    def _closed(self) -> tuple[BoolArray, Sparse]:
+        """The labels that `closure_of` was asked for, and their rows."""
+        return np.zeros(len(self), dtype=bool), use_int32(sparse.csr_array(self.parents.shape))
 
     @cached_property
     def depth(self) -> IntArray:
@@ -109,15 +170,11 @@ class Taxonomy:
 
     def ancestors_of(self, label: int) -> IntArray:
         """Return the positions of the ancestors of a label, without the label itself."""
-        return np.setdiff1d(_columns_in_row(self.closure, label), [label])
+        return np.setdiff1d(self.with_ancestors(np.array([label])), [label])
 
     def path(self, label: int) -> str:
         """Return the names from a root to a label, through first parents: ``A > B > C``."""
-        names = [self.names[label]]
-        while len(parents := self.parents_of(label)):
-            label = int(parents[0])
-            names.append(self.names[label])
-        return PATH_SEPARATOR.join(reversed(names))
+        return self._paths.path(label)
 
     def paths_of(self, labels: IntArray) -> np.ndarray:
         """Return the paths of some labels, of which each is made once: all of them may be long."""
@@ -143,17 +200,23 @@ class Taxonomy:
         unknown = np.flatnonzero(position == UNKNOWN)
         if len(unknown):
             # There are many names and paths, and they are rarely needed.
-            aliases = self._aliases
-            position[unknown] = [aliases.get(texts[row], UNKNOWN) for row in unknown]
+            position[unknown] = [self._find_alias(texts[row]) for row in unknown]
         return position
 
     def with_ancestors(self, labels: IntArray) -> IntArray:
         """Return the positions of some labels and of all their ancestors, increasing."""
+        indptr, indices = self.parents.indptr, self.parents.indices
         reached = np.zeros(len(self), dtype=bool)
-        while len(labels):
-            reached[labels] = True
-            parents = np.unique(self.parents[labels].indices)
-            labels = parents[~reached[parents]]
+        reached[labels] = True
+        child = row_indices(self.parents)
+        waiting = np.unique(child[reached[child] & ~reached[indices]]).tolist()
+        # Label by label: a chain has as many levels as labels.
+        while waiting:
+            label = waiting.pop()
+            for parent in indices[indptr[label] : indptr[label + 1]].tolist():
+                if not reached[parent]:
+                    reached[parent] = True
+                    waiting.append(parent)
         return np.flatnonzero(reached)
 
     def select(self, labels: IntArray) -> "Taxonomy":
@@ -204,45 +267,42 @@ class Taxonomy:
         rows = ((id_, self.path(label)) for label, id_ in enumerate(self.labels))
         return short_table(repr(self), ("label", "path"), rows, total=len(self))
 
+    def _find_alias(self, text: str) -> int:
+        """Return the label with an alternative id, or the only one with a name or a path."""
+        if text in self.alternative_ids:
+            return self.labels.positions[self.alternative_ids[text]]
+        found = {*self._by_name.get(text, ()), *self._paths.find(text)}
+        return found.pop() if len(found) == 1 else UNKNOWN
+
     @cached_property
-    def _aliases(self) -> dict[str, int]:
-        aliases: dict[str, int] = {}
-        shared: set[str] = set()
-        for label, (name, path) in enumerate(zip(self.names, self._paths(), strict=True)):
-            for alias in {name, path}:
-                if alias in aliases:
-                    shared.add(alias)
-                aliases[alias] = label
-        alternative = {
-            other: self.labels.positions[id_] for other, id_ in self.alternative_ids.items()
-        }
-        unique = {alias: label for alias, label in aliases.items() if alias not in shared}
-        return unique | alternative
+    def _by_name(self) -> dict[str, list[int]]:
+        """The labels of every name; nothing if names are ids."""
+        by_name: dict[str, list[int]] = {}
+        for label, name in enumerate(self.names if self.names is not self.labels.ids else ()):
+            by_name.setdefault(name, []).append(label)
+        return by_name
+
+    @cached_property
+    def _paths(self) -> LabelPaths:
+        return self._list_paths(self.names, PATH_SEPARATOR)
 
     @cached_property
     def spellings(self) -> Spellings:
         """The labels by the normal forms of their ids, names and paths."""
         names = list(map(normalize_label, self.names))
-        ids = names if self.names is self.labels.ids else list(map(normalize_label, self.labels))
-        paths = self._join_paths(names, STEP)
         others: list[list[str]] = [[] for _ in names]
+        if self.names is not self.labels.ids:
+            others = [[normalize_label(id_)] for id_ in self.labels]
         for other, id_ in self.alternative_ids.items():
             others[self.labels.positions[id_]].append(normalize_label(other))
-        return collect_spellings(
-            (*forms, *more) for *forms, more in zip(ids, names, paths, others, strict=True)
-        )
+        words = ((name, *more) for name, more in zip(names, others, strict=True))
+        return collect_spellings(words, self._list_paths(names, STEP))
 
-    def _paths(self) -> list[str]:
-        return self._join_paths(list(self.names), PATH_SEPARATOR)
-
-    def _join_paths(self, names: list[str], separator: str) -> list[str]:
-        """Return the path of every label, each from the path of its first parent."""
-        paths = list(names)
-        for level in self.levels[1:]:
-            first_parent = self.parents.indices[self.parents.indptr[level]]
-            for label, parent in zip(level.tolist(), first_parent.tolist(), strict=True):
-                paths[label] = f"{paths[parent]}{separator}{names[label]}"
-        return paths
+    def _list_paths(self, names: Sequence[str], separator: str) -> LabelPaths:
+        parent, has_parent = np.full(len(self), NO_PARENT), np.diff(self.parents.indptr) > 0
+        parent[has_parent] = self.parents.indices[self.parents.indptr[:-1][has_parent]]
+        order = np.concatenate(self.levels) if len(self) else np.zeros(0, dtype=np.int64)
+        return LabelPaths(names, parent, order, separator)
 
 
 def build_taxonomy(

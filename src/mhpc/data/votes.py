@@ -8,8 +8,8 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.scorecard import View
-from mhpc.errors import ParameterError
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.parameters import check_choice, to_texts
 from mhpc.system.display import short_table
 
 
@@ -236,10 +236,7 @@ class LabelPolicy:
     abstain: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.unknown not in get_args(Unknown):
-            raise ParameterError(
-                f"unknown = {self.unknown!r} is not allowed; give {' | '.join(get_args(Unknown))}"
-            )
+        check_choice("unknown", self.unknown, get_args(Unknown))
 
     def refuses(self, share: float = 1.0) -> bool:
         """Return whether unknown labels are refused that have this share of the votes."""
@@ -248,7 +245,7 @@ class LabelPolicy:
     @classmethod
     def of(cls, unknown: "Unknown | LabelPolicy", abstain: Iterable[str] = ()) -> "LabelPolicy":
         """Return a policy, which may be given already, with further words for "did not know"."""
-        words = (abstain,) if isinstance(abstain, str) else tuple(abstain)
+        words = to_texts("abstain", abstain)
         if isinstance(unknown, LabelPolicy):
             return replace(unknown, abstain=(*unknown.abstain, *words))
         return cls(unknown, words)

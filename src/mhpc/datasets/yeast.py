@@ -71,7 +71,7 @@ def _download(name: str, file_name: str) -> Path:
     except ImportError:
         raise MissingExtraError(
             "downloading data needs the package pooch; pip install 'mhpc[report]', or give the "
-            f"folder of the data with {option('data')} or MHPC_DATA"
+            f"folder of the data with {option('data', command='reproduce')} or MHPC_DATA"
         ) from None
     source = _read_source()
     if file_name not in source["sha256"]:
@@ -91,8 +91,8 @@ def _download(name: str, file_name: str) -> Path:
         raise UnreadableError(
             f"{url} cannot be downloaded ({type(error).__name__}). Download it on a machine with "
             f"network access and put it, plain or gzip, into a folder DIR/{FOLDER}/; then give "
-            f"{option('data', 'DIR')}, or set MHPC_DATA=DIR. Earlier downloads are in {cache}, "
-            "which can be copied"
+            f"{option('data', 'DIR', command='reproduce')}, or set MHPC_DATA=DIR. Earlier "
+            f"downloads are in {cache}, which can be copied"
         ) from None
     return Path(path)
 

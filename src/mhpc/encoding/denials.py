@@ -256,7 +256,7 @@ def _expand_ancestors(label: IntArray, taxonomy: Taxonomy) -> tuple[IntArray, In
     """Return every (position in `label`, ancestor) pair, without the label itself."""
     entries = (label, label, np.arange(len(label) + 1))
     cells = sparse.csr_array(entries, shape=(len(label), len(taxonomy)))
-    number, ancestor, own = expand_along(cells, taxonomy.closure)
+    number, ancestor, own = expand_along(cells, taxonomy.closure_of(label))
     proper = ancestor != own
     return number[proper], ancestor[proper]
 
@@ -303,7 +303,8 @@ def _lower_rows(
 ) -> tuple[Sparse, Sparse]:
     """Return both views, lowered, of instances that all have denials."""
     factor, specific_factor = (
-        _inherit(log_ratio, matrix, taxonomy.closure) for matrix in (score, specific)
+        _inherit(log_ratio, matrix, taxonomy.closure_of(matrix.indices))
+        for matrix in (score, specific)
     )
     lowered, kept = score.copy(), specific.copy()
     lowered.data = score.data * factor

@@ -1,6 +1,5 @@
 """Gold labels: encoding a truth, adding it to a panel as a source, and keeping its scores."""
 
-import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +21,7 @@ from mhpc.errors import (
     option,
     pluralize,
     suggest,
+    warn,
 )
 from mhpc.numerics.arrays import Block, IntArray, Matrix, Sparse, by_rows, dense
 from mhpc.numerics.sparse import incidence
@@ -131,7 +131,7 @@ def encode_truth(
     shape = (len(rows), len(taxonomy))
     labels = incidence(np.searchsorted(rows, instance[known]), label[known], shape=shape)
     labels.data[:] = 1.0
-    closed = augment(labels, taxonomy.closure)
+    closed = augment(labels, taxonomy.closure_of(labels.indices))
     is_random = None
     if truth.is_random is not None:
         is_random = np.isin(rows, row[truth.is_random])
@@ -153,7 +153,7 @@ def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, refus
             f"({pluralize(len(unknown), 'such instance')} in all); remove it, or leave "
             f"such instances out with {option('unknown', 'drop')}"
         )
-    warnings.warn(
+    warn(
         f"{truth.origin}: {pluralize(len(unknown), 'instance')} without votes left out "
         f"(first: {first!r})",
         MhpcWarning,

@@ -1,6 +1,5 @@
 """Votes that a model of an earlier run is applied to: sources are numbered as in that run."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from mhpc.data.denials import renumber_sources
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.panel import Panel
 from mhpc.data.votes import EncodedTruth, NewSources
-from mhpc.errors import DataError, MhpcWarning, option, pluralize, quote_list, suggest
+from mhpc.errors import DataError, MhpcWarning, option, pluralize, quote_list, suggest, warn
 from mhpc.numerics.arrays import IntArray, Sparse
 
 
@@ -93,7 +92,7 @@ def _check_new(new: tuple[str, ...], own: Index, known: KnownSources) -> None:
             f"{option('new_sources', 'ignore')}; are the names the same?"
         )
     if known.new == "ignore":
-        warnings.warn(
+        warn(
             f"{pluralize(len(new), 'source')} without answers in the earlier run left out: "
             f"{quote_list(new)}",
             MhpcWarning,

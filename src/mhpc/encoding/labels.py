@@ -12,7 +12,6 @@ A label is looked for in this order:
 Whatever is not found literally is counted and reported in a warning.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,11 +19,11 @@ import numpy as np
 from scipy import sparse
 
 from mhpc.data.index import UNKNOWN, Index
-from mhpc.data.spelling import SPECIAL_WORDS, STEP, normalize_label, parent_paths
+from mhpc.data.spelling import SPECIAL_WORDS, STEP, normalize_label
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import ABSTAIN_WORD, ABSTAINED, LabelPolicy, MatchKind, Policy
 from mhpc.encoding.similarity import find_most_similar
-from mhpc.errors import MhpcWarning, UnknownLabelError, option, pluralize, quote_list
+from mhpc.errors import MhpcWarning, UnknownLabelError, option, pluralize, quote_list, warn
 from mhpc.numerics.arrays import IntArray
 
 _SEPARATORS = (";", "|", ",", "/")
@@ -113,7 +112,7 @@ def locate_labels(
     missing = matches.missing
     share = count_share(missing) if len(missing) and policy.unknown == "auto" else 1.0
     if len(missing) and policy.refuses(share):
-        message = _explain_missing(taxonomy, labels, missing, describe)
+        message = _explain_missing(taxonomy, labels, missing, describe, are_votes=can_graft)
         added = (
             f", or add them to the taxonomy with {option('unknown', 'graft')}" if can_graft else ""
         )
@@ -130,7 +129,7 @@ def locate_labels(
             count += f" ({share:.1%} of the votes)".replace("%", " %")
         messages.append(f"{count} not in the taxonomy, {treatment}: {quote_list(names)}")
     for message in messages:
-        warnings.warn(f"{origin}: {message}", MhpcWarning, stacklevel=4)
+        warn(f"{origin}: {message}", MhpcWarning, stacklevel=4)
     return LocatedLabels(taxonomy, position)
 
 
@@ -168,10 +167,11 @@ def match_labels(taxonomy: Taxonomy, labels: Index, unknown: Policy = "drop") ->
 
 def _match_spelling(taxonomy: Taxonomy, label: str) -> tuple[int, MatchKind] | None:
     """Return the position of a label that is spelled in another way, or that is a special word."""
-    normal, spellings = normalize_label(label), taxonomy.spellings
-    if normal in spellings.unique:
-        return spellings.unique[normal], "spelling"
-    if normal not in SPECIAL_WORDS or normal in spellings.shared:
+    normal = normalize_label(label)
+    found = taxonomy.spellings.find(normal)
+    if len(found) == 1:
+        return found[0], "spelling"
+    if found or normal not in SPECIAL_WORDS:
         return None
     return SPECIAL_WORDS[normal], "abstain" if SPECIAL_WORDS[normal] == ABSTAINED else "none"
 
@@ -202,10 +202,9 @@ def _last_step(label: str) -> str:
 
 def find_ancestors(taxonomy: Taxonomy, labels: Sequence[str]) -> IntArray:
     """Return the deepest known label on the path of each label, or `UNKNOWN`."""
-    known = taxonomy.spellings.unique
-    prefixes = ((known.get(path) for path in parent_paths(normalize_label(x))) for x in labels)
-    found = (next((at for at in each if at is not None), UNKNOWN) for each in prefixes)
-    return np.fromiter(found, dtype=np.int64, count=len(labels))
+    found = (taxonomy.spellings.find_above(normalize_label(label)) for label in labels)
+    positions = (UNKNOWN if label is None else label for label in found)
+    return np.fromiter(positions, dtype=np.int64, count=len(labels))
 
 
 def graft(taxonomy: Taxonomy, labels: Sequence[str]) -> Taxonomy:
@@ -225,9 +224,9 @@ def graft(taxonomy: Taxonomy, labels: Sequence[str]) -> Taxonomy:
 
 def _graft_spellings(taxonomy: Taxonomy, labels: Sequence[str]) -> tuple[Taxonomy, IntArray]:
     """Add labels, those that differ only in spelling once; return their positions as well."""
-    shared = taxonomy.spellings.shared
+    spellings = taxonomy.spellings
     # A spelling that fits several labels would be ambiguous again when the votes are read again.
-    keys = [x if (normal := normalize_label(x)) in shared else normal for x in labels]
+    keys = [x if len(spellings.find(normal := normalize_label(x))) > 1 else normal for x in labels]
     first = dict(zip(reversed(keys), reversed(labels), strict=True))
     new = [label for key, label in zip(keys, labels, strict=True) if first[key] == label]
     grown = graft(taxonomy, new)
@@ -263,12 +262,17 @@ def _list_pairs(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _explain_missing(
-    taxonomy: Taxonomy, labels: Index, missing: IntArray, describe: Callable[[int], str]
+    taxonomy: Taxonomy,
+    labels: Index,
+    missing: IntArray,
+    describe: Callable[[int], str],
+    *,
+    are_votes: bool,
 ) -> str:
     """Return an example of the unknown labels, and first of all the advice that fits most."""
     texts = [labels[label] for label in missing[:_MAX_EXAMINED]]
     nearest = find_nearest(taxonomy, texts)
-    advice = _advise(taxonomy, texts, nearest)
+    advice = _advise(taxonomy, texts, nearest, are_votes=are_votes)
     counts = {each: advice.count(each) for each in dict.fromkeys(advice)}
     common = max(counts, key=lambda each: (each != "", counts[each]))
     example = advice.index(common)
@@ -285,8 +289,8 @@ def _describe_missing(taxonomy: Taxonomy, label: str, nearest: int) -> str:
     if nearest != UNKNOWN:
         similar = quote_list([_shown_name(taxonomy, nearest)])
         return f"label {quote_list([label])} is not in the taxonomy (nearest: {similar})"
-    fitting = taxonomy.spellings.shared.get(normalize_label(label), [])
-    if fitting and label not in taxonomy.names:
+    fitting = taxonomy.spellings.find(normalize_label(label))
+    if len(fitting) > 1 and label not in taxonomy.names:
         ids = [quote_list([taxonomy.labels[position]]) for position in fitting[:_MAX_FITTING]]
         more = " and others" if len(fitting) > _MAX_FITTING else ""
         return f"label {quote_list([label])} fits {' and '.join(ids)}{more}; give an id"
@@ -296,16 +300,18 @@ def _describe_missing(taxonomy: Taxonomy, label: str, nearest: int) -> str:
 def _shown_name(taxonomy: Taxonomy, label: int) -> str:
     """Return the name of a label, which says more to people, or the id if others share the name."""
     name = taxonomy.names[label]
-    is_unique = taxonomy.spellings.unique.get(normalize_label(name)) == label
+    is_unique = taxonomy.spellings.find_one(normalize_label(name)) == label
     return name if is_unique else taxonomy.labels[label]
 
 
-def _advise(taxonomy: Taxonomy, labels: Sequence[str], nearest: IntArray) -> list[str]:
+def _advise(
+    taxonomy: Taxonomy, labels: Sequence[str], nearest: IntArray, *, are_votes: bool
+) -> list[str]:
     """Return what would make each label known, or an empty text."""
     ancestors = find_ancestors(taxonomy, labels)
     advice = []
     for label, above, similar in zip(labels, ancestors, nearest, strict=True):
-        words = _advise_on_marks(taxonomy, label)
+        words = _advise_on_marks(taxonomy, label, are_votes=are_votes)
         if not words and above != UNKNOWN:
             words = f"take the deepest known label of a path with {option('unknown', 'ancestor')}"
         elif not words and similar != UNKNOWN:
@@ -314,14 +320,15 @@ def _advise(taxonomy: Taxonomy, labels: Sequence[str], nearest: IntArray) -> lis
     return advice
 
 
-def _advise_on_marks(taxonomy: Taxonomy, label: str) -> str:
+def _advise_on_marks(taxonomy: Taxonomy, label: str, *, are_votes: bool) -> str:
     """Return the option for a cell that holds several labels, or a mark before a label."""
     for separator in _SEPARATORS:
         parts = [part for part in label.split(separator) if part.strip()]
         if len(parts) > 1 and _are_known(taxonomy, parts):
             return f"if a cell holds several labels, give {option('separator', separator)}"
     negated = label.strip().removeprefix(_NEGATION)
-    if negated != label.strip() and _are_known(taxonomy, [negated]):
+    # Only votes can be negative.
+    if are_votes and negated != label.strip() and _are_known(taxonomy, [negated]):
         give = option("negative", "mark")
         return f"if {_NEGATION!r} means that a label does not apply, give {give}"
     return ""
@@ -330,6 +337,6 @@ def _advise_on_marks(taxonomy: Taxonomy, label: str) -> str:
 def _are_known(taxonomy: Taxonomy, labels: Sequence[str]) -> bool:
     exact = taxonomy.locate(labels)
     return all(
-        at != UNKNOWN or normalize_label(label) in taxonomy.spellings.unique
+        at != UNKNOWN or taxonomy.spellings.find_one(normalize_label(label)) is not None
         for label, at in zip(labels, exact, strict=True)
     )

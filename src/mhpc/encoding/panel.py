@@ -20,10 +20,9 @@ from mhpc.numerics.sparse import (
     incidence,
     max_of_equal,
     run_starts,
-    select_columns,
-    spread_columns,
     use_int32,
 )
+from mhpc.parameters import to_texts
 
 
 def encode(
@@ -73,7 +72,7 @@ def encode(
         denials = drop_contradictions(denials, (instance, source), augmented, votes)
         used = np.append(source, denials.source), _stack_denials(raw, denials)
     all_instances = votes.instances
-    if unanswered := tuple(instances):
+    if unanswered := to_texts("instances", instances):
         all_instances = Index(tuple(dict.fromkeys((*all_instances, *unanswered))))
     return Panel(
         taxonomy=taxonomy,
@@ -137,11 +136,7 @@ def _first_vote_for(votes: Votes, label: int) -> str:
 
 def _add_ancestors(votes: Sparse, taxonomy: Taxonomy) -> Sparse:
     """Return the votes with all ancestors; only those of labels that were given are computed."""
-    given = taxonomy.with_ancestors(np.unique(votes.indices))
-    if 2 * len(given) > len(taxonomy):
-        return augment(votes, taxonomy.closure)
-    augmented = augment(select_columns(votes, given), taxonomy.select(given).closure)
-    return spread_columns(augmented, given, len(taxonomy))
+    return augment(votes, taxonomy.closure_of(votes.indices))
 
 
 def augment(votes: Sparse, closure: Sparse) -> Sparse:
@@ -201,9 +196,10 @@ def encode_scope(
         return None
     used = _used_labels(len(sources), source, raw)
     if scope == "used":
-        return augment(used, taxonomy.closure)
+        return augment(used, taxonomy.closure_of(used.indices))
     assert isinstance(scope, Mapping)  # noqa: S101 - tells the type checker what is left
-    listed = augment(_encode_lists(scope, taxonomy, sources, unknown), taxonomy.closure)
+    lists = _encode_lists(scope, taxonomy, sources, unknown)
+    listed = augment(lists, taxonomy.closure_of(lists.indices))
     _check_votes_in_scope(used, listed, taxonomy, sources)
     return listed
 

@@ -3,14 +3,13 @@
 What each of them means is said in `mhpc.data.votes.Votes`.
 """
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from mhpc.data.denials import Abstentions, Denials, select_rows
 from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, Votes
-from mhpc.errors import MhpcWarning, pluralize
+from mhpc.errors import MhpcWarning, pluralize, warn
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import run_starts, values_at
 
@@ -100,7 +99,7 @@ def drop_contradictions(
     wrong = answered[is_given]
     if not len(wrong):
         return denials
-    warnings.warn(
+    warn(
         f"{votes.origin}: {pluralize(len(wrong), 'negative vote')} for a label that the same "
         "answer gives, itself or by a descendant; left out "
         f"(first: source {votes.sources[denials.source[wrong[0]]]!r}, "

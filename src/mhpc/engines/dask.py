@@ -43,11 +43,12 @@ from mhpc.read.partitioned import VotesSurvey, survey_votes
 from mhpc.read.votes import DroppedVotes, warn_dropped
 from mhpc.rules.base import Rule
 from mhpc.steps import apply_model, leave_out_gold, score
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.database import database, literal, some_files, writing
 from mhpc.system.display import Progress, silent
 from mhpc.system.files import atomic_path
-from mhpc.system.memory import memory_budget, use_memory_budget
-from mhpc.system.parallel import limit_threads, single_threaded_blas
+from mhpc.system.memory import database_memory, memory_budget, use_memory_budget
+from mhpc.system.parallel import limit_threads
 from mhpc.write.run_folder import SCORES_FORMAT
 
 ORDER = "order.parquet"
@@ -378,7 +379,7 @@ def merge_partitions(parts: Path, folder: Path) -> None:
     """
     folders = sorted(path for path in parts.iterdir() if not path.name.startswith("."))
     with writing(folder), database() as connection:
-        connection.execute(f"SET memory_limit = '{memory_budget() // 1_000_000}MB'")
+        connection.execute(f"SET memory_limit = '{database_memory(memory_budget())}B'")
         connection.execute(f"SET temp_directory = {literal(str(parts / '.sorting'))}")
         orders = some_files(path / ORDER for path in folders)
         connection.execute(f"CREATE TABLE places AS SELECT * FROM read_parquet({orders})")

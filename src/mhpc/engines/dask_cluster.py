@@ -4,17 +4,22 @@ What tasks need is read by tasks, or is an argument that the scheduler keeps. So
 worker holds can be computed again when the worker is lost.
 """
 
+import asyncio
+import gc
 import logging
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
-from mhpc.errors import MissingExtraError, WorkerError, option
+from mhpc.errors import MissingExtraError, ParameterError, WorkerError, option
 from mhpc.system.files import temporary_folder
+from mhpc.system.limits import check_limits, cluster_needs
+from mhpc.system.network import Address, check_reachable, parse_address
 from mhpc.system.parallel import core_count, defer_interrupts
 
 _WITH_DASK = option("engine", "dask", command="consolidate")
@@ -31,13 +36,19 @@ _POLL_INTERVAL = 0.5
 PATIENCE = 20.0
 """Seconds without any worker after which none is expected to come back."""
 
-CONNECT_TIMEOUT = 10.0
-"""Seconds in which a scheduler must answer."""
+ANSWER_TIMEOUT = 3.0
+"""Seconds in which somebody must listen at an address, and again in which a scheduler answers."""
+
+_TALKATIVE = ("distributed", "tornado", "asyncio")
+"""The loggers of Dask, and of what it is made with."""
+
+_CLIENT_TIMEOUT = 10.0
+"""Seconds in which a scheduler that has answered once must answer again."""
 
 
 @contextmanager
 def connect(
-    address: str | None, *, patience: float = PATIENCE, timeout: float = CONNECT_TIMEOUT
+    address: str | None, *, patience: float = PATIENCE, timeout: float = ANSWER_TIMEOUT
 ) -> Iterator["DaskCluster"]:
     """Connect to a running cluster or, without an address, start one on this machine.
 
@@ -50,25 +61,32 @@ def connect(
     patience : float
         Seconds without any worker after which none is expected to come back.
     timeout : float
-        Seconds in which the scheduler must answer.
+        Seconds in which somebody must listen, and again in which a scheduler must answer.
     """
-    distributed = _import_distributed()
+    place = None if address is None else parse_address(address)
+    _check_installed()
+    check_limits(cluster_needs(core_count() if place is None else 0), _WITH_DASK)
+    if place is not None:
+        # Before Dask is imported, which takes a second.
+        _check_listening(place, timeout=timeout)
+    import distributed
+
     with ExitStack() as stack:
         stack.enter_context(_quiet())
-        started = None if address else stack.enter_context(_local_cluster())
+        if place is not None:
+            _check_scheduler(place, timeout=timeout)
+        started = stack.enter_context(_local_cluster()) if place is None else None
+        where = "this machine" if place is None else str(place)
         try:
             client = distributed.Client(
-                started or address, timeout=timeout, set_as_default=False, name="mhpc"
-            )
-        except (OSError, ValueError) as error:
-            raise WorkerError(
-                f"no Dask scheduler answers at {address} ({_shorten(error)}); start one with "
-                f"'dask scheduler', or use {_WITH_DASK}, which needs none"
-            ) from None
+                where if started is None else started,
+                timeout=_CLIENT_TIMEOUT, set_as_default=False, name="mhpc",
+            )  # fmt: skip
+        except (OSError, ValueError, ImportError) as error:
+            # It is gone, or its version of Dask is too different.
+            raise _no_scheduler(where, _shorten(error)) from None
         stack.callback(_close, client, timeout=2)
-        cluster = DaskCluster(
-            client, address or "this machine", started=started is not None, patience=patience
-        )
+        cluster = DaskCluster(client, where, started=started is not None, patience=patience)
         cluster.check_workers()
         yield cluster
 
@@ -163,6 +181,8 @@ class DaskCluster:
             raise WorkerError(
                 f"the Dask scheduler at {self.where} has no workers; start some with 'dask worker'"
             ) from None
+        except OSError:
+            raise self._lost() from None
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -177,27 +197,94 @@ class DaskCluster:
                 "runs out; give them more memory each, or use more of them"
             ) from None
         except (CancelledError, CommClosedError):
-            raise WorkerError(
-                f"the Dask scheduler at {self.where} is gone, and all unfinished work with it; "
-                "start the cluster and the command again"
-            ) from None
+            raise self._lost() from None
+
+    def _lost(self) -> WorkerError:
+        return WorkerError(
+            f"the Dask scheduler at {self.where} is gone, and all unfinished work with it; "
+            "start the cluster and the command again"
+        )
 
 
-def _import_distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
+def _check_installed() -> None:
+    if find_spec("distributed") is None:
         raise MissingExtraError(
             f"{_WITH_DASK} needs Dask, which is not installed: pip install 'mhpc[dask]'"
-        ) from None
-    return distributed
+        )
+
+
+def _check_listening(address: Address, *, timeout: float) -> None:
+    try:
+        check_reachable(address, timeout=timeout)
+    except OSError as error:
+        raise _no_scheduler(address, error.strerror or _shorten(error)) from None
+
+
+def _check_scheduler(address: Address, *, timeout: float) -> None:
+    """Refuse an address where somebody listens who is not a Dask scheduler.
+
+    A client of Dask would wait forever for one who is silent, and one that fails to connect may be
+    closed with a traceback much later. So it is not made before this succeeds.
+    """
+    from distributed.security import Security
+
+    settings = Security().get_connection_args("client")
+    if address.scheme == "tls" and settings.get("ssl_context") is None:
+        raise ParameterError(
+            f"{address} needs a certificate; set distributed.comm.tls in the configuration of Dask"
+        )
+    reason = _find_fault(address, settings, timeout)
+    if reason is not None:
+        # Connections that Dask has not closed are closed now, not later with a warning.
+        gc.collect()
+        raise _no_scheduler(address, reason)
+
+
+def _find_fault(address: Address, settings: Any, timeout: float) -> str | None:
+    """Return why who listens is not a scheduler, None if it is one.
+
+    Errors end here: the one that is kept keeps its connection.
+    """
+    try:
+        # There may be a running event loop in this thread.
+        with ThreadPoolExecutor(1) as pool:
+            kind = pool.submit(asyncio.run, _ask_for_kind(address, settings, timeout)).result()
+    except TimeoutError:
+        return f"no answer in {timeout:g} seconds"
+    except Exception:  # noqa: BLE001 - who listens may send anything
+        other = ", or the certificates do not match" if address.scheme == "tls" else ""
+        return f"another program listens there{other}"
+    return None if kind == "Scheduler" else f"a {_shorten(kind)} of Dask listens there"
+
+
+async def _ask_for_kind(address: Address, settings: Any, timeout: float) -> Any:
+    """Return what kind of server of Dask listens."""
+    from distributed.comm import connect
+    from distributed.core import send_recv
+
+    async def ask() -> Any:
+        comm = await connect(str(address), timeout=timeout, **settings)
+        try:
+            return (await send_recv(comm, op="identity"))["type"]
+        finally:
+            comm.abort()
+
+    return await asyncio.wait_for(ask(), timeout)
+
+
+def _no_scheduler(where: object, reason: str) -> WorkerError:
+    return WorkerError(
+        f"no Dask scheduler answers at {where} ({reason}); start one with 'dask scheduler', or use "
+        f"{_WITH_DASK}, which needs none"
+    )
 
 
 @contextmanager
 def _local_cluster() -> Iterator[Any]:
     import dask
+    from distributed import LocalCluster
 
-    start_cluster, cluster = _import_distributed().LocalCluster, None
+    cluster = None
     others = set(multiprocessing.active_children())
     # A worker that is killed cannot remove the files it spilled to disk.
     with (
@@ -206,7 +293,7 @@ def _local_cluster() -> Iterator[Any]:
     ):
         try:
             with defer_interrupts():
-                cluster = start_cluster(
+                cluster = LocalCluster(
                     n_workers=core_count(), threads_per_worker=1, processes=True,
                     dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
                 )  # fmt: skip
@@ -229,10 +316,11 @@ def _quiet() -> Iterator[None]:
     """Keep the messages of Dask off the terminal, and its advice on the size of tasks."""
     import dask
 
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(_TALKATIVE)]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+        # Dask reports what it cannot read as critical.
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
             yield
@@ -245,5 +333,5 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _shorten(error: BaseException) -> str:
+def _shorten(error: object) -> str:
     return (" ".join(str(error).split()) or type(error).__name__)[:120]

@@ -1,6 +1,5 @@
 """Partitions: panels of some instances each, planned once and loaded anywhere, and joined again."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,7 @@ from mhpc.encoding.gold import encode_truth
 from mhpc.encoding.known_sources import KnownSources
 from mhpc.encoding.labels import LocatedLabels, locate_labels
 from mhpc.encoding.panel import encode_scope
-from mhpc.errors import MhpcWarning
+from mhpc.errors import silence_warnings
 from mhpc.numerics.arrays import IntArray, Sparse
 from mhpc.read.partitioned import VotesSurvey, all_instances, instances_among, read_part
 from mhpc.read.votes import DroppedVotes
@@ -128,9 +127,8 @@ def load_partition(plan: PartitionPlan, number: int) -> Partition:
     # The plan has located the labels, and warned about those that the taxonomy lacks.
     label = np.append(plan.position, [ABSTAINED, NONE_OF_THESE])[part.votes.label]
     votes = replace(part.votes, labels=plan.taxonomy.labels, label=label)
-    with warnings.catch_warnings():
+    with silence_warnings():
         # The plan has warned about new sources, too.
-        warnings.simplefilter("ignore", MhpcWarning)
         panel = encode_votes(votes, plan.taxonomy)
         panel = _add_known(plan, replace(panel, scope=plan.scope))
     return Partition(panel, part.first_rows, part.rows, part.dropped)

@@ -214,7 +214,7 @@ def _common_depth(first: IntArray, second: IntArray, taxonomy: Taxonomy) -> Floa
     """Return the level of the deepest label above both, 0 where there is none."""
     K = np.int64(len(taxonomy))
     pair, inverse = np.unique(first * K + second, return_inverse=True)
-    ancestors = proper_ancestors(taxonomy)
+    ancestors = proper_ancestors(np.concatenate([first, second]), taxonomy)
     shared = ancestors[pair // K].multiply(ancestors[pair % K]).tocsr()
     depth = np.zeros(len(pair))
     np.maximum.at(depth, row_indices(shared), taxonomy.depth[shared.indices].astype(float))

@@ -6,7 +6,6 @@ again. `benchmarks/quality/contributions.py` compares this with fitting without 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from mhpc.explanation.without_sources import (
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.methods.source_weights import count_effective_sources
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.system.caching import cached_property
 from mhpc.system.display import Progress, silent
 
 _ANSWER_WORK = 20

@@ -30,7 +30,7 @@ from scipy import sparse
 
 from mhpc.data.disagreement import MAX_RANKED, DisagreementRanking
 from mhpc.data.hierarchy import deepest, expand_along
-from mhpc.data.panel import Panel, panel_block
+from mhpc.data.panel import Panel, drop_gold, panel_block
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.sparse import (
@@ -113,7 +113,14 @@ def _drop_low_scores(augmented: Sparse) -> Sparse:
 
 
 def find_disputes(panel: Panel, labels: AnswerLabels) -> Disputes:
-    """Find the disputed labels; the cost is proportional to the votes times their depth."""
+    """Find the labels that sources dispute; gold labels are no answers of a source.
+
+    The cost is proportional to the votes times their depth.
+    """
+    if panel.is_gold.any():
+        answers = ~panel.is_gold
+        labels = AnswerLabels(labels.closed[answers], labels.deepest[answers])
+        panel = drop_gold(panel)
     by_instance = incidence(panel.instance, shape=(len(panel.instances), len(panel.instance)))
     supported = canonical((by_instance @ labels.closed).tocsr())
     row, label = row_indices(supported), supported.indices.astype(np.int64)
@@ -154,7 +161,7 @@ def find_deniers(panel: Panel, row: IntArray, label: IntArray) -> tuple[IntArray
     some = np.flatnonzero(np.isin(row, denials.instance))
     entries = (np.ones(len(some)), label[some], np.arange(len(some) + 1))
     cells = sparse.csr_array(entries, shape=(len(some), int(K)))
-    position, above, _ = expand_along(cells, panel.taxonomy.closure)
+    position, above, _ = expand_along(cells, panel.taxonomy.closure_of(cells.indices))
     cell = some[position]
     key = denials.instance * K + denials.label
     order = np.argsort(key, kind="stable")
@@ -186,7 +193,7 @@ def _count_vague(panel: Panel, labels: AnswerLabels, row: IntArray, label: IntAr
     K = len(panel.taxonomy)
     answer = row_indices(labels.deepest)
     key = panel.instance[answer] * np.int64(K) + labels.deepest.indices
-    cell, ancestor = expand_ancestors(label, panel.taxonomy)
+    cell, ancestor = expand_ancestors(label, panel.taxonomy, among=labels.deepest.indices)
     wanted = row[cell] * np.int64(K) + ancestor
     # Few answers stop at an ancestor, and only those need to be found.
     n_cells = len(panel.instances) * K
@@ -232,17 +239,26 @@ def in_scope(scope: Sparse, source: IntArray, label: IntArray) -> BoolArray:
     return np.asarray(dense(scope[source, label]).ravel() > 0)
 
 
-def expand_ancestors(label: IntArray, taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
-    """Return every (position in `label`, ancestor) pair."""
+def expand_ancestors(
+    label: IntArray, taxonomy: Taxonomy, *, among: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return every (position in `label`, ancestor) pair; `among` as in `proper_ancestors`."""
     entries = (np.ones(len(label)), label, np.arange(len(label) + 1))
     cells = sparse.csr_array(entries, shape=(len(label), len(taxonomy)))
-    position, ancestor, _ = expand_along(cells, proper_ancestors(taxonomy))
+    position, ancestor, _ = expand_along(cells, proper_ancestors(label, taxonomy, among=among))
     return position, ancestor
 
 
-def proper_ancestors(taxonomy: Taxonomy) -> Sparse:
-    """Return the matrix of every label and its ancestors, without the label itself, (K, K)."""
-    ancestors = (taxonomy.closure - sparse.eye_array(len(taxonomy), format="csr")).tocsr()
+def proper_ancestors(
+    labels: IntArray, taxonomy: Taxonomy, *, among: IntArray | None = None
+) -> Sparse:
+    """Return the matrix of some labels and their ancestors, without the labels themselves, (K, K).
+
+    Rows of other labels may be empty, and so may columns of ancestors that are not `among` those
+    that matter.
+    """
+    ancestors = taxonomy.closure_of(labels, among=among).copy()
+    ancestors.data[row_indices(ancestors) == ancestors.indices] = 0.0
     ancestors.eliminate_zeros()
     return ancestors
 
@@ -310,7 +326,7 @@ def rank_disagreements(
     limit: int = MAX_RANKED,
 ) -> DisagreementRanking:
     """Rank the instances of a panel to review by their expected gain; keep `limit`."""
-    row = disputes.row
+    panel, row = drop_gold(panel), disputes.row
     is_disputed = np.bincount(row, minlength=len(panel.instances)) > 0
     candidates = np.flatnonzero(is_disputed | (gain >= MIN_GAIN))
     best = _first_with_ties(candidates, gain, limit)
@@ -341,6 +357,7 @@ def _first_with_ties(rows: IntArray, gain: FloatArray, limit: int) -> IntArray:
 
 def find_agreed_labels(panel: Panel, supported: Sparse, instances: IntArray) -> IntArray:
     """Return the most specific label that all answers support and none denies, -1 for none."""
+    panel = drop_gold(panel)
     support = supported[instances]
     row = row_indices(support)
     unanimous = np.flatnonzero(support.data == panel.answers_per_instance[instances][row])

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from mhpc.data.panel import Panel, dense_blocks, panel_block
 from mhpc.data.scores import Consolidation, Scores
 from mhpc.encoding.denials import apply_denials
 from mhpc.methods.fitted import FittedMethod
-from mhpc.numerics.arrays import FloatArray, IntArray, dense
-from mhpc.numerics.sparse import concatenate_ranges
+from mhpc.numerics.arrays import FloatArray, IntArray, Rows, dense
+from mhpc.numerics.sparse import canonical, concatenate_ranges, row_indices
 
 MAX_ANSWERS = 60
 """Answers of one instance whose effects are computed; those of further answers are not."""
@@ -55,6 +56,35 @@ def compute_effects(
         owner = panel.instance[np.isin(panel.instance, instances)]
         effects[np.isin(owner, panel.gold.rows)] = 0.0
     return effects, _BY_MODEL
+
+
+def complete_scores(panel: Panel, consolidation: Consolidation) -> Consolidation:
+    """Return all scores of a run that kept the highest ones only.
+
+    The others are predicted by the fitted model when they are asked for. On instances with gold
+    labels they are 0, and without a model they stay so.
+    """
+    fitted = consolidation.fitted() if consolidation.is_cut and consolidation.fitted else None
+    if fitted is None:
+        return consolidation
+    known = np.zeros(0, dtype=np.int64) if panel.gold is None else panel.gold.rows
+
+    def complete(name: Literal["score", "specific"]) -> Rows:
+        def make(rows: IntArray) -> FloatArray:
+            order = np.argsort(rows, kind="stable")
+            part = panel.select_instances(rows[order])
+            predicted = predict_with_denials(part, fitted=fitted, scores=consolidation)
+            scores = np.empty((len(rows), len(panel.taxonomy)))
+            scores[order] = dense(getattr(predicted, name))
+            scores[np.isin(rows, known)] = 0.0
+            kept = canonical(getattr(consolidation, name)[rows])
+            scores[row_indices(kept), kept.indices] = kept.data
+            return scores
+
+        return Rows(consolidation.score.shape, make)
+
+    score, specific = complete("score"), complete("specific")
+    return replace(consolidation, score=score, specific=specific, is_cut=False)
 
 
 def predict_with_denials(panel: Panel, *, fitted: FittedMethod, scores: Consolidation) -> Scores:

@@ -11,8 +11,9 @@ from mhpc.data.summary import Inspection, MatchedLabel, UnknownLabel
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import ABSTAINED, NONE_OF_THESE, MatchKind, Policy, Votes
 from mhpc.encoding.labels import LabelMatches, find_ancestors, find_nearest, match_labels
+from mhpc.explanation.disagreement import find_disputed
+from mhpc.methods.scope import with_inferred_scope
 from mhpc.numerics.arrays import IntArray
-from mhpc.numerics.sparse import incidence
 
 _MAX_SUGGESTIONS = 20
 """Unknown labels for which similar ones are searched, which is slow in large taxonomies."""
@@ -27,18 +28,18 @@ def inspect_panel(
 ) -> Inspection:
     """Collect the facts; `panel` holds the votes whose labels are known under a policy."""
     matches = match_labels(taxonomy, votes.labels, unknown)
-    label = np.append(matches.position, [ABSTAINED, NONE_OF_THESE])[votes.label]
     count = np.bincount(votes.label[votes.label >= 0], minlength=len(votes.labels))
     answers_per_instance = panel.answers_per_instance
     labelled = np.diff(panel.raw.indptr) > 0
     has_label = np.bincount(panel.source, weights=labelled, minlength=len(panel.sources)) > 0
     levels = np.bincount(taxonomy.depth[panel.raw.indices])
-    is_vote = votes.label >= 0 if votes.negative is None else (votes.label >= 0) & ~votes.negative
+    unknown_votes = _select_unknown(votes, matches)
+    disputed, several = _count_disputed(panel)
     return Inspection(
         instances=len(panel.instances),
         sources=len(panel.sources),
         answers=len(panel.instance),
-        votes=int(is_vote.sum()),
+        votes=panel.raw.nnz + len(unknown_votes),
         labels=len(taxonomy),
         levels=int(taxonomy.depth.max()),
         labels_used=len(np.unique(panel.raw.indices)),
@@ -49,32 +50,51 @@ def inspect_panel(
             "max": float(answers_per_instance.max()),
             "single": float((answers_per_instance == 1).mean()),
         },
-        none_answers=int((label == NONE_OF_THESE).sum()),
+        none_answers=int((~labelled).sum()),
         votes_per_level={
             level: int(votes) for level, votes in enumerate(levels) if level and votes
         },
-        disagreement=_measure_disagreement(panel),
+        disagreement=disputed / several if several else float("nan"),
         silent_sources=tuple(
             source for source, labels in zip(panel.sources, has_label, strict=True) if not labels
         ),
         unknown_labels=_list_unknown(votes.labels, count, matches, taxonomy),
         matched_labels=_list_matched(votes.labels, count, matches, taxonomy),
+        disputed=disputed,
         abstentions=0 if panel.abstained is None else len(panel.abstained),
+        unknown_answers=_count_unknown_answers(votes, unknown_votes, panel),
         denials=0 if panel.denials is None else len(panel.denials),
     )
 
 
-def _measure_disagreement(panel: Panel) -> float:
-    """Return the proportion of instances on which no answer includes all the others."""
-    several = panel.answers_per_instance > 1
-    if not several.any():
-        return float("nan")
-    n_answers = len(panel.instance)
-    by_instance = incidence(panel.instance, shape=(len(panel.instances), n_answers))
-    union_size = np.diff((by_instance @ panel.augmented).tocsr().indptr)
-    largest = np.zeros(len(panel.instances), dtype=np.int64)
-    np.maximum.at(largest, panel.instance, np.diff(panel.augmented.indptr).astype(np.int64))
-    return float((largest < union_size)[several].mean())
+def _select_unknown(votes: Votes, matches: LabelMatches) -> IntArray:
+    """Return the votes for labels that the taxonomy does not have."""
+    is_unknown = np.isin(votes.label, matches.missing)
+    if votes.negative is not None:
+        is_unknown &= ~votes.negative
+    return np.flatnonzero(is_unknown)
+
+
+def _count_unknown_answers(votes: Votes, unknown: IntArray, panel: Panel) -> int:
+    """Count the answers that have nothing but unknown labels, which count as "did not know"."""
+    if panel.abstained is None:
+        return 0
+    M = np.int64(len(panel.sources))
+    pairs = np.unique(votes.instance[unknown] * M + votes.source[unknown])
+    return int(np.isin(panel.abstained.instance * M + panel.abstained.source, pairs).sum())
+
+
+def _count_disputed(panel: Panel) -> tuple[int, int]:
+    """Return the number of instances on which sources disagree, as a run counts them.
+
+    And the number of those about which several sources say something.
+    """
+    M = np.int64(len(panel.sources))
+    pairs = panel.instance * M + panel.source
+    if panel.denials is not None:
+        pairs = np.union1d(pairs, panel.denials.instance * M + panel.denials.source)
+    several = np.bincount(pairs // M, minlength=len(panel.instances)) > 1
+    return int(find_disputed(with_inferred_scope(panel)).sum()), int(several.sum())
 
 
 def _list_matched(

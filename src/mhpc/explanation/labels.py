@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from mhpc.explanation.disagreement import (
     proper_ancestors,
 )
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
+from mhpc.system.caching import cached_property
 
 _STANCES: tuple[Stance | None, ...] = (None, "against", "vague", "below", "direct")
 """Stances by number; None if the label is not in the scope of the source."""
@@ -70,7 +70,15 @@ def explain_all(scored: ScoredPanel, labels: IntArray | None = None) -> tuple[Ex
     agreed = find_agreed_labels(panel, disputes.supported, rows[:-1])
     answer_ends = np.searchsorted(panel.instance, rows)
     dispute_ends = np.searchsorted(disputes.row, rows)
-    ancestors = proper_ancestors(taxonomy)
+    named = [
+        panel.augmented.indices,
+        reason.indices,
+        disputes.label,
+        *([] if labels is None else [labels]),
+    ]
+    ancestors = proper_ancestors(
+        np.concatenate(named).astype(np.int64), taxonomy, among=given.deepest.indices
+    )
     explanations = []
     for row, instance in enumerate(panel.instances):
         disputed = disputes.label[dispute_ends[row] : dispute_ends[row + 1]]
@@ -195,7 +203,10 @@ class _Case:
         return np.asarray(dense(panel.scope[sources][:, self.asked]) > 0)
 
     def _vote_share(self, in_scope: BoolArray) -> list[float | None]:
-        votes = dense(self.scored.panel.augmented[self.answers][:, self.asked])
+        panel = self.scored.panel
+        votes = dense(panel.augmented[self.answers][:, self.asked])
+        # Gold labels are not votes.
+        in_scope = in_scope & ~panel.is_gold[self.answers, None]
         count = in_scope.sum(axis=0)
         total = (votes * in_scope).sum(axis=0)
         return [float(t / n) if n else None for t, n in zip(total, count, strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 from mhpc.data.decision import Decision
 from mhpc.data.disagreement import Disagreement, Disagreements, Explanation, Strategy
 from mhpc.data.index import UNKNOWN, draw_order
-from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
+from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, drop_gold
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import RunCounts
 from mhpc.data.taxonomy import unknown_label_message
@@ -22,7 +22,7 @@ from mhpc.explanation.disagreement import (
     find_disputes,
     find_even_score,
 )
-from mhpc.explanation.effects import compute_effects
+from mhpc.explanation.effects import complete_scores, compute_effects
 from mhpc.explanation.labels import ScoredPanel, explain_all
 from mhpc.explanation.sources import count_run, examine_block
 from mhpc.methods.scope import with_inferred_scope
@@ -83,7 +83,7 @@ def explain_instances(
     cells_per_block : int
         Answers x labels whose effects are computed at a time.
     """
-    scoped = with_inferred_scope(panel)
+    scoped, consolidation = with_inferred_scope(panel), complete_scores(panel, consolidation)
     cells = int(panel.answers_per_instance[instances].sum()) * len(panel.taxonomy)
     blocks = -(-cells // cells_per_block)
     explanations: list[Explanation] = []
@@ -133,7 +133,7 @@ def find_conflicts(
     seed : int
         Which random sample.
     """
-    scoped = with_inferred_scope(panel)
+    scoped, consolidation = with_inferred_scope(panel), complete_scores(panel, consolidation)
     counts = count_run(scoped, consolidation, decision, limit=limit)
     pairs = limit if pairs is None else pairs
     found = find_disagreements(SinglePartition(scoped), scoped.scope, counts, limit=pairs)
@@ -200,7 +200,7 @@ def _describe_instances(
     disputed = {case.instance: case for case in records}
     supported = find_disputes(part, collect_labels(part)).supported
     agreed = find_agreed_labels(part, supported, np.arange(len(rows)))
-    answers, labels = part.answers_per_instance, part.taxonomy.labels
+    answers, labels = drop_gold(part).answers_per_instance, part.taxonomy.labels
     cases = [
         disputed.get(instance)
         or Disagreement(
@@ -235,5 +235,5 @@ def find_disagreements(
 
 def compare_sample(partitions: PanelPartitions, scope: Sparse | None) -> PairwiseAgreement:
     """Compare the answers to each instance with each other, on a sample if there are many."""
-    sample = partitions.sample(AGREEMENT_SAMPLE)
+    sample = drop_gold(partitions.sample(AGREEMENT_SAMPLE))
     return compare_answers(sample if scope is None else replace(sample, scope=scope))

@@ -19,7 +19,7 @@ from mhpc.data.disagreement import MAX_RANKED
 from mhpc.data.exclusive import find_exclusive_conflicts
 from mhpc.data.hierarchy import has_child
 from mhpc.data.index import Index
-from mhpc.data.panel import Panel, PanelPartitions, panel_block
+from mhpc.data.panel import Panel, PanelPartitions, drop_gold, panel_block
 from mhpc.data.profiles import Proportion, SourceDependence, SourceProfile, SourceRelation, Weakness
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.summary import RunCounts
@@ -36,7 +36,7 @@ from mhpc.explanation.disagreement import (
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.proportions import wilson_interval
-from mhpc.numerics.sparse import are_cells, cell_numbers, count_cells, row_indices
+from mhpc.numerics.sparse import are_cells, cell_numbers, count_cells, row_indices, values_at
 
 MAX_WEAKNESSES = 5
 """Subtrees that a profile lists."""
@@ -140,7 +140,7 @@ def find_weaknesses(
         The number of subtrees to return per source.
     """
     given_below, rejected_below = (
-        (counts @ taxonomy.closure).tocsr() for counts in (given, rejected)
+        (counts @ taxonomy.closure_of(counts.indices)).tocsr() for counts in (given, rejected)
     )
     totals = zip(*(np.asarray(c.sum(axis=1)).ravel() for c in (given, rejected)), strict=True)
     weaknesses: list[tuple[Weakness, ...]] = []
@@ -176,19 +176,22 @@ def _rank_subtrees(
     excess = given * (wilson_interval(wrong, given)[0] - rate)
     selected: list[int] = []
     # In a chain of labels with the same errors the deepest is the most informative.
-    for position in np.lexsort((label, -taxonomy.depth[label], -excess)):
-        if len(selected) == limit or excess[position] <= 0:
-            break
-        if not any(_are_related(label[position], label[earlier], taxonomy) for earlier in selected):
-            selected.append(int(position))
+    order = np.lexsort((label, -taxonomy.depth[label], -excess))
+    order = order[excess[order] > 0]
+    while len(order) and len(selected) < limit:
+        selected.append(int(order[0]))
+        order = order[~_are_related(label[order], int(label[order[0]]), taxonomy)]
     return tuple(
         Weakness(taxonomy.labels[label[position]], int(given[position]), int(wrong[position]))
         for position in selected
     )
 
 
-def _are_related(first: int, second: int, taxonomy: Taxonomy) -> bool:
-    return bool(first in taxonomy.ancestors_of(second) or second in taxonomy.ancestors_of(first))
+def _are_related(labels: IntArray, other: int, taxonomy: Taxonomy) -> BoolArray:
+    """Mark the labels that are another one, or an ancestor or a descendant of it."""
+    below = taxonomy.closure_of(labels, among=np.array([other]))
+    is_below = values_at(below, labels, np.full(len(labels), other)) > 0
+    return np.isin(labels, taxonomy.ancestors_of(other)) | is_below
 
 
 def count_run(
@@ -375,5 +378,6 @@ def _count_sources(part: Abstentions | Denials | None, n_sources: int) -> IntArr
 
 def _count_by_label(panel: Panel, disputes: Disputes, reason: Sparse) -> FloatArray:
     K = len(panel.taxonomy)
-    labels = (panel.raw.indices, disputes.supported.indices, reason.indices, disputes.label)
+    given = drop_gold(panel).raw.indices
+    labels = (given, disputes.supported.indices, reason.indices, disputes.label)
     return np.stack([np.bincount(label, minlength=K) for label in labels]).astype(float)

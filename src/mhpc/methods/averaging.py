@@ -1,14 +1,13 @@
 """Simple and support-weighted averaging of the answers."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.panel import Average, Panel, PanelPartitions, VotesKind, add_sums
 from mhpc.data.scores import Scores
-from mhpc.methods.base import PAPER, BaseMethod
+from mhpc.methods.base import PAPER, BaseMethod, Significance
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.mhpc.algorithm import clopper_pearson_lower, count_occurrences
 from mhpc.numerics.arrays import FloatArray
@@ -89,7 +88,7 @@ class WA(BaseMethod):
     average: Average = "answers"
     """Divide by the answers that an instance got, or by the number of sources, as in the paper."""
 
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    alpha: Significance = 0.05
     """Significance level of the confidence bound that is the support."""
 
     def fit(self, partitions: PanelPartitions) -> FittedMethod:

@@ -16,9 +16,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
+from pydantic import Field
 from scipy import sparse
 
 from mhpc.data.panel import (
@@ -35,6 +36,7 @@ from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.used_labels import put_back_labels, use_labels
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Matrix, Rows
 from mhpc.parameters import Parameters
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.display import Progress, silent
 from mhpc.system.memory import memory_budget
@@ -45,6 +47,18 @@ DENSE_SCORE_BYTES = 1 << 29
 
 N_FIRST = 100
 """Instances that are scored before all others, to see how much memory scores take."""
+
+MAX_ANSWERS = 10**12
+"""The largest weight of a prior, in answers: beyond that, answers do not count any more."""
+
+MAX_INSTANCES = 10**9
+"""The largest number of instances that a parameter can ask for; more never means more than all."""
+
+MAX_ITER = 10_000
+"""The largest number of iterations that a parameter can ask for."""
+
+Significance: TypeAlias = Annotated[float, Field(ge=1e-12, lt=1)]
+"""The significance level of a confidence bound; below this, no bound is computed reliably."""
 
 PAPER = (
     "Zhang, Xie, Li, Gao, Fan, Yu: Multi-source Hierarchical Prediction Consolidation, CIKM 2016"
@@ -101,6 +115,10 @@ class BaseMethod(Parameters):
 
     def describe_memory(self, size: Size) -> str:
         """Return what needs the memory, for the error if there is not enough; may be empty."""
+        return ""
+
+    def explain_duration(self, size: Size) -> str:
+        """Return why fitting would take hours, for the error that says so; empty if it does not."""
         return ""
 
     def needs_all(self, instances: int) -> bool:
@@ -245,6 +263,10 @@ class _PredictedRows:
     panel: Panel
     memory: threading.local = field(default_factory=threading.local)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is remembered is computed again.
+        return type(self), (self.fitted, self.panel)
+
     def __call__(self, view: str, instances: IntArray) -> Block:
         remembered, scores = getattr(self.memory, "latest", (instances[:0], None))
         if scores is None or not np.array_equal(remembered, instances):
@@ -255,7 +277,8 @@ class _PredictedRows:
 
     def _predict(self, instances: IntArray) -> Scores:
         ascending, position = np.unique(instances, return_inverse=True)
-        scores = self.fitted.predict(self.panel.select_instances(ascending))
+        with single_threaded_blas():
+            scores = self.fitted.predict(self.panel.select_instances(ascending))
         if np.array_equal(ascending, instances):
             return scores
         return Scores(scores.score[position], scores.specific[position])

@@ -18,7 +18,7 @@ from mhpc.data.panel import Panel, PanelPartitions, VotesKind
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
 from mhpc.errors import pluralize
-from mhpc.methods.base import BaseMethod
+from mhpc.methods.base import MAX_ANSWERS, BaseMethod
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.source_weights import (
     SourceWeighting,
@@ -73,7 +73,7 @@ class CrossSource(BaseMethod):
     """Weight all sources equally, or by estimated reliability with correlated sources sharing one
     weight."""
 
-    fill_strength: Annotated[float, Field(ge=0)] = 0.3
+    fill_strength: Annotated[float, Field(ge=0, le=MAX_ANSWERS)] = 0.3
     """How many answers the popularity of the labels below a given label is worth, in `score`."""
 
     def estimate_memory(self, size: Size) -> int:

@@ -16,8 +16,9 @@ from mhpc.methods.base import DENSE_SCORE_BYTES, BaseMethod
 from mhpc.methods.registry import make_method
 from mhpc.methods.used_labels import use_labels
 from mhpc.system.database import rows_of_parquet
+from mhpc.system.limits import describe_limits
 from mhpc.system.memory import (
-    MIN_DATABASE_MEMORY,
+    database_memory,
     format_size,
     held_memory,
     memory_budget,
@@ -52,7 +53,7 @@ _QUEUED_BYTES = 60
 def check_memory(
     method: Any, partitions: PanelPartitions, *, scores_elsewhere: bool = False
 ) -> None:
-    """Refuse a method that would need more memory than may be used, and say what would do.
+    """Refuse a method that would need more memory than may be used, or hours; say what would do.
 
     Parameters
     ----------
@@ -68,6 +69,8 @@ def check_memory(
     size, limit = measure_size(use_labels(partitions)[0]), memory_limit()
     needed = method.estimate_memory(size) if scores_elsewhere else estimate_memory(method, size)
     _LOG.info("memory: %d bytes estimated beyond %d held", needed, held_memory())
+    if reason := method.explain_duration(size):
+        raise TooLargeError(f"{reason}; use {option('method', LIGHT_METHODS[0])}")
     if needed > limit:
         raise TooLargeError(
             f"{explain_memory(method, size, needed, limit)}; {_recommend(method, size, limit)}"
@@ -91,6 +94,7 @@ def explain_memory(method: BaseMethod, size: Size, needed: int, limit: int) -> s
         f"{method.name} of {pluralize(size.instances, 'instance')} and "
         f"{pluralize(size.labels, 'label')} needs about {format_size(needed)}"
         f"{f' ({purpose})' if purpose else ''}, and {format_size(limit)} may be used"
+        f"{describe_limits()}"
     )
 
 
@@ -107,9 +111,9 @@ def check_readable(source: str | Sequence[str]) -> None:
     if needed > limit:
         raise TooLargeError(
             f"{paths[0]} holds {rows:,} votes, which need about {format_size(needed)} to be read "
-            f"at once, and {format_size(limit)} may be used; raise {option('memory')} if there is "
-            f"more, or use {option('engine', 'dask', command='consolidate')}, which reads them in "
-            "parts"
+            f"at once, and {format_size(limit)} may be used{describe_limits()}; raise "
+            f"{option('memory')} if there is more, or use "
+            f"{option('engine', 'dask', command='consolidate')}, which reads them in parts"
         )
 
 
@@ -139,7 +143,7 @@ def _score_bytes(method: BaseMethod, size: Size) -> int:
 def _block_bytes(method: BaseMethod, size: Size) -> int:
     """Return what the blocks being scored need, and the scores that wait to be written."""
     written = size.instances * min(20, size.labels)
-    queued = min(_QUEUED_BYTES * written, max(MIN_DATABASE_MEMORY, memory_budget() // 4))
+    queued = min(_QUEUED_BYTES * written, database_memory(memory_budget() // 4))
     if method.sparse:
         return queued + _SPARSE_ROW_BYTES * min(size.instances, _SPARSE_ROWS)
     rows: int = next(dense_blocks(size.instances, size.labels)).stop

@@ -11,7 +11,6 @@ and its fixed point solves (diag(w + alpha) - a' R a) q = alpha E.
 
 import math
 import time
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar, Literal
@@ -23,8 +22,8 @@ from scipy import sparse
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores, Step
 from mhpc.data.size import Size
-from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import BaseMethod
+from mhpc.errors import ConvergenceWarning, warn
+from mhpc.methods.base import MAX_ANSWERS, MAX_ITER, BaseMethod
 from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse, dense, ratio
 from mhpc.numerics.cholesky import solve_positive_definite
@@ -74,7 +73,7 @@ class MLCM(BaseMethod):
         "Xie, Kong, Gao, Fan, Yu: Multilabel Consensus Classification, ICDM 2013, arXiv 1310.4252"
     )
 
-    alpha: Annotated[float, Field(gt=0)] = 2.0
+    alpha: Annotated[float, Field(gt=0, le=MAX_ANSWERS)] = 2.0
     """How strongly a group holds on to its own label. The linear system uses at least 1e-10 of the
     weight of the largest group, at which all groups that share instances mean the same up to
     rounding."""
@@ -85,7 +84,7 @@ class MLCM(BaseMethod):
     tol: Annotated[float, Field(ge=0)] = 1e-5
     """When iterating, stop once the relative change of an iteration is below this."""
 
-    max_iter: Annotated[int, Field(ge=1)] = 500
+    max_iter: Annotated[int, Field(ge=1, le=MAX_ITER)] = 500
     """Iterations at most."""
 
     def estimate_memory(self, size: Size) -> int:
@@ -109,7 +108,7 @@ class MLCM(BaseMethod):
         q, trace = self._iterate(partitions, groups)
         converged = trace[-1].change <= self.tol
         if not converged:
-            warnings.warn(
+            warn(
                 f"mlcm stopped after {self.max_iter} iterations with a relative change of "
                 f"{trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter or alpha",
                 ConvergenceWarning,
@@ -172,6 +171,8 @@ class FittedMLCM(FittedMethod, saved_as="mlcm.fitted"):
         u = np.asarray(votes.by_group @ self.q)
         if not votes.is_known.all():
             u += dense(votes.by_new_label)
+        # They are means of labels' shares; the linear system leaves rounding errors.
+        np.clip(u, 0.0, 1.0, out=u)
         return Scores(u, u)
 
 

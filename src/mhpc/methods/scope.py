@@ -94,7 +94,7 @@ def _vote_sums(panel: Panel) -> tuple[Sparse, Sparse, FloatArray, int]:
     denied = sparse.csr_array((len(panel.sources), len(panel.taxonomy)))
     if panel.denials is not None:
         own = incidence(panel.denials.source, panel.denials.label, shape=denied.shape)
-        denied = (own @ panel.taxonomy.closure).tocsr()
+        denied = (own @ panel.taxonomy.closure_of(own.indices)).tocsr()
     by_source = incidence(panel.source, shape=(len(panel.sources), len(panel.source)))
     has_scores = bool(np.any(panel.raw.data != 1.0))
     return (

@@ -15,11 +15,11 @@ from mhpc.data.panel import Panel, PanelPartitions, add_sums
 from mhpc.data.profiles import BySource
 from mhpc.data.scores import Scores
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.methods.base import BaseMethod
+from mhpc.methods.base import MAX_ANSWERS, BaseMethod
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.pairs import AffirmedPairs, affirmed_pairs, split_panel
 from mhpc.methods.source_weights import SourceWeighting, SourceWeights, learn_source_weights
-from mhpc.numerics.arrays import FloatArray, Sparse
+from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
 from mhpc.parameters import registered
 
 MORE_THAN_HALF = float(np.nextafter(0.5, 1))
@@ -142,7 +142,7 @@ class Wawa(BaseMethod):
     )
     sparse: ClassVar[bool] = True
 
-    prior_answers: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    prior_answers: Annotated[float, Field(ge=0, le=MAX_ANSWERS)] = 1.0
     """Number of agreeing, and of disagreeing, answers added to those of every source, since little
     is known about a source with few answers. With 0, a source that never agreed has weight 0."""
 
@@ -204,7 +204,7 @@ class INat(BaseMethod):
     )
     sparse: ClassVar[bool] = True
 
-    min_answers: Annotated[int, Field(ge=1)] = 2
+    min_answers: Annotated[int, Field(ge=1, le=MAX_ANSWERS)] = 2
     """Answers that must be for a label."""
 
     threshold: Annotated[float, Field(gt=0, lt=1)] = 2 / 3
@@ -260,14 +260,18 @@ def _stopped_above(panel: Panel, pairs: AffirmedPairs) -> Sparse:
     deepest = most_specific(panel.augmented, panel.taxonomy).tocoo()
     column = pairs.locate(panel.instance[deepest.row], deepest.col)
     stopped = sparse.csr_array((deepest.data, (deepest.row, column)), shape=pairs.votes.shape)
-    return (stopped @ _pairs_below(pairs, panel.taxonomy)).tocsr()
+    return (stopped @ _pairs_below(pairs, panel.taxonomy, np.unique(deepest.col))).tocsr()
 
 
-def _pairs_below(pairs: AffirmedPairs, taxonomy: Taxonomy) -> Sparse:
-    """Return 1 if the second pair has the same instance and a label below the first's, (P, P)."""
+def _pairs_below(pairs: AffirmedPairs, taxonomy: Taxonomy, upper_labels: IntArray) -> Sparse:
+    """Return 1 if the second pair has the same instance and a label below the first's, (P, P).
+
+    Only first pairs with one of the upper labels matter.
+    """
     P = len(pairs.label)
     own = sparse.csr_array((np.ones(P), pairs.label, np.arange(P + 1)), shape=(P, pairs.n_labels))
-    lower, ancestor, one = expand_along(own, taxonomy.closure)
+    closure = taxonomy.closure_of(pairs.label, among=upper_labels)
+    lower, ancestor, one = expand_along(own, closure)
     is_proper = ancestor != pairs.label[lower]
     lower, ancestor = lower[is_proper], ancestor[is_proper]
     upper = pairs.locate(pairs.instance[lower], ancestor)

@@ -49,6 +49,7 @@ from mhpc.metrics.label_sets import LabelSets
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.proportions import wilson_interval
 from mhpc.numerics.sparse import canonical, concatenate_ranges, row_indices, values_at
+from mhpc.parameters import check_type
 
 MAX_POWER = 4.0
 """How many answers one is worth at most: a few that are predicted perfectly prove little."""
@@ -145,6 +146,7 @@ def answers_needed(estimate: ShareEstimate, half_width: float = HALF_WIDTH) -> i
     >>> answers_needed(accuracy, 0.02), answers_needed(accuracy, 0.05)
     (43, 0)
     """
+    check_type("estimate", estimate, ShareEstimate, "what mhpc.estimate_accuracy returns")
     M, value = estimate.measured + estimate.others, estimate.value
     if value != value:
         value = 0.5

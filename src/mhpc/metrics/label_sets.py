@@ -5,7 +5,6 @@ Hierarchical precision, recall and F, averaged over instances and micro, are tho
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from mhpc.data.scorecard import LevelScore
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import EncodedTruth
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, ratio
+from mhpc.system.caching import cached_property
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from scipy.linalg import blas, cython_blas, cython_lapack, lapack
 
 from mhpc.numerics.arrays import FloatArray
 from mhpc.numerics.sparse import row_blocks
-from mhpc.system.parallel import parallel_map, single_threaded_blas
+from mhpc.system.blas import single_threaded_blas
+from mhpc.system.parallel import parallel_map
 
 BLOCK_ROWS = 384
 """Rows in a block: enough for BLAS to be fast, and for threads to be busy."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from mhpc.numerics.arrays import FloatArray, IntArray, Single, Sparse
 from mhpc.numerics.sparse import incidence
+from mhpc.system.caching import cached_property
 
 
 @dataclass(frozen=True)

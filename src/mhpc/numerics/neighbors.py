@@ -6,7 +6,6 @@ of them, in the parts of space near a row, and are then measured in double preci
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from mhpc.numerics.landmark_search import (
 )
 from mhpc.numerics.sparse import row_blocks
 from mhpc.parameters import registered
+from mhpc.system.caching import cached_property
 from mhpc.system.parallel import parallel_map
 
 SIGMA_NEIGHBORS = 15

@@ -298,12 +298,25 @@ def select_columns(matrix: Sparse, columns: IntArray) -> Sparse:
     position = np.full(matrix.shape[1], -1, dtype=matrix.indices.dtype)
     position[columns] = np.arange(len(columns))
     column, shape = position[matrix.indices], (matrix.shape[0], len(columns))
-    kept = column >= 0
-    if kept.all():
-        return sparse.csr_array((matrix.data, column, matrix.indptr), shape=shape)
-    kept_up_to = np.append(0, np.cumsum(kept)).astype(matrix.indptr.dtype)
-    entries = (matrix.data[kept], column[kept], kept_up_to[matrix.indptr])
+    kept = keep_entries(matrix, column >= 0)
+    entries = (kept.data, column[column >= 0], kept.indptr)
     return sparse.csr_array(entries, shape=shape)
+
+
+def keep_entries(matrix: Sparse, kept: BoolArray) -> Sparse:
+    """Return a matrix with some of its entries only, (nnz,).
+
+    Examples
+    --------
+    >>> keep_entries(sparse.csr_array([[1, 2], [0, 3]]), np.array([False, True, True])).toarray()
+    array([[0, 2],
+           [0, 3]])
+    """
+    if kept.all():
+        return matrix
+    kept_up_to = np.append(0, np.cumsum(kept)).astype(matrix.indptr.dtype)
+    entries = (matrix.data[kept], matrix.indices[kept], kept_up_to[matrix.indptr])
+    return sparse.csr_array(entries, shape=matrix.shape)
 
 
 def spread_columns(matrix: Block, columns: IntArray, n_columns: int) -> Sparse:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -17,7 +16,7 @@ from mhpc.data.votes import EncodedTruth
 from mhpc.datasets.yeast import Split, load_yeast, yeast_file
 from mhpc.encoding.gold import encode_truth
 from mhpc.encoding.panel import encode
-from mhpc.errors import MhpcWarning
+from mhpc.errors import silence_warnings
 from mhpc.methods.base import Method
 from mhpc.methods.mhpc import Smoothing
 from mhpc.methods.registry import make_method
@@ -135,9 +134,8 @@ def measure(task: Task) -> list[Record]:
     records = [
         {"panel": name, "value": value} for name, value in _describe_panel(panel, truth).items()
     ]
-    with warnings.catch_warnings():
+    with silence_warnings():
         # Some of these experiments are about methods that do not converge.
-        warnings.simplefilter("ignore", MhpcWarning)
         for position, variant in enumerate(task.cell.variants):
             for consolidation in _iterate_consolidations(
                 variant.make(), panel, task.cell.every_iteration

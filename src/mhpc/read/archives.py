@@ -1,15 +1,14 @@
 """Several files at once: the files of a folder, of a pattern or of a zip archive."""
 
 import glob
-import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from mhpc.errors import MhpcError, ReadingWarning, UnreadableError, quote_list
-from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, identify, local_file
+from mhpc.errors import MhpcError, ReadingWarning, UnreadableError, quote_list, warn
+from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, check_path, identify, local_file
 from mhpc.system.files import temporary_folder
 
 MAX_MEMBERS = 10_000
@@ -55,6 +54,7 @@ def local_files(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[Loc
 
 def _enter_files(stack: ExitStack, source: str | Path) -> Sequence[LocalFile]:
     path = Path(source)
+    check_path(path, str(source))
     if paths := _find_paths(path):
         votes = _drop_others(paths, str(source)) if path.is_dir() else paths
         return [stack.enter_context(local_file(found)) for found in votes]
@@ -76,7 +76,7 @@ def _drop_others(files: Sequence[NamedFile], folder: str) -> Sequence[NamedFile]
     votes = [file for file in files if file not in others]
     if others and votes:
         names = [file.name.removeprefix(f"{folder}/") for file in others]
-        warnings.warn(
+        warn(
             f"{folder}: left out by name, as not votes: {quote_list(names)}; give the files "
             "themselves to read them",
             ReadingWarning,

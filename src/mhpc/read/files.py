@@ -5,10 +5,10 @@ compress more than tenfold, so files that grow far more are rejected. For zstd o
 frames and blocks are read (RFC 8878, section 3.1); nothing is decompressed.
 """
 
+import errno
 import gzip
 import lzma
 import re
-import shutil
 import struct
 import sys
 import zipfile
@@ -122,8 +122,9 @@ def local_file(
         The limits of `check_unpacked_size`.
     """
     path = Path(source)
+    check_path(path, str(source))
     if str(source) == STDIN:
-        with _temporary_copy(sys.stdin.buffer) as copy:
+        with _temporary_copy(_standard_input()) as copy:
             yield identify(
                 copy, name="standard input", max_unpacked=max_unpacked, max_ratio=max_ratio
             )
@@ -245,8 +246,25 @@ def _temporary_copy(stream: BinaryIO) -> Iterator[Path]:
     with temporary_folder("mhpc-") as folder:
         copy = folder / "copy"
         with copy.open("wb") as out:
-            shutil.copyfileobj(stream, out)
+            while block := _read_block(stream):
+                out.write(block)
         yield copy
+
+
+def _standard_input() -> BinaryIO:
+    """Return standard input; there is none if it was closed before the program started."""
+    if sys.stdin is None:
+        raise UnreadableError("standard input cannot be read: it is closed")
+    return sys.stdin.buffer
+
+
+def _read_block(stream: BinaryIO) -> bytes:
+    try:
+        return stream.read(_READ_BYTES)
+    except (OSError, ValueError) as error:
+        # A stream may be closed, or open for writing only.
+        reason_ = getattr(error, "strerror", None) or error
+        raise UnreadableError(f"the input stream cannot be read: {reason_}") from None
 
 
 def _parquet_files_in(path: Path) -> tuple[Path, ...]:
@@ -257,11 +275,25 @@ def _parquet_files_in(path: Path) -> tuple[Path, ...]:
 
 
 def _check_file_name(path: Path) -> None:
-    """Raise an error for a name that is not UTF-8: neither DuckDB nor run.json can hold it."""
+    """Raise an error for a name that no file has, or that neither DuckDB nor run.json can hold."""
+    if "\0" in str(path):
+        raise UnreadableError(f"{str(path)!r}: no file name has a NUL character; correct it")
     try:
         str(path).encode()
     except UnicodeEncodeError:
         raise UnreadableError(f"{str(path)!r}: the name is not UTF-8; rename the file") from None
+
+
+def check_path(path: Path, name: str) -> None:
+    """Raise an error for a path that the system cannot follow, before anything else is tried."""
+    _check_file_name(path)
+    try:
+        path.stat()
+    except ValueError:
+        raise UnreadableError(f"{name!r}: the name has a NUL, so it is not a file's") from None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise UnreadableError(f"{name[:200]} cannot be read: {error.strerror}") from None
 
 
 def _read_head(path: Path, name: str) -> bytes:

@@ -89,7 +89,7 @@ def to_texts(cells: Iterable[Any]) -> Any:
     if types == {int} and (integers := np.array(values)).dtype == np.int64:
         return integers
     texts = np.empty(len(values), dtype=object)
-    texts[:] = [None if _is_missing(cell) else _to_text(cell) for cell in values]
+    texts[:] = [None if is_missing(cell) else _to_text(cell) for cell in values]
     return texts
 
 
@@ -142,7 +142,8 @@ def _series_to_texts(series: Any) -> Any:
     return to_texts(series.to_list())
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, nan or NA; a list is not, even if it is empty."""
     if isinstance(cell, _LIST_TYPES):
         return False
     try:
@@ -155,12 +156,17 @@ def _is_missing(cell: Any) -> bool:
 def _to_text(value: Any) -> str:
     """Convert a value to text in the same way as `mhpc.read.tables.text_sql`."""
     if isinstance(value, _LIST_TYPES):
-        return json.dumps([None if _is_missing(item) else _to_text(item) for item in value])
+        return json.dumps([None if is_missing(item) else _to_text(item) for item in value])
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value)) if abs(float(value)) < MAX_EXACT_FLOAT else str(value)
-    return str(value)
+    try:
+        return str(value)
+    except RecursionError:
+        raise DataError(
+            f"a cell is a {type(value).__name__} that is nested too deeply; give texts or numbers"
+        ) from None
 
 
 def _name_classes(column: Any, feature: Any) -> Any:

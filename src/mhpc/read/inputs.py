@@ -74,8 +74,12 @@ def _join_fingerprints(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def is_lasting(path: Path) -> bool:
     """Tell whether a path can be read again, unlike a pipe."""
-    path, _ = split_sheet(path)
-    return path.is_file() or bool(_list_files(path))
+    try:
+        path, _ = split_sheet(path)
+        return path.is_file() or bool(_list_files(path))
+    except (OSError, ValueError):
+        # The path of an edited run folder may be one that no file can have.
+        return False
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ what they know; DuckDB reads JSON of any depth without recursion. Single documen
 Python.
 """
 
+import codecs
 import json
 import math
 import re
@@ -30,6 +31,12 @@ MAX_SEARCHED = 1 << 26
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """The escape sequence of half a character."""
+
+_XML_ENCODINGS = re.compile(
+    r"utf-?8|utf-?16([bl]e)?|(us-)?ascii|iso[-_]?8859-\d{1,2}|latin-?\d|(windows-|cp)125\d|koi8-[ru]",
+    re.IGNORECASE,
+)
+"""The encodings in which XML is read: those of expat, and common ones of one byte per character."""
 
 BeginElement: TypeAlias = Callable[[str, dict[str, str]], None]
 EndElement: TypeAlias = Callable[[str], None]
@@ -219,7 +226,15 @@ def walk_elements(content: bytes, origin: str, begin: BeginElement, end: EndElem
             "other files is not read; write them out"
         )
 
+    def check_encoding(version: str, encoding: str | None, standalone: int) -> None:
+        if not is_xml_encoding(encoding):
+            raise UnreadableError(
+                f"{origin}: XML in the encoding {quote_list([encoding or ''])} is not read; save "
+                "the file as UTF-8"
+            )
+
     parser.StartElementHandler, parser.EndElementHandler = begin_element, end_element
+    parser.XmlDeclHandler = check_encoding
     parser.EntityDeclHandler = refuse_entity
     parser.UnparsedEntityDeclHandler = refuse_entity
     parser.ExternalEntityRefHandler = refuse_entity
@@ -228,6 +243,23 @@ def walk_elements(content: bytes, origin: str, begin: BeginElement, end: EndElem
     except expat.ExpatError as error:
         message = expat.errors.messages[error.code]
         raise UnreadableError(f"{origin}, line {error.lineno:,}: not XML: {message}") from None
+
+
+def is_xml_encoding(encoding: str | None) -> bool:
+    """Return whether XML that declares this encoding, or none, can be read.
+
+    Python offers every codec that it has to expat, also those that decode no text (``hex``), or
+    more than one byte per character (``shift_jis``), and fails on these in various ways.
+    """
+    if encoding is None:
+        return True
+    if not _XML_ENCODINGS.fullmatch(encoding):
+        return False
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return True
 
 
 def check_entities(content: bytes, origin: str) -> None:

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from scipy import sparse
 
-from mhpc.data.decision import Decision, LabelledScores
+from mhpc.data.decision import Decision, LabelledScores, ThresholdOrigin
+from mhpc.data.hierarchy import close_rows
 from mhpc.data.index import UNKNOWN, Index
 from mhpc.data.items import ITEM_COLUMNS, Items
 from mhpc.data.scores import Consolidation
@@ -20,18 +22,22 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import NewSources, Unknown
 from mhpc.errors import UnreadableError, quote_list
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.parameters import has_nul
 from mhpc.read.columns import Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.json_xml import load_json
 from mhpc.read.tables import Table, open_table
 from mhpc.read.taxonomy import read_taxonomy
 from mhpc.system.database import identifier
+from mhpc.system.files import restore_folder
+
+Part = TypeVar("Part")
 
 _CURE = "consolidate again"
 
 
 @dataclass(frozen=True)
 class RecordedSettings:
-    """The settings of a run that are needed to read its votes again."""
+    """The settings of a run: those that are needed to read its votes again, and those shown."""
 
     votes: str | tuple[str, ...]
     columns: dict[str, str]
@@ -50,6 +56,19 @@ class RecordedSettings:
     new_sources: NewSources = "error"
     show: str | None = None
     embed_images: str | None = None
+    taxonomy: str | None = None
+    taxonomy_format: str | None = None
+    method: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    truth: str | None = None
+    rule: str | None = None
+    threshold: float | None = None
+    paths: int | None = None
+    depth_bias: float = 0.0
+    memory: str | None = None
+    engine: str = "local"
+    report: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +83,7 @@ class RecordedInputs:
     """The files that a run read, as far as they are compared with those of today."""
 
     votes: RecordedFile | None = None
+    taxonomy: RecordedFile | None = None
 
 
 @dataclass(frozen=True)
@@ -89,11 +109,12 @@ class RunDocument:
 def read_run_document(folder: Path) -> RunDocument:
     """Read the ``run.json`` of a run's folder."""
     path = folder / "run.json"
+    restore_folder(folder)
     try:
         content = path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):
         raise UnreadableError(
-            f"{folder} is not the output of a run: it has no run.json; "
+            f"{str(folder)[:200]} is not the output of a run: it has no run.json; "
             "make one with mhpc consolidate"
         ) from None
     document = load_json(content, str(path))
@@ -101,8 +122,14 @@ def read_run_document(folder: Path) -> RunDocument:
         raise UnreadableError(
             f"{path} is not the run.json of a run; make one with mhpc consolidate"
         )
-    recorded: _Recorded = _validate(_Recorded, content, path)
-    summary: RunSummary = _validate(RunSummary, content, path)
+    if any(map(has_nul, (document["settings"], document.get("inputs")))):
+        raise UnreadableError(
+            f"{path} is damaged: a setting has a NUL character, which no file name can have; "
+            f"{_CURE}"
+        )
+    recorded_adapter, summary_adapter = _adapters()
+    recorded = _validate(recorded_adapter, content, path)
+    summary = _validate(summary_adapter, content, path)
     return RunDocument(document, recorded.settings, recorded.inputs, summary)
 
 
@@ -120,6 +147,14 @@ class _Decision:
     rule: str
     labels_per_instance: float
     instances_without_label: int
+    threshold: float = 0.0
+    threshold_from: ThresholdOrigin = "method"
+    expected_f: float = 0.0
+    min_probability: float = 0.0
+    min_score: float | None = None
+    depth_bias: float = 0.0
+    power: float = 1.0
+    paths: int = 1
 
 
 @dataclass(frozen=True)
@@ -139,24 +174,33 @@ _MAYBE_NAN = {
 """Numbers that may be nan, which is null in JSON."""
 
 
-def _validate(kind: type[Any], content: bytes, path: Path) -> Any:
+def _validate(adapter: TypeAdapter[Part], content: bytes, path: Path) -> Part:
     # As JSON, in which a list may stand for a tuple, but no text for a number.
-    adapter = TypeAdapter(kind)
     try:
         return adapter.validate_json(content, strict=True)
     except ValidationError as refusal:
         errors = refusal.errors()
-    wrong = [error for error in errors if not _is_nan(error)]
-    if wrong:
-        place = " > ".join(str(step) for step in wrong[0]["loc"])
-        raise UnreadableError(
-            f"{path} is damaged, or of another version: {quote_list([place])}: "
-            f"{wrong[0]['msg'].lower()}; {_CURE}"
-        )
-    document = json.loads(content)
-    for error in errors:
-        _put(document, error["loc"], float("nan"))
-    return adapter.validate_json(json.dumps(document), strict=True)
+    if all(map(_is_nan, errors)):
+        document = json.loads(content)
+        for error in errors:
+            _put(document, error["loc"], float("nan"))
+        try:
+            return adapter.validate_json(json.dumps(document), strict=True)
+        except ValidationError as refusal:
+            # Null stands where there should be more than a number.
+            errors = refusal.errors()
+    wrong = next((error for error in errors if not _is_nan(error)), errors[0])
+    place = " > ".join(str(step) for step in wrong["loc"])
+    raise UnreadableError(
+        f"{path} is damaged, or of another version: {quote_list([place])}: "
+        f"{wrong['msg'].lower()}; {_CURE}"
+    )
+
+
+@cache
+def _adapters() -> tuple[TypeAdapter[_Recorded], TypeAdapter[RunSummary]]:
+    """Return what validates the two parts of a document; it takes longer to make than to use."""
+    return TypeAdapter(_Recorded), TypeAdapter(RunSummary)
 
 
 def _is_nan(error: ErrorDetails) -> bool:
@@ -172,7 +216,8 @@ def _put(document: Any, place: tuple[int | str, ...], value: float) -> None:
 
 def read_run(folder: Path) -> Consolidation:
     """Read the scores of a run; those that ``--top`` left out are 0."""
-    summary = read_run_document(folder).summary
+    document = read_run_document(folder)
+    summary, top = document.summary, document.settings.top
     taxonomy = read_taxonomy(folder / "taxonomy.csv")
     with open_table(folder / "scores.parquet") as table:
         cells = _read_cells(table, ("instance", "label", "score", "specific"))
@@ -195,6 +240,7 @@ def read_run(folder: Path) -> Consolidation:
         trace=summary.trace,
         converged=summary.converged,
         combination=summary.combination,
+        is_cut=top != "all" and top < min(len(taxonomy), np.bincount(row).max(initial=0) + 1),
     )
 
 
@@ -229,7 +275,7 @@ def _read_gain(folder: Path, instances: Index) -> FloatArray | None:
 def read_labels(folder: Path, scores: Consolidation) -> Sparse:
     """Read the label sets of a run, (N, K), and add ancestors that an editor may have removed."""
     label_sets = _read_label_sets(folder, scores.taxonomy, scores.instances)
-    closed = (label_sets @ scores.taxonomy.closure).tocsr()
+    closed = close_rows(label_sets, scores.taxonomy)
     closed.data[:] = 1.0
     return closed
 
@@ -245,6 +291,7 @@ def read_labelled_scores(folder: Path) -> LabelledScores:
 
 def read_items(folder: Path) -> Items:
     """Read ``items.csv``, one row per instance."""
+    restore_folder(folder)
     if not (folder / "items.csv").is_file():
         raise UnreadableError(f"{folder} has no items.csv, or is of an earlier version; {_CURE}")
     with open_table(folder / "items.csv") as table:

@@ -1,13 +1,12 @@
 """What is shown beside instances when they are reviewed: texts, links and pictures from a table."""
 
 import base64
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
-from mhpc.errors import DataError, MhpcWarning, ParameterError, option, pluralize
+from mhpc.errors import DataError, MhpcWarning, ParameterError, option, pluralize, warn
 from mhpc.read.columns import ALIASES, find_columns, normalize_name
 from mhpc.read.files import STDIN, split_sheet
 from mhpc.read.inputs import is_lasting
@@ -99,7 +98,7 @@ class ShowSource:
         if not images:
             return {}
         if limit is None:
-            advice = option("embed_images", "20MB")
+            advice = option("embed_images", "20MB", command="report")
             _warn(f"{origin}: its images are shown as paths; embed them with {advice}")
             return {IMAGE_FILE: images}
         folder = Path() if self.path == STDIN else split_sheet(self.path)[0].parent
@@ -122,9 +121,9 @@ def find_show(
         if is_lasting(Path(settings.show)):
             path, embed_images = settings.show, embed_images or settings.embed_images
         else:
-            warnings.warn(
+            warn(
                 f"{settings.show}, which {folder} shows beside instances, is not there any more; "
-                f"say where it is with {option('show', 'FILE')}",
+                f"say where it is with {option('show', 'FILE', command='report')}",
                 MhpcWarning,
                 stacklevel=2,
             )
@@ -137,8 +136,8 @@ def make_show_source(path: str | None, embed_images: str | None) -> ShowSource |
         return ShowSource(path, embed_images)
     if embed_images is not None:
         raise ParameterError(
-            f"{option('embed_images')} needs a table that names images; give "
-            f"{option('show', 'FILE')}"
+            f"{option('embed_images', command='report')} needs a table that names images; give "
+            f"{option('show', 'FILE', command='report')}"
         )
     return None
 
@@ -269,4 +268,4 @@ def _describe_skipped(skipped: Counter[str], max_image: int, limit: int) -> str:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, MhpcWarning, stacklevel=4)
+    warn(message, MhpcWarning, stacklevel=4)

@@ -6,7 +6,6 @@ sheet whose only cell is XFD1048576 would end the process. Binary workbooks are 
 """
 
 import re
-import warnings
 import zipfile
 from dataclasses import dataclass
 from datetime import date, time
@@ -21,9 +20,11 @@ from mhpc.errors import (
     ReadingWarning,
     UnreadableError,
     quote_list,
+    warn,
 )
 from mhpc.read.archives import HARMLESS_BYTES, MAX_ARCHIVE_BYTES
 from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile
+from mhpc.read.json_xml import is_xml_encoding
 from mhpc.read.workbooks import DamagedError, EncryptedError, load_sheets, load_sheets_apart
 
 MAX_SHEET_CELLS = 1 << 26
@@ -138,6 +139,7 @@ class _MemberCheck:
         self._parser = expat.ParserCreate() if is_xml else None
         if self._parser:
             self._parser.EntityDeclHandler = self._refuse_entity
+            self._parser.XmlDeclHandler = self._check_encoding
         self._extents = (_ExcelExtent(), _OpenDocumentExtent())
         self._rest = b""
 
@@ -177,6 +179,10 @@ class _MemberCheck:
 
     def _refuse_entity(self, *_: object) -> NoReturn:
         raise self._damaged("it has entities")
+
+    def _check_encoding(self, version: str, encoding: str | None, standalone: int) -> None:
+        if not is_xml_encoding(encoding):
+            raise self._damaged(f"XML in the encoding {quote_list([encoding or ''])}")
 
     def _damaged(self, reason: str) -> UnreadableError:
         return UnreadableError(f"{self._name} is a damaged spreadsheet: {reason}")
@@ -263,7 +269,7 @@ def _choose_rows(workbook: dict[str, Any], file: LocalFile) -> list[list[Any]]:
         # Standard input and a file in an archive have no path to which a sheet could be added.
         has_path = str(file.path) == file.name
         choice = f" (choose one with {file.name}:{others[0]})" if has_path else ""
-        warnings.warn(
+        warn(
             f"{file.name}: reading sheet {first!r}; there are also {quote_list(others)}{choice}",
             ReadingWarning,
             stacklevel=2,

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import duckdb
 
 from mhpc.errors import DataError, UnreadableError
-from mhpc.read.files import HEAD_BYTES, LocalFile, local_file
+from mhpc.read.arrow_files import check_arrow_file
+from mhpc.read.files import HEAD_BYTES, MAX_HEADER_BYTES, LocalFile, local_file
 from mhpc.read.frames import MAX_EXACT_FLOAT, to_arrow, to_columns, to_native_frame
 from mhpc.read.json_xml import keys_of_records, load_array, load_lines
 from mhpc.read.spreadsheets import read_sheet
@@ -25,6 +26,12 @@ TableSource: TypeAlias = Any
 
 MAX_CELL = 10_000
 """The most characters that an id may have; a longer one is an open quote, not an id."""
+
+MAX_COLUMNS = 20_000
+"""The most columns of a table: DuckDB takes about a millisecond for each, and much memory."""
+
+MAX_KEYS = 5_000
+"""The most keys that JSON objects may have in all: the time of DuckDB is quadratic in them."""
 
 _DELIMITERS = (",", "\t", ";", "|")
 _NOT_TABLES = {
@@ -116,15 +123,14 @@ def text_sql(table: Table, column: str) -> str:
 
     Whole floats are integers in a column with gaps, as dataframes store them: 7.0 is '7'.
     """
-    name = identifier(column)
-    kind = str(table.connection.table("cells").select(name).types[0])
-    if kind in ("FLOAT", "DOUBLE"):
-        return (
-            f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) AND "
-            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
-            f"ELSE CAST({name} AS VARCHAR) END"
-        )
-    return f"CAST({name} AS VARCHAR)"
+    return texts_sql(table, [column])[0]
+
+
+def texts_sql(table: Table, columns: Sequence[str]) -> list[str]:
+    """Return `text_sql` of several columns, whose types are looked up at once."""
+    names = [identifier(column) for column in columns]
+    types = table.connection.table("cells").select(*names).types
+    return [_cast_to_text(name, str(kind)) for name, kind in zip(names, types, strict=True)]
 
 
 def spreadsheet_columns(file: LocalFile) -> dict[str, list[Any]]:
@@ -142,7 +148,14 @@ def csv_columns(file: LocalFile, *, check: bool = True) -> list[str]:
     if file.names:
         return list(file.names)
     lines, delimiter, n_blank = _find_dialect(file)
-    cells = next(csv.reader(lines[n_blank:], delimiter=delimiter))
+    header = lines[n_blank]
+    if len(file.head.encode()) >= MAX_HEADER_BYTES and not header.endswith(("\n", "\r")):
+        raise UnreadableError(
+            f"{file.name}: its first line is longer than {MAX_HEADER_BYTES >> 20} MiB, so it is no "
+            "header; give a table with a header and rows"
+        )
+    cells = next(_parse_csv(lines[n_blank:], delimiter, file.name))
+    check_width(len(cells), file.name)
     return _check_names(cells, file.name) if check else cells
 
 
@@ -152,7 +165,7 @@ def csv_sample(file: LocalFile) -> list[list[str]]:
     first = n_blank if file.names else n_blank + 1
     is_cut = len(file.head.encode()) >= HEAD_BYTES and not lines[-1].endswith(("\n", "\r"))
     complete = lines[first:-1] if is_cut else lines[first:]
-    return list(csv.reader(complete or lines[first:], delimiter=delimiter))
+    return list(_parse_csv(complete or lines[first:], delimiter, file.name))
 
 
 def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:
@@ -174,9 +187,25 @@ def csv_relation(file: LocalFile, numbers: Collection[str] = ()) -> str:
     )
 
 
-def tabulate_records(connection: duckdb.DuckDBPyConnection, origin: str) -> Sequence[str]:
+def check_width(width: int, origin: str, *, max_columns: int = MAX_COLUMNS) -> None:
+    """Raise an error if a table has so many columns that reading it would seem to last forever."""
+    if width > max_columns:
+        raise DataError(
+            f"{origin} has {width:,} columns, and at most {max_columns:,} are read; give one row "
+            "per instance, source and label"
+        )
+
+
+def tabulate_records(
+    connection: duckdb.DuckDBPyConnection, origin: str, *, max_keys: int = MAX_KEYS
+) -> Sequence[str]:
     """Create ``cells`` from ``records`` with one column per key, and return the columns."""
     keys = keys_of_records(connection)
+    if len(keys) > max_keys:
+        raise DataError(
+            f"{origin}: its objects have {len(keys):,} different keys, and at most {max_keys:,} "
+            "are read as columns; give one object per instance, source and label, or CSV"
+        )
     columns = _check_names(keys, origin)
     # Numbers and strings both become text, dates are not guessed, and all keys are read at once.
     shape = json.dumps(dict.fromkeys(keys, "VARCHAR"), ensure_ascii=False)
@@ -191,11 +220,29 @@ def tabulate_records(connection: duckdb.DuckDBPyConnection, origin: str) -> Sequ
     return columns
 
 
+def _cast_to_text(name: str, kind: str) -> str:
+    if kind in ("FLOAT", "DOUBLE"):
+        return (
+            f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) AND "
+            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
+            f"ELSE CAST({name} AS VARCHAR) END"
+        )
+    return f"CAST({name} AS VARCHAR)"
+
+
 def _find_dialect(file: LocalFile) -> tuple[list[str], str, int]:
     """Return the lines of the head, the delimiter, and the number of blank lines at the top."""
     lines = io.StringIO(file.head, newline="").readlines()
     n_blank = next(number for number, line in enumerate(lines) if line.strip())
     return lines, max(_DELIMITERS, key=lines[n_blank].count), n_blank
+
+
+def _parse_csv(lines: list[str], delimiter: str, origin: str) -> Iterator[list[str]]:
+    """Yield the rows of lines; Python refuses cells that are far longer than any id."""
+    try:
+        yield from csv.reader(lines, delimiter=delimiter)
+    except csv.Error as error:
+        raise UnreadableError(f"{origin} is not CSV: {error}; is a quote left open?") from None
 
 
 def _load_csv(
@@ -226,12 +273,14 @@ def _load_parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Seq
     table = f"read_parquet({some_files(file.parts or (file.path,))}, hive_partitioning=false)"
     connection.execute(f"CREATE TEMP VIEW cells AS SELECT * FROM {table}")
     try:
-        return connection.table("cells").columns
+        columns: list[str] = connection.table("cells").columns
     except RuntimeError:
         # DuckDB raises this if the names are not text.
         raise UnreadableError(
             f"{file.name}: the names of its columns are not UTF-8; write the file again"
         ) from None
+    check_width(len(columns), file.name)
+    return columns
 
 
 def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
@@ -241,9 +290,10 @@ def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Seque
         raise UnreadableError(
             f"{file.name} is an Arrow file; pip install 'mhpc[arrow]' to read it"
         ) from None
+    check_arrow_file(file)
     try:
         frame = ipc.open_file(str(file.path)).read_all()
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, MemoryError) as error:
         raise UnreadableError(f"{file.name} is a damaged Arrow file: {error}") from None
     return _load_object(connection, frame, file.name)
 
@@ -308,6 +358,7 @@ def _load_relation(
 
 def _check_names(header: Sequence[str], origin: str) -> list[str]:
     """Return names that differ in more than case; a column of row numbers often has none."""
+    check_width(len(header), origin)
     columns = [name.strip() or f"column {number}" for number, name in enumerate(header, start=1)]
     if not columns:
         raise DataError(f"{origin}: no columns; give a header and rows")

@@ -1,6 +1,5 @@
 """`read_taxonomy`: a taxonomy from any file or object in any format."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -8,7 +7,7 @@ from typing import Protocol
 from mhpc.data.index import Index
 from mhpc.data.spelling import SPECIAL_WORDS, normalize_label
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import MhpcWarning, TaxonomyError, pluralize, quote_list
+from mhpc.errors import MhpcWarning, TaxonomyError, pluralize, quote_list, warn
 from mhpc.read.files import LocalFile, local_file
 from mhpc.read.formats import choose_format
 from mhpc.read.objects import is_nested, tabulate_taxonomy
@@ -124,7 +123,7 @@ def taxonomy_from_labels(labels: Iterable[str], origin: str) -> Taxonomy:
         taxonomy = build_taxonomy(distinct, (), origin=built)
         what = f": {len(taxonomy):,} labels without a hierarchy"
     _check_size(taxonomy, origin)
-    warnings.warn(f"No taxonomy was given: built from {built}{what}", MhpcWarning, stacklevel=2)
+    warn(f"No taxonomy was given: built from {built}{what}", MhpcWarning, stacklevel=2)
     return taxonomy
 
 
@@ -144,6 +143,7 @@ def _read(source: TaxonomyInput, format_name: str | None) -> Taxonomy:
     format_ = choose_format(TAXONOMY_FORMATS, source, format_name, what="taxonomy format")
     taxonomy = format_.read(source)
     _check_size(taxonomy, source.origin)
+    _check_characters(taxonomy, source.origin)
     return taxonomy
 
 
@@ -165,3 +165,14 @@ def _check_size(taxonomy: Taxonomy, origin: str) -> None:
             f"{origin} has a label of {len(longest):,} characters, {quote_list([longest])}; the "
             f"most is {MAX_CELL:,}"
         )
+
+
+def _check_characters(taxonomy: Taxonomy, origin: str) -> None:
+    """Raise an error if a label could not be written: RDF may have halves of characters."""
+    for text in (*taxonomy.labels, *taxonomy.names):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise TaxonomyError(
+                f"{origin}: label {text!r} has half a character, such as \\ud800; write it in full"
+            ) from None

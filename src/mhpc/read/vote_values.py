@@ -7,13 +7,20 @@ gives scores elsewhere, its confidence in this vote is not known, and the mean o
 for it; a vote that is repeated without its score is left out.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mhpc.data.votes import ABSTAIN_WORD
-from mhpc.errors import DataError, ParameterError, ReadingWarning, option, pluralize, quote_list
+from mhpc.errors import (
+    DataError,
+    ParameterError,
+    ReadingWarning,
+    option,
+    pluralize,
+    quote_list,
+    warn,
+)
 from mhpc.read.options import NEGATIVE_MARK, ReadOptions
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
@@ -310,4 +317,4 @@ def _fill_blank(votes: VotesInput) -> None:
 
 
 def _warn(votes: VotesInput, message: str) -> None:
-    warnings.warn(f"{votes.origin}: {message}", ReadingWarning, stacklevel=5)
+    warn(f"{votes.origin}: {message}", ReadingWarning, stacklevel=5)

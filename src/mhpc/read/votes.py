@@ -1,6 +1,5 @@
 """`read_votes`: votes from any file or object in any format, checked and without duplicates."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
-from mhpc.errors import DataError, MhpcWarning, option, pluralize, suggest
+from mhpc.errors import DataError, MhpcWarning, option, pluralize, suggest, warn
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
 from mhpc.read.columns import (
     ALIASES,
@@ -158,7 +157,7 @@ def _warn_row_numbers(cells: Cells, column: str, origin: str) -> None:
     """Warn if a column that is called like an id may number the rows instead of the instances."""
     is_unique = len(cells.index["instance"]) == cells.rows >= MIN_UNIQUE_ROWS
     if is_unique and len(cells.index["source"]) > 1 and normalize_name(column) in _ROW_NUMBERS:
-        warnings.warn(
+        warn(
             f"{origin}: every row has its own {column!r}, so that no instance has two answers; if "
             "it numbers the rows, choose the column of the instances with "
             f"{option('columns', {'instance': 'NAME'})}",
@@ -334,7 +333,7 @@ def warn_dropped(dropped: Iterable[DroppedVotes], origin: str) -> None:
     for rows in dropped:
         by_reason[rows.reason] = by_reason[rows.reason] + rows if rows.reason in by_reason else rows
     for rows in by_reason.values():
-        warnings.warn(
+        warn(
             f"{origin}: {pluralize(rows.rows, 'row')} {rows.reason} "
             f"(first: row {rows.row:,}, source {rows.source!r}, instance {rows.instance!r})",
             MhpcWarning,

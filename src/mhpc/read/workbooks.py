@@ -6,16 +6,12 @@ and nothing else of the package.
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 MAX_SECONDS = 300.0
 """How long a process may take to read a binary workbook; the largest ones take seconds."""
-
-MAX_MEMORY = 8 << 30
-"""How many bytes it may use, where the system can limit that."""
 
 _ENCRYPTED = 3
 _DAMAGED = 4
@@ -66,22 +62,17 @@ def load_sheets_apart(
     path: Path, sheet: str | None, *, seconds: float = MAX_SECONDS
 ) -> dict[str, Any]:
     """Return the same as `load_sheets` from another process, with dates as text."""
-    # -P keeps this folder, whose modules have common names, out of the search path.
-    command = [sys.executable, "-P", __file__, str(path.absolute())]
+    # Imported here because that process runs this file by itself.
+    from mhpc.system.child_process import ScriptError, run_script
+
+    arguments = [str(path.absolute()), *([] if sheet is None else [sheet])]
     try:
-        done = subprocess.run(  # noqa: S603 - this very file
-            command if sheet is None else [*command, sheet],
-            capture_output=True, timeout=seconds, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise DamagedError(f"reading it takes more than {seconds:.0f} seconds") from None
-    if done.returncode == _ENCRYPTED:
+        code, output = run_script(Path(__file__), arguments, seconds=seconds)
+    except ScriptError as error:
+        raise DamagedError(str(error)) from None
+    if code == _ENCRYPTED:
         raise EncryptedError
-    if done.returncode == _DAMAGED:
-        raise DamagedError(done.stdout.decode(errors="replace"))
-    if done.returncode:
-        raise DamagedError("the library that reads it failed")
-    content: dict[str, Any] = json.loads(done.stdout)
+    content: dict[str, Any] = json.loads(output)
     return content
 
 
@@ -99,13 +90,6 @@ def _cell_to_text(cell: Any) -> str:
 
 def _main() -> int:
     """Write the sheets of a workbook to standard output."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    except (ImportError, ValueError, OSError):
-        # Not every system can limit memory.
-        pass
     try:
         content = load_sheets(Path(sys.argv[1]), sys.argv[2] if sys.argv[2:] else None)
     except EncryptedError:

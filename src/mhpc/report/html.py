@@ -19,6 +19,10 @@ from mhpc.system.files import stable_path, temporary_folder
 _FACTS_TAG = '<script id="facts" type="application/gzip+base64">'
 """The tag after which the page expects the facts."""
 
+BEST_COMPRESSION, FAST_COMPRESSION = 9, 4
+MAX_BEST_COMPRESSED = 1 << 24
+"""Bytes of facts up to which the page is made as small as possible; beyond that, it takes long."""
+
 
 def render_page(facts: Mapping[str, Any]) -> str:
     """Return the page that shows these facts.
@@ -36,7 +40,9 @@ def render_page(facts: Mapping[str, Any]) -> str:
     """
     before, tag, after = _template().partition(_FACTS_TAG)
     # Without a time in the gzip header the same facts give the same page.
-    packed = gzip.compress(dump_json(facts).encode(), compresslevel=9, mtime=0)
+    text = dump_json(facts).encode()
+    level = BEST_COMPRESSION if len(text) <= MAX_BEST_COMPRESSED else FAST_COMPRESSION
+    packed = gzip.compress(text, compresslevel=level, mtime=0)
     return before + tag + base64.b64encode(packed).decode() + after
 
 

@@ -6,6 +6,7 @@ Labels and sources are given by their positions in the lists of both, which keep
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import pluralize
 from mhpc.explanation.agreement import PairwiseAgreement, find_confused_pairs
 from mhpc.explanation.disagreement import find_disputed
+from mhpc.explanation.effects import complete_scores
 from mhpc.explanation.queries import (
     MAX_CONFUSED_PAIRS,
     compare_sample,
@@ -134,6 +136,7 @@ def make_page_data(
 ) -> dict[str, Any]:
     """Return the facts that the page of a result shows; `document` is its ``run.json``."""
     limits = limits or PageLimits()
+    consolidation = complete_scores(panel, consolidation)
     panel = with_inferred_scope(panel)
     counts = count_run(panel, consolidation, decision, limit=limits.instances)
     agreement = compare_sample(SinglePartition(panel), panel.scope)
@@ -249,10 +252,11 @@ def _overview(data: PageData) -> dict[str, Any]:
 
 def _taxonomy(taxonomy: Taxonomy, counts: RunCounts) -> dict[str, Any]:
     names = ("votes", "supported", "chosen", "disputed")
+    parent, ends = taxonomy.parents.indices.tolist(), taxonomy.parents.indptr.tolist()
     return {
         "id": taxonomy.labels.ids,
         "name": taxonomy.names,
-        "parents": [taxonomy.parents_of(label).tolist() for label in range(len(taxonomy))],
+        "parents": [parent[start:stop] for start, stop in pairwise(ends)],
         **({"exclusive": taxonomy.exclusive} if taxonomy.exclusive else {}),
         **{
             name: row.astype(int).tolist() for name, row in zip(names, counts.by_label, strict=True)
@@ -404,6 +408,13 @@ def _shown(data: PageData) -> dict[str, Any]:
         notes.append(
             "Agreement and confused labels are counted on a random sample of "
             f"{pluralize(data.compared_instances, 'instance')}"
+        )
+    abstentions = sum(source.abstentions for source in data.sources)
+    denials = sum(source.denials for source in data.sources)
+    if abstentions or denials:
+        notes.append(
+            f"Answers are listed without {pluralize(abstentions, 'abstention')} and "
+            f"{pluralize(denials, 'negative vote')}, which mhpc explain shows"
         )
     return {
         "instances": [n_listed, counts.instances],

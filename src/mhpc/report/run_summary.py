@@ -9,7 +9,6 @@ from rich.table import Table
 from mhpc.data.disagreement import Disagreement
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.summary import RunSummary
-from mhpc.errors import pluralize
 from mhpc.report.sentences import (
     describe_data,
     describe_decision,
@@ -83,10 +82,9 @@ def _review(summary: RunSummary) -> Iterator[RenderableType]:
     conflicts = summary.conflicts
     if not conflicts.instances:
         several = len(summary.sources) > 1
-        yield "Sources never contradict each other" if several else "There is only one source"
+        yield conflicts.heading if several else "There is only one source"
         return
-    these = "this" if conflicts.disputed == 1 else "these"
-    yield f"Sources disagree on {pluralize(conflicts.disputed, 'instance')}. Review {these} first:"
+    yield f"{conflicts.heading} first:"
     table = Table(box=None, pad_edge=False, show_header=False)
     for disagreement in conflicts.instances[:_MAX_INSTANCES]:
         disputed = _disputed_labels(disagreement, conflicts.names)

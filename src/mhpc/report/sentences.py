@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mhpc.data.combination import Combination
+from mhpc.data.decision import RULE_SAMPLE
 from mhpc.data.exclusive import ExclusiveConflicts
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.summary import RunSummary
@@ -298,14 +299,24 @@ def _join_names(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def describe_rule_sample(
+    decision: Mapping[str, Any], instances: int, *, sample: int = RULE_SAMPLE
+) -> Iterator[str]:
+    """Say that a threshold was computed on a sample, if it was."""
+    if instances > sample and decision.get("threshold_from") in ("matched", "expected-f"):
+        yield f"The threshold was computed on a sample of {sample:,} instances"
+
+
 def _describe_rule(decision: Mapping[str, Any]) -> str:
-    if "threshold" not in decision:
+    if not {"threshold", "threshold_from"} <= decision.keys():
         return f"rule {decision['rule']}"
     origin = {
         "matched": "set to give instances as many labels as answers have",
         "method": "set by the method",
         "given": "as given",
-        "expected-f": f"expected F {decision.get('expected_f', 0):.2f}",
-        "min-probability": f"minimum probability {decision.get('min_probability', 0):.3g}",
+        "expected-f": f"expected F {decision.get('expected_f') or 0:.2f}",
+        "min-probability": f"minimum probability {decision.get('min_probability') or 0:.3g}",
     }
-    return f"threshold {decision['threshold']:.3g}, {origin[decision['threshold_from']]}"
+    # Somebody may have edited run.json.
+    name = str(decision.get("threshold_from"))
+    return f"threshold {decision['threshold']:.3g}, {origin.get(name, name)}"

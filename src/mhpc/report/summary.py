@@ -90,6 +90,10 @@ def versions() -> dict[str, str]:
     return {package: version(package) for package in _PACKAGES}
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""Types that JSON has, and whose values need no conversion."""
+
+
 def to_json(value: Any) -> Any:
     """Convert dataclasses, mappings and sequences to what JSON has; nan becomes null."""
     if is_dataclass(value) and not isinstance(value, type):
@@ -97,7 +101,8 @@ def to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): to_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(entry) for entry in value]
+        # Lists may have a number or an id for every label of a large taxonomy.
+        return [entry if type(entry) in _PLAIN else to_json(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

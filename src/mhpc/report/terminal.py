@@ -63,7 +63,7 @@ def render_inspection(inspection: Inspection) -> RenderableType:
         f"source) pairs; {_answers_per_instance(inspection)}",
         _depth(inspection),
         *_unanswered(inspection),
-        _disagreement(inspection.disagreement),
+        _disagreement(inspection),
         f"Sources that gave no known label: {_list_names(inspection.silent_sources)}",
         *_matched_labels(inspection),
         *_unknown_labels(inspection),
@@ -92,16 +92,19 @@ def _depth(inspection: Inspection) -> str:
 
 def _unanswered(inspection: Inspection) -> Iterable[str]:
     if inspection.abstentions:
-        yield f"Asked, did not know: {pluralize(inspection.abstentions, 'answer')}"
+        unknown = pluralize(inspection.unknown_answers, "time")
+        some = f" ({unknown} with nothing but unknown labels)" if inspection.unknown_answers else ""
+        yield f"Asked, did not know: {pluralize(inspection.abstentions, 'time')}{some}"
     if inspection.denials:
         yield f"Labels that do not apply: {pluralize(inspection.denials, 'negative vote')}"
 
 
-def _disagreement(share: float) -> str:
-    if share != share:
+def _disagreement(inspection: Inspection) -> str:
+    if inspection.disagreement != inspection.disagreement:
         return "No instance was answered by several sources"
-    instances = "the instances that several of them answered"
-    return f"Sources disagree on {format_percent(share)} of {instances}"
+    share = format_percent(inspection.disagreement)
+    instances = pluralize(inspection.disputed, "instance")
+    return f"Sources disagree on {instances}, {share} of those that several of them answered"
 
 
 def _list_names(names: Sequence[str], limit: int = 8) -> str:
@@ -116,8 +119,9 @@ def _matched_labels(inspection: Inspection) -> Iterable[str]:
     if matched:
         yield f"Labels that are written differently, but understood: {len(matched):,}"
         for label in matched[:_MAX_MATCHED]:
-            votes = pluralize(label.votes, "vote")
-            yield f"  {label.label!r}, {votes}: taken as {label.to!r} ({label.how})"
+            is_label = label.how not in ("abstain", "none")
+            count = pluralize(label.votes, "vote" if is_label else "time")
+            yield f"  {label.label!r}, {count}: taken as {label.to!r} ({label.how})"
 
 
 def _unknown_labels(inspection: Inspection) -> Iterable[str]:
@@ -162,14 +166,16 @@ def render_scorecards(
     for score in cards[0]:
         table.add_column(_metric_heading(score), justify="right")
     table.add_column("instances", justify="right")
-    comparable = len({card.view for card in cards}) == 1 and len(cards) > 1
+    # Somebody may have edited run.json, so that scorecards have different metrics.
+    kinds = {(card.view, *(score.metric for score in card)) for card in cards}
+    comparable = len(kinds) == 1 and len(cards) > 1
     for name, card in rows:
         cells = []
         for score in card:
             pick = min if score.better == "lower" else max
-            best = pick(candidate[score.metric] for candidate in cards)
+            best = pick(candidate[score.metric] for candidate in cards) if comparable else None
             text = f"{score.value:.4f}"
-            cells.append(f"[bold]{text}[/]" if comparable and score.value == best else text)
+            cells.append(f"[bold]{text}[/]" if score.value == best else text)
         table.add_row(escape_text(name), *cells, f"{card.instances:,}")
     return table
 
@@ -351,11 +357,9 @@ def render_conflicts(disagreements: Disagreements) -> RenderableType:
             _instance_table(disagreements),
         )
     if not disagreements.instances:
-        return "Sources never contradict each other"
-    these = "this" if len(disagreements.instances) == 1 else "these"
+        return disagreements.heading
     parts: list[RenderableType] = [
-        f"Sources disagree on {pluralize(disagreements.disputed, 'instance')}. Review {these} "
-        "first (largest expected gain of a review):",
+        f"{disagreements.heading} first (largest expected gain of a review):",
         _instance_table(disagreements),
     ]
     if disagreements.confusions:

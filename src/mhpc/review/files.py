@@ -5,14 +5,15 @@ import io
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from mhpc.errors import DataError, OutputExistsError, ParameterError, UnreadableError, option
 from mhpc.review.answers import Drawn, ReviewAnswer, Reviews, SettledInstance
-from mhpc.system.files import atomic_file, check_writable, exclusive_lock, is_locked
+from mhpc.system.files import atomic_file, check_name, check_writable, resolve_path
+from mhpc.system.locks import exclusive_lock, is_locked
 from mhpc.write.tables import write_rows
 
 REVIEW_COLUMNS = ("instance", "source", "label", "drawn", "time")
@@ -73,9 +74,10 @@ def open_review_folder(run: Path, path: Path | None = None) -> Iterator[ReviewFo
         The folder of the review; by default ``OUT-review`` beside ``OUT``.
     """
     if path is None:
-        whole = run if run.name not in ("", "..") else run.resolve()
+        whole = run if run.name not in ("", "..") else resolve_path(run)
         path = whole.with_name(f"{whole.name}-review")
-    if path.resolve().is_relative_to(run.resolve()):
+    check_name(path)
+    if resolve_path(path).is_relative_to(resolve_path(run)):
         raise ParameterError(
             f"{path} is within {run}, which a review does not change; choose another folder with "
             f"{option('reviews', 'FOLDER', command='review')}"
@@ -83,11 +85,18 @@ def open_review_folder(run: Path, path: Path | None = None) -> Iterator[ReviewFo
     check_writable(path)
     if path.exists() and not path.is_dir():
         raise OutputExistsError(f"{path} is a file; move it away, or choose another folder")
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     in_use = f"another mhpc review saves answers in {path}; use that one, or stop it first"
-    with exclusive_lock(path, in_use):
-        _remove_leftovers(path)
-        yield ReviewFolder(path)
+    try:
+        with exclusive_lock(path, in_use):
+            _remove_leftovers(path)
+            yield ReviewFolder(path)
+    finally:
+        # A review without any answer, such as that of a folder that is no run, leaves nothing.
+        with suppress(OSError):
+            for folder in missing:
+                folder.rmdir()
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.decision import Decision, FittedRule
+from mhpc.data.decision import Decision, FittedRule, ThresholdOrigin
+from mhpc.data.hierarchy import close_rows
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, Sparse
@@ -72,7 +73,7 @@ class FittedThreshold:
     ----------
     threshold : float
         The lowest score of a label that is given.
-    threshold_from : str
+    threshold_from : ThresholdOrigin
         "given" by the user, of the "method", "matched" to the size of the answers, "expected-f" or
         "min-probability".
     rule : str
@@ -82,7 +83,7 @@ class FittedThreshold:
     """
 
     threshold: float
-    threshold_from: str
+    threshold_from: ThresholdOrigin
     rule: str
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -124,7 +125,10 @@ def close_under_ancestors(labels: Sparse, taxonomy: Taxonomy) -> Sparse:
     csr_array of int8, (n, K)
         As `Decision.reason`: 1 at the labels themselves, 2 at ancestors that they imply.
     """
-    implied = (labels @ taxonomy.closure.astype(np.int16)).tocsr()
+    if taxonomy.has_small_closure:
+        implied = (labels @ taxonomy.closure.astype(np.int16)).tocsr()
+    else:
+        implied = close_rows(labels, taxonomy)
     # 2 for all labels of the closed set, minus 1 for those that were there before.
     implied.data = np.full(implied.nnz, 2, dtype=np.int8)
     reason = (implied - labels.astype(np.int8)).tocsr()

@@ -11,7 +11,7 @@ from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import canonical, cell_numbers, row_indices, run_starts, values_at
+from mhpc.numerics.sparse import canonical, row_indices, run_starts, values_at
 from mhpc.parameters import registered
 from mhpc.rules.base import Rule, close_under_ancestors
 
@@ -212,12 +212,11 @@ class _AncestorRelation:
     """Which pairs of labels are equal, or one an ancestor of the other."""
 
     def __init__(self, taxonomy: Taxonomy, *, max_table_cells: int = _MAX_TABLE_CELLS) -> None:
-        self._n_labels = len(taxonomy)
-        self._pairs = cell_numbers(taxonomy.closure)
+        self._taxonomy = taxonomy
         self._table: BoolArray | None = None
-        if self._n_labels**2 <= max_table_cells:
-            self._table = np.zeros((self._n_labels, self._n_labels), dtype=bool)
-            self._table.flat[self._pairs] = True
+        if len(taxonomy) ** 2 <= max_table_cells:
+            self._table = np.zeros((len(taxonomy), len(taxonomy)), dtype=bool)
+            self._table[row_indices(taxonomy.closure), taxonomy.closure.indices] = True
             self._table |= self._table.T
 
     def holds(self, first: IntArray, second: IntArray) -> BoolArray:
@@ -227,6 +226,5 @@ class _AncestorRelation:
         return self._is_ancestor(first, second) | self._is_ancestor(second, first)
 
     def _is_ancestor(self, label: IntArray, ancestor: IntArray) -> BoolArray:
-        pair = label * np.int64(self._n_labels) + ancestor
-        position = np.minimum(np.searchsorted(self._pairs, pair), len(self._pairs) - 1)
-        return np.asarray(self._pairs[position] == pair)
+        closure = self._taxonomy.closure_of(label, among=ancestor)
+        return values_at(closure, label, ancestor) > 0

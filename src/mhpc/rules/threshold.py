@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from mhpc.data.decision import RULE_SAMPLE
+from mhpc.data.decision import RULE_SAMPLE, ThresholdOrigin
 from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.numerics.arrays import FloatArray
@@ -53,7 +53,7 @@ class Threshold(Rule):
             wanted = labels_per_answer * cost_of_missing(self.depth_bias)
             matched = match_threshold(consolidation, labels_per_instance=wanted)
             return FittedThreshold(matched, "matched", self.name, details)
-        origin = "given" if self.threshold else "method"
+        origin: ThresholdOrigin = "given" if self.threshold else "method"
         return FittedThreshold(
             shift_threshold(threshold, self.depth_bias), origin, self.name, details
         )

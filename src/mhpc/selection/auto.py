@@ -1,7 +1,8 @@
 """Auto, the default: several methods combined into one probability."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
@@ -41,6 +42,7 @@ from mhpc.methods.source_weights import (
 )
 from mhpc.numerics.arrays import Block, FloatArray, IntArray, Single, Sparse, dense
 from mhpc.numerics.sparse import average_in_single, canonical, incidence
+from mhpc.parameters import MAX_FOLDS, Seed
 from mhpc.selection.calibration import (
     IDENTITY,
     Calibration,
@@ -60,6 +62,7 @@ from mhpc.selection.stacking import (
     stack,
     weigh_one_truth,
 )
+from mhpc.system.caching import cached_property
 from mhpc.system.checkpoints import checkpointed
 from mhpc.system.memory import memory_budget
 
@@ -116,10 +119,10 @@ class Auto(BaseMethod):
     summary: ClassVar[str] = "probabilities from several methods combined, the default"
     reference: ClassVar[str] = "this package: docs/methods/auto.md"
 
-    folds: Annotated[int, Field(ge=2)] = 4
+    folds: Annotated[int, Field(ge=2, le=MAX_FOLDS)] = 4
     """Folds of the cross-validation that an inferred scope has to pass."""
 
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     """Seed of the random split into these folds."""
 
     def estimate_memory(self, size: Size) -> int:
@@ -180,7 +183,7 @@ class Auto(BaseMethod):
             converged=all(each.converged for each in (dawid_skene, *members.values())),
             threshold=0.5,
             is_probability=True,
-            notes=(*scope_notes, *notes),
+            notes=(*scope_notes, *notes, *_notes_of(members, partitions.instances)),
         )
         return _calibrate_on_gold(fitted, partitions)
 
@@ -376,21 +379,30 @@ def _optional_members() -> dict[str, BaseMethod]:
 def _usable_members(
     partitions: PanelPartitions, one_truth_weight: float
 ) -> tuple[dict[str, BaseMethod], tuple[str, ...]]:
-    """Return the methods to fit, and a note for each that does not fit in memory."""
+    """Return the methods to fit, and a note for each that needs too much memory or time."""
     usable, notes = _optional_members(), list[str]()
     if one_truth_weight < MIN_ONE_TRUTH_WEIGHT:
         del usable["one-truth"]
     size, budget = measure_size(partitions), memory_budget()
     for name, method in tuple(usable.items()):
         needed = method.estimate_memory(size)
+        reason = method.explain_duration(size)
         if needed > budget:
-            notes.append(f"{name} was left out: {explain_memory(method, size, needed, budget)}")
+            reason = explain_memory(method, size, needed, budget)
+        if reason:
+            notes.append(f"{name} was left out: {reason}")
             del usable[name]
     if "mhpc-local" not in usable:
         # The channel takes its neighbours from the graph of `mhpc-local`.
         usable.pop("channel", None)
         usable = {"majority": make_method("majority"), **usable}
     return usable, tuple(notes)
+
+
+def _notes_of(members: Mapping[str, FittedMethod], instances: int) -> Iterator[str]:
+    """Return what methods say about how they treat many instances, each after its name."""
+    for name, member in members.items() if instances > MAX_EXACT else ():
+        yield from (f"{name}: {note}" for note in member.notes)
 
 
 def _describe(

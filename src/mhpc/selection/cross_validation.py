@@ -7,11 +7,9 @@ compare (`score_candidates`, `cross_validate`).
 
 import statistics
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -20,7 +18,7 @@ from mhpc.data.comparison import CandidateScore
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.profiles import SourceDependence
 from mhpc.data.scorecard import View
-from mhpc.errors import MhpcWarning
+from mhpc.errors import ParameterError, silence_warnings
 from mhpc.methods.base import Method
 from mhpc.methods.channel.answers import read_answers
 from mhpc.methods.source_dependence import panel_dependence
@@ -35,6 +33,8 @@ from mhpc.numerics.arrays import (
     ratio,
 )
 from mhpc.numerics.sparse import row_blocks, row_indices
+from mhpc.parameters import MAX_FOLDS, check_seed, show_value
+from mhpc.system.caching import cached_property
 from mhpc.system.display import PER_CENT, Progress, silent
 from mhpc.system.parallel import thread_map
 
@@ -138,6 +138,11 @@ def make_folds(
     panel = partitions.sample(max(100, max_cells // max(len(partitions.taxonomy), 1)))
     dependence = panel_dependence(panel)
     weighted = weight_answers(panel, dependence)
+    check_seed(seed)
+    if not 2 <= n_folds <= MAX_FOLDS:
+        raise ParameterError(
+            f"folds = {show_value(n_folds)} is not allowed; give an integer from 2 to {MAX_FOLDS}"
+        )
     folds = split_answers(weighted, dependence, n_folds=n_folds, seed=seed)
     folds += hold_out_gold(weighted)
     # Whether to weight the answers that it is fitted on is up to each candidate.
@@ -468,8 +473,7 @@ def ignore_non_convergence() -> Iterator[None]:
 
     Filters are shared by all threads, and are therefore set by the one that starts the others.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MhpcWarning)
+    with silence_warnings():
         yield
 
 

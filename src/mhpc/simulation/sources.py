@@ -8,8 +8,13 @@ import numpy as np
 from mhpc.data.index import Index
 from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import NONE_OF_THESE, Truth, Votes
-from mhpc.errors import ParameterError, UnknownLabelError
+from mhpc.errors import ParameterError, TooLargeError, UnknownLabelError, pluralize
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
+from mhpc.parameters import check_seed
+from mhpc.system.memory import format_size, memory_limit
+
+_BYTES_PER_LABEL = 200
+"""Memory that a true label takes while the answer of a source to it is simulated."""
 
 ABOVE = -1
 """The position above all roots: a label that gets there is not given at all."""
@@ -78,8 +83,10 @@ def simulate(
     """
     if not sources:
         raise ParameterError("sources = 0 is not allowed; simulate at least one source")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     M, N, R = len(sources), len(truth.instances), len(truth)
+    _check_memory(M, R)
     true = _locate_labels(truth, taxonomy)
     asked = rng.random((M, N)) < _column(sources, "coverage")
     p_V, p_N = rng.random((M, R)), rng.random((M, R))
@@ -93,6 +100,16 @@ def simulate(
     is_asked = asked[source, instance]
     index = Index(tuple(names) if names is not None else tuple(f"s{m + 1}" for m in range(M)))
     return make_votes(truth, taxonomy, index, instance[is_asked], source[is_asked], label[is_asked])
+
+
+def _check_memory(n_sources: int, n_labels: int) -> None:
+    needed, limit = _BYTES_PER_LABEL * n_sources * n_labels, memory_limit()
+    if needed > limit:
+        raise TooLargeError(
+            f"answers of {pluralize(n_sources, 'source')} to {pluralize(n_labels, 'true label')} "
+            f"need about {format_size(needed)}, and {format_size(limit)} may be used; simulate "
+            "fewer sources"
+        )
 
 
 def _locate_labels(truth: Truth, taxonomy: Taxonomy) -> IntArray:

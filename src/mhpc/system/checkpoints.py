@@ -9,7 +9,6 @@ import json
 import logging
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,10 +23,11 @@ from mhpc.errors import (
     pluralize,
     quote_list,
     spell_arguments,
+    warn,
 )
 from mhpc.system.files import atomic_path
 
-RESUME = f"{option('resume', True)} continues from what was finished"
+RESUME = f"{option('resume', True, command='consolidate')} continues from what was finished"
 """What is said of a run that can be resumed."""
 
 RESUME_HINT = spell_arguments(RESUME)
@@ -209,7 +209,7 @@ class RunCheckpoints:
             self.remove()
         elif obstacle := self._find_obstacle():
             self.remove()
-            warnings.warn(f"{obstacle}; this run starts from scratch", MhpcWarning, stacklevel=3)
+            warn(f"{obstacle}; this run starts from scratch", MhpcWarning, stacklevel=3)
 
     def get(self, stage: str) -> Any | None:
         """Return the result of a stage, None if there is none."""

@@ -11,6 +11,9 @@ from typing import Any
 import duckdb
 
 from mhpc.errors import UnwritableError, quote_list
+from mhpc.system.files import OPEN_FOLDERS, temporary_root
+from mhpc.system.memory import database_memory, process_memory
+from mhpc.system.parallel import usable_cores
 
 _CLOSED = {
     "autoinstall_known_extensions": False,
@@ -19,13 +22,62 @@ _CLOSED = {
 }
 """The name or content of a file must not make DuckDB fetch and load an extension."""
 
+_NO_REMOTE_FILES = {"async_threads": 0}
+"""Threads that wait for remote files; without any there, they only take memory."""
 
-def database(*, threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    """Return a new database in memory, to be closed; by default it uses all cores."""
-    config: dict[str, Any] = dict(_CLOSED) if threads is None else {**_CLOSED, "threads": threads}
-    connection = duckdb.connect(config=config)
-    connection.execute("SET enable_progress_bar = false")
-    return connection
+
+@contextmanager
+def database(*, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a new database in memory until the end of the block; by default it uses all cores.
+
+    Where the memory of this process is limited, it uses fewer, and less memory.
+
+    What does not fit into memory goes to a folder of its own among the system's temporary files,
+    which DuckDB makes when it needs it and removes when the connection is closed. Its default is
+    ``.tmp`` in the current folder.
+    """
+    folder = _reserve_folder()
+    config: dict[str, Any] = {
+        **_CLOSED,
+        **_NO_REMOTE_FILES,
+        "temp_directory": "" if folder is None else str(folder),
+    }
+    if process_memory() is not None:
+        # DuckDB does not know of such limits.
+        config["memory_limit"] = f"{database_memory(0)}B"
+        threads = threads or usable_cores()
+    if threads is not None:
+        config["threads"] = threads
+    try:
+        if folder is not None:
+            # Until the end, a signal that cannot wait for it removes the folder.
+            OPEN_FOLDERS[folder] = []
+        with duckdb.connect(config=config) as connection:
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
+    except (RuntimeError, duckdb.Error) as error:
+        _check_interrupt(error)
+        raise
+    finally:
+        if folder is not None:
+            OPEN_FOLDERS.pop(folder, None)
+
+
+def _check_interrupt(error: Exception) -> None:
+    """Raise what a signal handler of Python raises, of which DuckDB makes an error of its own."""
+    # The message of another error may quote a file, and so these words.
+    first_line, *others = str(error).strip().splitlines() or [""]
+    is_raised = first_line.startswith("Traceback") and others[-1:] == ["KeyboardInterrupt:"]
+    if first_line == "Query interrupted" or is_raised:
+        raise KeyboardInterrupt from None
+
+
+def _reserve_folder() -> Path | None:
+    """Return the name of a temporary folder; None if the system has none, and nothing can spill."""
+    try:
+        return temporary_root() / f"mhpc-{os.urandom(8).hex()}"
+    except OSError:
+        return None
 
 
 _REASONS = (
@@ -95,8 +147,17 @@ def rows_of_parquet(path: Path) -> int:
 
 
 def reason(error: duckdb.Error) -> str:
-    """Return where and what an error is, to follow the name of a file in a message."""
+    """Return where and what an error is, to follow the name of a file in a message.
+
+    Raises
+    ------
+    MemoryError
+        When memory ran out, which is not a fault of the file.
+    """
+    _check_interrupt(error)
     text = str(error)
+    if isinstance(error, duckdb.OutOfMemoryException) and _disk_error(text) is None:
+        raise MemoryError(text)
     place = re.search(r"on Line: (\d+)\nOriginal Line: (.*)", text)
     where = f", line {int(place[1]):,}" if place else ""
     row = quote_list([place[2].strip()]) if place else "a row"
@@ -128,14 +189,24 @@ def writing(path: Path) -> Iterator[None]:
 
     Raises
     ------
-    OSError, UnwritableError
-        When the disk is full; when the path cannot be written for another reason.
+    OSError, MemoryError, UnwritableError
+        When the disk is full; when memory ran out; when the path cannot be written for another
+        reason.
     """
     try:
         yield
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         text = str(error)
-        for pattern, number in _DISK_FULL.items():
-            if re.search(pattern, text, re.IGNORECASE):
-                raise OSError(number, os.strerror(number), str(path)) from None
+        if (number := _disk_error(text)) is not None:
+            raise OSError(number, os.strerror(number), str(path)) from None
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise MemoryError(text) from None
         raise UnwritableError(f"{path} cannot be written: {' '.join(text.split())}") from None
+
+
+def _disk_error(text: str) -> int | None:
+    """Return the number of the error if the disk is full, None otherwise."""
+    matches = (
+        number for pattern, number in _DISK_FULL.items() if re.search(pattern, text, re.IGNORECASE)
+    )
+    return next(matches, None)

@@ -1,4 +1,4 @@
-"""Files and folders that appear complete or not at all, temporary folders, and locks."""
+"""Files and folders that appear complete or not at all, and temporary folders."""
 
 import ctypes
 import errno
@@ -8,19 +8,16 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from mhpc.errors import OutputExistsError, UnwritableError, option
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows, where folders are not locked
-    fcntl = None  # type: ignore[assignment]
+from mhpc.errors import MhpcWarning, OutputExistsError, UnwritableError, option, warn
+from mhpc.process import clean_up, fork_safe_lock, no_fork
+from mhpc.system.locks import CAN_LOCK, folder_lock, is_locked
 
 STDOUT = "-"
 
@@ -36,11 +33,15 @@ RUN_MARK = "run.json"
 MIN_AGE = 60.0
 """Seconds for which a hidden folder without a lock is left alone: its lock may be about to come."""
 
-stable_path = threading.RLock()
+stable_path = fork_safe_lock()
 """Held while folders are made or moved, so that no folder is removed in between."""
 
-_OPEN: dict[Path, Sequence[Path]] = {}
+OPEN_FOLDERS: dict[Path, Sequence[Path]] = {}
 """The temporary folders there are, each with the folders above it that were made for it."""
+
+if hasattr(os, "register_at_fork"):
+    # They belong to the process that made them.
+    os.register_at_fork(after_in_child=OPEN_FOLDERS.clear)
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -64,9 +65,9 @@ def atomic_file(
         Whether the file must survive a crash of the machine once the block has ended.
     """
     if str(target) == STDOUT:
-        sys.stdout.flush()
-        yield cast(BinaryIO, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        stream = _standard_output()
+        yield stream
+        stream.flush()
         return
     path = Path(target)
     check_target(path, force=force)
@@ -85,7 +86,7 @@ def atomic_file(
     except OSError as error:
         if isinstance(error, UnwritableError) or not error.strerror:
             raise
-        raise UnwritableError(f"{path} cannot be written: {error.strerror}") from None
+        raise UnwritableError(f"{_shorten(path)} cannot be written: {error.strerror}") from None
 
 
 @contextmanager
@@ -121,17 +122,31 @@ def atomic_path(target: Path, *, replace: bool = True, durable: bool = False) ->
 
 
 @contextmanager
-def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
+def atomic_folder(
+    target: Path, *, force: bool, exchange: Callable[[Path, Path], bool] | None = None
+) -> Iterator[Path]:
     """Give a folder to write the output of a run to, which takes the target's place at the end.
 
     If anything goes wrong, an interrupt included, what was there before stays and nothing else is
     left. A process that is killed leaves a hidden folder, which the next run removes. An existing
     target is refused without `force`, and even with it unless it is the output of a run: a
     mistyped ``-o`` must not delete files.
+
+    Where two folders cannot be exchanged in one step, the old one is moved aside first. If the
+    process is killed in between, `restore_folder` puts it back.
+
+    Parameters
+    ----------
+    target : Path
+        The folder.
+    force : bool
+        Whether to replace the output of an earlier run.
+    exchange : callable, optional
+        Exchanges two folders in one step, or returns False; by default, what the system offers.
     """
     check_output(target, force=force)
     # The folder that a link points to is replaced, not the link.
-    target = target.resolve() if target.is_symlink() else target
+    target = resolve_path(target) if target.is_symlink() else target
     _check_single_run(target)
     with ExitStack() as stack:
         try:
@@ -146,11 +161,15 @@ def atomic_folder(target: Path, *, force: bool) -> Iterator[Path]:
         stack.enter_context(folder_lock(folder))
         yield folder
         check_output(target, force=force)
-        _move_into_place(folder, target)
+        _move_into_place(folder, target, exchange or _exchange)
 
 
 def check_output(target: Path, *, force: bool) -> None:
     """Refuse a folder that exists or cannot be created, before any work is done for it."""
+    if str(target) == STDOUT:
+        raise UnwritableError("an output is a folder, and cannot go to standard output; name one")
+    check_name(target)
+    restore_folder(target)
     if not target.exists():
         check_writable(target)
         return
@@ -160,23 +179,47 @@ def check_output(target: Path, *, force: bool) -> None:
         )
     if not target.is_dir() or (any(target.iterdir()) and not (target / RUN_MARK).exists()):
         raise OutputExistsError(
-            f"{target} is not an output of mhpc (it has no {RUN_MARK}), so "
-            f"{option('force', True)} leaves it alone; choose another"
+            f"{target} is not an output of mhpc (it has no {RUN_MARK}), and is left alone; choose "
+            "another"
         )
     others = sorted(path.name for path in target.iterdir() if path.name not in RUN_FILES)
     if others:
         raise OutputExistsError(
-            f"{target} holds {others[0]!r}, which no run wrote and {option('force', True)} would "
-            "delete; move it away, or choose another folder"
+            f"{target} holds {others[0]!r}, which no run wrote and replacing it would delete; move "
+            "it away, or choose another folder"
         )
+
+
+def restore_folder(target: Path) -> None:
+    """Put back the output that a killed run had moved aside to replace it, and say so.
+
+    Call this before a folder is read or written. It does nothing while the folder is there, or
+    while the run that replaces it is alive.
+    """
+    try:
+        # The folder that a link points to was replaced, not the link.
+        target = Path(os.path.realpath(target)) if target.is_symlink() else target
+        if os.path.lexists(target):
+            return
+        asides = [path for path in _hidden_folders(target, "old-") if (path / _ASIDE).is_dir()]
+        for aside in sorted(asides, key=lambda path: path.stat().st_mtime, reverse=True):
+            if not _is_alive(aside):
+                (aside / _ASIDE).rename(target)
+                warn(
+                    f"{target} was restored: a run was killed while it replaced this folder",
+                    MhpcWarning,
+                    stacklevel=2,
+                )
+                aside.rmdir()
+                return
+    except (OSError, ValueError):
+        # Another process restores it, or it cannot be restored; the caller finds no folder.
+        return
 
 
 def check_writable(target: Path) -> None:
     """Refuse a target that cannot be created because of its name or of the folder above it."""
-    try:
-        str(target.absolute()).encode()
-    except UnicodeEncodeError:
-        raise UnwritableError(f"{str(target)!r}: the name is not UTF-8; choose another") from None
+    check_name(target)
     above = next(folder for folder in target.absolute().parents if folder.exists())
     if not above.is_dir():
         raise UnwritableError(f"{target} cannot be created: {above} is a file; choose another")
@@ -184,8 +227,36 @@ def check_writable(target: Path) -> None:
         raise UnwritableError(f"{target} cannot be created: {above} may not be written to")
 
 
+def check_name(target: Path) -> None:
+    """Refuse a path that the system cannot follow, or that is not UTF-8, whatever is there."""
+    try:
+        str(target.absolute()).encode()
+        target.stat()
+    except UnicodeEncodeError:
+        raise UnwritableError(f"{str(target)!r}: the name is not UTF-8; choose another") from None
+    except ValueError:
+        raise UnwritableError(f"{str(target)!r}: the name has a NUL; choose another") from None
+    except OSError as error:
+        # Permissions are checked where it is known what they are needed for.
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise UnwritableError(
+                f"{_shorten(target)} cannot be created: {error.strerror}; choose another"
+            ) from None
+
+
+def resolve_path(path: Path) -> Path:
+    """Return where a path leads to; a loop of links is an error of this package."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        # Before Python 3.13 a loop is a RuntimeError.
+        reason = getattr(error, "strerror", None) or os.strerror(errno.ELOOP)
+        raise UnwritableError(f"{_shorten(path)} leads nowhere: {reason}") from None
+
+
 def check_target(path: Path, *, force: bool) -> None:
     """Refuse a file that exists or cannot be created, before any work is done for it."""
+    check_name(path)
     if not path.parent.is_dir():
         raise UnwritableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     if path.is_dir():
@@ -221,13 +292,13 @@ def temporary_folder(
     UnwritableError
         When the disk is full.
     """
-    above = Path(tempfile.gettempdir()) if inside is None else inside
+    above = temporary_root() if inside is None else inside
     folder = above / f"{prefix}{os.urandom(8).hex()}"
     made = [parent for parent in folder.parents if not parent.exists()]
     try:
         with stable_path:
             # Registered before it exists: an interrupt in between leaves nothing.
-            _OPEN[folder] = made
+            OPEN_FOLDERS[folder] = made
             above.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=mode)
         yield folder
@@ -236,59 +307,36 @@ def temporary_folder(
             raise _disk_full_error(folder, error, system=inside is None) from None
         raise
     finally:
-        _remove(folder, made)
-        _OPEN.pop(folder, None)
+        if folder in OPEN_FOLDERS:
+            clean_up(partial(_remove, folder, made))
+            OPEN_FOLDERS.pop(folder, None)
+
+
+def temporary_root() -> Path:
+    """Return the system's folder for temporary files."""
+    # Python looks for it once, and has a lock for that.
+    with no_fork:
+        return Path(tempfile.gettempdir())
 
 
 def remove_all() -> None:
     """Remove the temporary folders that are open, even while another thread writes into them."""
-    for folder, made in list(_OPEN.items()):
+    for folder, made in list(OPEN_FOLDERS.items()):
         _remove(folder, made)
 
 
-@contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
-    """Lock a folder as long as the block lasts; the system unlocks it when the process dies."""
-    if fcntl is None:  # pragma: no cover
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
+def _shorten(path: Path, *, most: int = 200) -> str:
+    text = str(path)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-@contextmanager
-def exclusive_lock(folder: Path, message: str) -> Iterator[None]:
-    """Lock a folder for this process alone, or raise an `OutputExistsError` with the message."""
-    if fcntl is None:  # pragma: no cover
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputExistsError(message) from None
-        yield
-    finally:
-        os.close(handle)
-
-
-def is_locked(folder: Path) -> bool:
-    """Tell whether a living process has locked a folder; True where that cannot be found out."""
-    if fcntl is None:  # pragma: no cover
-        return True
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
+def _standard_output() -> BinaryIO:
+    """Return standard output, with everything written that was printed so far."""
+    if not hasattr(sys.stdout, "buffer"):
+        # A notebook has none, nor has a program without a terminal.
+        raise UnwritableError("there is no standard output for data; give the name of a file")
+    sys.stdout.flush()
+    return cast(BinaryIO, sys.stdout.buffer)
 
 
 @contextmanager
@@ -316,9 +364,7 @@ def _flush_to_disk(path: Path) -> None:
 
 def _check_single_run(target: Path) -> None:
     """Refuse while another run writes to the same target; remove what a killed one left."""
-    hidden = re.compile(rf"\.{re.escape(target.name)}-[0-9a-f]{{16}}")
-    siblings = target.parent.iterdir() if target.parent.is_dir() else ()
-    for folder in [path for path in siblings if hidden.fullmatch(path.name)]:
+    for folder in [*_hidden_folders(target), *_hidden_folders(target, "old-")]:
         # Another process may end, and remove its folder, at this moment.
         with suppress(FileNotFoundError):
             if is_locked(folder):
@@ -326,22 +372,46 @@ def _check_single_run(target: Path) -> None:
                     f"another run is writing to {target} (in {folder.name}); wait until it has "
                     "ended, or choose another folder"
                 )
-            if time.time() - folder.stat().st_mtime > MIN_AGE:
+            # What was moved aside and could not be restored is the only copy there is.
+            is_only_copy = (folder / _ASIDE).exists() and not target.exists()
+            if time.time() - folder.stat().st_mtime > MIN_AGE and not is_only_copy:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _move_into_place(folder: Path, target: Path) -> None:
-    if target.exists() and _exchange(folder, target):
+def _hidden_folders(target: Path, kind: str = "") -> list[Path]:
+    """Return the folders beside a target in which runs prepare it, or keep the one before."""
+    hidden = re.compile(rf"\.{re.escape(target.name)}-{kind}[0-9a-f]{{16}}")
+    siblings = target.parent.iterdir() if target.parent.is_dir() else ()
+    return [path for path in siblings if hidden.fullmatch(path.name)]
+
+
+def _is_alive(folder: Path) -> bool:
+    """Tell whether the process that made a hidden folder is alive, as far as can be found out."""
+    if not CAN_LOCK:  # pragma: no cover
+        return time.time() - folder.stat().st_mtime < MIN_AGE
+    return is_locked(folder)
+
+
+_ASIDE = "run"
+"""The name of an output within the hidden folder that it is moved to."""
+
+
+def _move_into_place(folder: Path, target: Path, exchange: Callable[[Path, Path], bool]) -> None:
+    if target.exists() and exchange(folder, target):
         # The old output is now in the temporary folder, and is removed with it.
         return
-    with temporary_folder(f".{target.name}-old-", inside=target.parent) as old, stable_path:
+    with (
+        temporary_folder(f".{target.name}-old-", inside=target.parent) as old,
+        folder_lock(old),
+        stable_path,
+    ):
         try:
             if target.exists():
-                target.rename(old / "run")
+                target.rename(old / _ASIDE)
             folder.rename(target)
         except BaseException:
-            if (old / "run").exists() and not target.exists():
-                (old / "run").rename(target)
+            if (old / _ASIDE).exists() and not target.exists():
+                (old / _ASIDE).rename(target)
             raise
 
 
@@ -374,7 +444,7 @@ def _is_within(file: str | None, folder: Path) -> bool:
 
 def _disk_full_error(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
     # Of nested folders, the outermost is in a place that the user chose.
-    nested = (path for path in _OPEN if folder.absolute().is_relative_to(path.absolute()))
+    nested = (path for path in OPEN_FOLDERS if folder.absolute().is_relative_to(path.absolute()))
     outermost = min(nested, key=lambda path: len(path.parts))
     instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
     return UnwritableError(

@@ -2,12 +2,20 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import ModuleType
 
 from mhpc.errors import ParameterError
+
+resource: ModuleType | None
+try:
+    import resource
+except ImportError:
+    # Windows has no such limits.
+    resource = None
 
 MEMINFO = Path("/proc/meminfo")
 STATM = Path("/proc/self/statm")
@@ -15,17 +23,36 @@ CGROUP = Path("/sys/fs/cgroup")
 _ASSUMED = 4 << 30
 """Bytes that are assumed to be free where the system does not say."""
 
+MAX_SIZE = 10**15
+"""The largest size in bytes that can be given; DuckDB, for one, takes no number of 20 digits."""
+
+_MEMORY_LIMITS = {"RLIMIT_AS": 0, "RLIMIT_DATA": 5}
+"""The limits of a process that count memory, and which field of statm is counted."""
+
+_RESERVED = 128 << 20
+"""Bytes below such a limit that are left to stacks of threads and buffers of libraries."""
+
+_THREAD_MEMORY = 1 << 30
+"""Bytes of such a limit for every thread: stacks, heaps and buffers of BLAS, none of them used
+much, but all of them counted, and for every connection to DuckDB again."""
+
 _BUDGET: ContextVar[int | None] = ContextVar("memory budget", default=None)
 
 
 def memory_budget() -> int:
     """Return the bytes that work may use: what was set, or half of what is free."""
-    return _BUDGET.get() or (available_memory() or _ASSUMED) // 2
+    return _cap(_BUDGET.get()) or (available_memory() or _ASSUMED) // 2
 
 
 def memory_limit() -> int:
     """Return the bytes that work can use at most: what was set, or all that is free."""
-    return _BUDGET.get() or available_memory() or _ASSUMED
+    return _cap(_BUDGET.get()) or available_memory() or _ASSUMED
+
+
+def _cap(budget: int | None) -> int | None:
+    """Return a budget, but no more than the limits of the process leave, and at least one byte."""
+    left = None if budget is None else process_memory()
+    return budget if budget is None or left is None else max(1, min(budget, left))
 
 
 @contextmanager
@@ -44,16 +71,21 @@ def parse_size(size: str | int | None, *, name: str = "memory", example: str = "
     >>> parse_size("6GB")
     6000000000
     """
-    if size is None or isinstance(size, int):
-        return size
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
+    if size is None:
+        return None
+    # Python does not write integers of more than 4,300 digits.
+    text = "more" if isinstance(size, int) and abs(size) > MAX_SIZE else str(size)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
     number = float(match[1]) if match else 0.0
-    if match is None or number <= 0:
+    power = " kmgt".index(match[2].lower() or " ") if match else 0
+    unit = 1024 if match and match[3] else 1000
+    # Compared as floats: a number of 400 digits is infinite.
+    if not 1 <= number * unit**power <= MAX_SIZE:
         raise ParameterError(
-            f"{name} = {size!r} is not allowed; give a size such as {example} or 500MB"
+            f"{name} = {text[:60]!r} is not allowed; give a size such as {example} or 500MB, "
+            f"up to {MAX_SIZE // 10**12:,} TB"
         )
-    power = " kmgt".index(match[2].lower() or " ")
-    return int(number * (1024 if match[3] else 1000) ** power)
+    return int(number * unit**power)
 
 
 def format_size(size: float) -> str:
@@ -71,18 +103,62 @@ def format_size(size: float) -> str:
 def available_memory(*, meminfo: Path = MEMINFO, cgroup: Path = CGROUP) -> int | None:
     """Return the bytes that can be used without swapping, or None if that is unknown.
 
-    Linux counts memory that it can take back from its caches, and a container may have less than
-    the machine. Elsewhere, all memory counts as free.
+    Linux counts memory that it can take back from its caches; a container may have less than the
+    machine, and a process less than the container. Elsewhere, all memory counts as free.
     """
-    sizes = [
-        size for size in (_machine_memory(meminfo), _container_memory(cgroup)) if size is not None
-    ]
+    known = (_machine_memory(meminfo), _container_memory(cgroup), process_memory())
+    sizes = [size for size in known if size is not None]
     if sizes:
         return min(sizes)
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def process_memory(
+    *, limits: Callable[[str], int | None] | None = None, statm: Path = STATM
+) -> int | None:
+    """Return the bytes that the limits of this process leave, None without a limit.
+
+    Parameters
+    ----------
+    limits : callable, optional
+        Returns a limit by its name; by default `resource_limit`.
+    statm : Path
+        What this process uses, in pages.
+    """
+    limits = limits or resource_limit
+    most = {name: limit for name in _MEMORY_LIMITS if (limit := limits(name)) is not None}
+    if not most:
+        return None
+    try:
+        pages = [int(field) for field in statm.read_text(encoding="ascii").split()]
+        used = {name: pages[_MEMORY_LIMITS[name]] * os.sysconf("SC_PAGE_SIZE") for name in most}
+    except (AttributeError, OSError, ValueError, IndexError):
+        return None
+    return max(0, min(most[name] - used[name] for name in most) - _RESERVED)
+
+
+def affordable_threads(*, limits: Callable[[str], int | None] | None = None) -> int | None:
+    """Return how many threads the limits of this process allow for, None without a limit."""
+    limits = limits or resource_limit
+    most = [limit for name in _MEMORY_LIMITS if (limit := limits(name)) is not None]
+    return max(1, min(most) // _THREAD_MEMORY) if most else None
+
+
+def database_memory(size: int) -> int:
+    """Return the bytes that DuckDB may use: `size`, but enough, and within the process's limits."""
+    size, left = max(MIN_DATABASE_MEMORY, size), process_memory()
+    return size if left is None else min(size, max(left // 2, _MIN_LIMITED_DATABASE))
+
+
+def resource_limit(name: str) -> int | None:
+    """Return a limit of this process by its name, such as RLIMIT_AS; None if there is none."""
+    if resource is None or not hasattr(resource, name):
+        return None
+    most: int = resource.getrlimit(getattr(resource, name))[0]
+    return None if most == resource.RLIM_INFINITY else most
 
 
 def held_memory(*, statm: Path = STATM) -> int:
@@ -118,4 +194,7 @@ def _container_memory(cgroup: Path) -> int | None:
 
 
 MIN_DATABASE_MEMORY = 10**9
-"""Bytes that DuckDB may always use; beyond that it writes to disk."""
+"""Bytes that DuckDB may use wherever no limit is lower; beyond that it writes to disk."""
+
+_MIN_LIMITED_DATABASE = 64 << 20
+"""Bytes that DuckDB needs in any case."""

@@ -1,14 +1,13 @@
 """Threads and processes: parallel maps whose results do not depend on how many there are.
 
-BLAS splits sums between its threads, and rounds them accordingly. Here it has one thread; blocks of
-instances, which are always the same, keep the cores busy.
+BLAS has one thread (`mhpc.system.blas`); blocks of instances, which are always the same, keep the
+cores busy.
 """
 
 import multiprocessing
 import os
 import signal
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
@@ -18,15 +17,16 @@ from contextvars import ContextVar, copy_context
 from multiprocessing import resource_tracker
 from typing import TypeVar
 
-from mhpc.errors import MhpcWarning, WorkerError
+from mhpc.errors import MhpcWarning, WorkerError, warn
+from mhpc.system.blas import continue_limit
+from mhpc.system.memory import affordable_threads
 
 Item = TypeVar("Item")
 ResultT = TypeVar("ResultT")
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
-_SINGLE_THREADED_BLAS: ContextVar[bool] = ContextVar("single-threaded BLAS", default=False)
 
-_BLAS_THREAD_VARIABLES = (
+BLAS_THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -51,18 +51,15 @@ def parallel_map(
         return
     with limit_threads(1):
         context = copy_context()
-    pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[ResultT]] = deque()
-    try:
+    with _thread_pool(threads) as pool:
         for item in items:
-            waiting.append(pool.submit(context.copy().run, work, item))
+            waiting.append(pool.submit(context.copy().run, _limited, work, item))
             # One more than there are threads: results that wait take memory.
             if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def thread_map(
@@ -86,17 +83,33 @@ def thread_map(
     if threads < 2:
         yield from enumerate(map(work, items))
         return
-    pool = ThreadPoolExecutor(threads)
-    try:
+    with _thread_pool(threads) as pool:
         with limit_threads(1):
             positions = {
-                pool.submit(copy_context().run, work, item): position
+                pool.submit(copy_context().run, _limited, work, item): position
                 for position, item in enumerate(items)
             }
         for future in as_completed(positions):
             yield positions[future], future.result()
+
+
+def _limited(work: Callable[[Item], ResultT], item: Item) -> ResultT:
+    with continue_limit():
+        return work(item)
+
+
+@contextmanager
+def _thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Provide threads that have ended after the block; an interrupt does not wait for them."""
+    pool, wait = ThreadPoolExecutor(threads), False
+    try:
+        yield pool
+        wait = True
+    except (Exception, GeneratorExit):
+        wait = True
+        raise
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=wait, cancel_futures=True)
 
 
 def process_map(
@@ -133,7 +146,7 @@ def process_map(
                     "out; give the machine more, or the work less: fewer instances or candidates"
                 ) from None
             jobs = jobs // 2
-            warnings.warn(
+            warn(
                 f"a worker process died, as happens when memory runs out; continuing with {jobs}",
                 MhpcWarning,
                 stacklevel=2,
@@ -152,7 +165,12 @@ def limit_threads(count: int | None) -> Iterator[None]:
 
 def thread_count() -> int:
     """Return how many threads `parallel_map` uses."""
-    return _THREADS.get() or core_count()
+    return _THREADS.get() or usable_cores()
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use with the memory that it may use."""
+    return min(core_count(), affordable_threads() or core_count())
 
 
 def core_count() -> int:
@@ -163,50 +181,29 @@ def core_count() -> int:
 
 
 @contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Let BLAS and LAPACK use one thread, whatever the environment says.
-
-    Libraries that offer no way to set this, such as Apple's, are left as they are. Within another
-    such block this one costs nothing.
-    """
-    if _SINGLE_THREADED_BLAS.get():
-        yield
-        return
-    # Both bring a library of their own, and only libraries that are loaded can be limited.
-    import numpy as np
-    import scipy.linalg
-    from threadpoolctl import threadpool_limits
-
-    del np, scipy
-    before = _SINGLE_THREADED_BLAS.set(True)
-    try:
-        with threadpool_limits(limits=1, user_api="blas"):
-            yield
-    finally:
-        _SINGLE_THREADED_BLAS.reset(before)
-
-
-@contextmanager
 def defer_interrupts() -> Iterator[None]:
     """Deliver interrupts at the end of the block; processes started in it never get any.
 
     Ctrl-C reaches all processes of a terminal. The one that started the others ends them.
     """
-    if threading.current_thread() is not threading.main_thread():
+    handler = signal.getsignal(signal.SIGINT)
+    # What is not a handler of Python could not be restored.
+    if handler is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     deferred: list[int] = []
     if hasattr(signal, "pthread_sigmask"):
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         # The first use starts a process of its own, which before Python 3.12 lifts the block.
         resource_tracker.ensure_running()
         # A process inherits the signals that the thread which starts it blocks.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    handler = signal.signal(signal.SIGINT, lambda number, _: deferred.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: deferred.append(number))
     try:
         yield
     finally:
         if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         signal.signal(signal.SIGINT, handler)
         if deferred:
             signal.raise_signal(signal.SIGINT)
@@ -236,8 +233,8 @@ def _map_in_pool(
 @contextmanager
 def _single_threaded_children() -> Iterator[None]:
     """Let processes that start within the block use one BLAS thread each."""
-    before = {name: os.environ.get(name) for name in _BLAS_THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(_BLAS_THREAD_VARIABLES, "1"))
+    before = {name: os.environ.get(name) for name in BLAS_THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(BLAS_THREAD_VARIABLES, "1"))
     try:
         yield
     finally:

@@ -35,6 +35,7 @@ from scipy import sparse
 
 from mhpc.errors import UnreadableError
 from mhpc.parameters import Parameters, class_by_name, registered_types
+from mhpc.process import no_fork
 
 FORMAT = 2
 """The version of the files that are written, and the only one that is read."""
@@ -235,7 +236,8 @@ class _Reader:
                 return kind
         prefix = name.partition(".")[0]
         if name not in registered_types() and prefix in self.homes:
-            import_module(self.homes[prefix].partition(":")[0])
+            with no_fork:
+                import_module(self.homes[prefix].partition(":")[0])
         if name not in registered_types():
             raise _other_version(self.path, f"it contains {name[:40]!r}")
         return registered_types()[name]
@@ -261,6 +263,7 @@ def _has_type(value: Any, expected: Any) -> bool:
         return True
     if expected is None or expected is NoneType:
         return value is None
+    expected = _resolve_alias(expected)
     origin, arguments = get_origin(expected), get_args(expected)
     if origin in (Union, UnionType):
         return any(_has_type(value, choice) for choice in arguments)
@@ -284,6 +287,14 @@ def _has_type(value: Any, expected: Any) -> bool:
     if not isinstance(expected, type) or getattr(expected, "_is_protocol", False):
         return True
     return isinstance(value, expected)
+
+
+def _resolve_alias(expected: Any) -> Any:
+    """Return what an alias by the statement ``type`` stands for, as numpy.typing has since 2.5."""
+    alias, arguments = get_origin(expected) or expected, get_args(expected)
+    if not hasattr(alias, "__value__"):
+        return expected
+    return alias.__value__[arguments] if arguments else alias.__value__
 
 
 def _are_items(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> bool:

@@ -16,7 +16,7 @@ from mhpc.data.scores import ScoredCells
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.system.database import database, literal, writing
 from mhpc.system.files import atomic_path
-from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
+from mhpc.system.memory import database_memory, memory_budget
 
 AddScores: TypeAlias = Callable[[ScoredCells], None]
 AddLabels: TypeAlias = Callable[[IntArray, IntArray, FloatArray], None]
@@ -45,9 +45,7 @@ def scores_stream(
     The file appears when the stream is closed, and not at all if something goes wrong.
     """
     with writing(path), atomic_path(path) as unfinished, database() as connection:
-        connection.execute(
-            f"SET memory_limit = '{max(MIN_DATABASE_MEMORY, memory_budget() // 4)}B'"
-        )
+        connection.execute(f"SET memory_limit = '{database_memory(memory_budget() // 4)}B'")
         connection.execute(f"SET temp_directory = {literal(str(unfinished.parent))}")
         instance_ids, label_ids = (
             np.array(index.ids, dtype=object) for index in (instances, labels)

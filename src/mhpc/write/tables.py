@@ -21,6 +21,7 @@ from mhpc.data.votes import ABSTAIN_WORD, Votes
 from mhpc.errors import MissingExtraError, ParameterError, quote_list
 from mhpc.numerics.arrays import IntArray, dense
 from mhpc.numerics.sparse import row_blocks, row_indices
+from mhpc.parameters import check_choice, check_type
 from mhpc.system.files import STDOUT, atomic_file
 from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_from_suffix, make_format
 
@@ -69,6 +70,7 @@ def write_votes(
     instance,source,label
     1,ann,rose
     """
+    check_type("votes", votes, Votes, "what mhpc.read_votes returns")
     write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
 
 
@@ -103,6 +105,7 @@ def write_taxonomy(
     rose,flower,rose
     flower,,flower
     """
+    check_type("taxonomy", taxonomy, Taxonomy, "what mhpc.read_taxonomy returns")
     write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
 
 
@@ -437,10 +440,7 @@ def _to_array(texts: Sequence[str | None]) -> np.ndarray:
 
 def make_frame(table: OutputTable, library: Library) -> Any:
     """Return a table as a dataframe of a library, which must be installed."""
-    if library not in get_args(Library):
-        raise ParameterError(
-            f"library = {library!r} is not allowed; give {' | '.join(get_args(Library))}"
-        )
+    check_choice("library", library, get_args(Library))
     try:
         import_module(library)
     except ImportError:

@@ -157,7 +157,7 @@ def test_instances_average_their_nearest_landmarks_but_never_themselves() -> Non
 
 def test_more_labels_than_memory_allows_are_refused_at_once() -> None:
     labels = [f"k{i}" for i in range(1000)]
-    panel = panel_of([("x", "s", "k1")], build_taxonomy(labels, []))
+    panel = panel_of([("x", "s", label) for label in labels], build_taxonomy(labels, []))
     with (
         use_memory_budget(10_000_000),
         pytest.raises(TooLargeError, match="1,000,000 pairs of labels.*raise memory"),

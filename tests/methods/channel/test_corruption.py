@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -53,8 +54,21 @@ def test_by_default_each_further_level_up_is_half_as_likely() -> None:
 def test_paths_are_counted_without_being_computed(taxonomy: Taxonomy) -> None:
     n_paths = sum(up.nnz for up in corruption_paths(taxonomy).up)
     # With several parents, a label may be reached from another in several ways.
-    assert count_paths(taxonomy) <= n_paths <= 2 * count_paths(taxonomy)
+    assert n_paths <= count_paths(taxonomy) <= 2 * n_paths
     assert taxonomy is DAG or count_paths(taxonomy) == n_paths
+
+
+def test_paths_of_a_dag_are_counted_by_ancestors_and_lengths() -> None:
+    layers = [[f"l{n}-{a}" for a in range(4)] for n in range(10)]
+    edges = [
+        (label, parent) for above, here in pairwise(layers) for label in here for parent in above
+    ]
+    taxonomy = build_taxonomy([label for layer in layers for label in layer], edges)
+    assert count_paths(taxonomy) == sum(up.nnz for up in corruption_paths(taxonomy).up)
+    labels = [f"k{k}" for k in range(20)]
+    every = build_taxonomy(labels, [(labels[k], labels[p]) for k in range(20) for p in range(k)])
+    n_paths = sum(up.nnz for up in corruption_paths(every).up)
+    assert n_paths <= count_paths(every) <= 2 * n_paths
 
 
 @tree_and_dag

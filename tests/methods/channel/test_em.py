@@ -3,6 +3,7 @@ import pytest
 
 import mhpc
 from mhpc.data.panel import Panel, SinglePartition
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.methods.channel.answers import count_votes
 from mhpc.methods.channel.corruption import (
     CorruptionPaths,
@@ -24,6 +25,7 @@ from tests.methods.channel.reference import (
     random_noise,
     random_rows,
     simulated,
+    tree_and_dag,
 )
 
 
@@ -79,6 +81,18 @@ def test_the_noise_model_equals_that_by_loops(block_pairs: int) -> None:
     expected = learn_noise_by_loops(panel, paths)
     np.testing.assert_allclose(model.vagueness, expected.vagueness, atol=1e-10)
     assert model.noise == pytest.approx(expected.noise, abs=1e-10)
+
+
+@tree_and_dag
+def test_labels_that_nobody_gave_need_no_columns(taxonomy: Taxonomy) -> None:
+    model, paths = random_noise(taxonomy, 0.2), corruption_paths(taxonomy)
+    given, C = np.array([1, 3, 4]), model.corruption(paths)
+    np.testing.assert_array_equal(C.columns(given), C.matrix()[:, given])
+    to_given, members = paths.to_labels(given), dense(paths.members)[:, given]
+    for up, to_label, to_family in zip(paths.up, to_given.up, to_given.up_to_family, strict=True):
+        np.testing.assert_array_equal(dense(to_label), dense(up)[:, given])
+        sideways = dense(up @ paths.to_family) @ members
+        np.testing.assert_allclose(dense(to_family @ to_given.members), sideways)
 
 
 def test_the_noise_model_does_not_depend_on_the_partitions() -> None:

@@ -183,7 +183,7 @@ def test_the_previous_solution_as_anchor_makes_instances_equal() -> None:
     [
         ({"lam": -1}, "lam = -1 is not allowed; give number >= 0"),
         ({"sigma": 0}, "sigma = 0 is not allowed; give number > 0"),
-        ({"alpha": 1}, "alpha = 1 is not allowed; give number > 0, < 1"),
+        ({"alpha": 1}, "alpha = 1 is not allowed; give number >= 1e-12, < 1"),
         ({"anchor": "median"}, "anchor = 'median' is not allowed; give previous | mean"),
         ({"lamda": 1}, "no parameter 'lamda' \\(nearest: 'lam'\\)"),
         ({"lam": float("nan")}, "lam = nan is not allowed"),

@@ -12,7 +12,8 @@ from mhpc.data.index import Index
 from mhpc.data.panel import Panel, PanelPartitions
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
-from mhpc.methods.base import BaseMethod
+from mhpc.errors import pluralize
+from mhpc.methods.base import MAX_ANSWERS, MAX_INSTANCES, BaseMethod
 from mhpc.methods.channel.answers import (
     AnswerReader,
     VoteCounts,
@@ -21,7 +22,7 @@ from mhpc.methods.channel.answers import (
     read_answers,
 )
 from mhpc.methods.channel.corruption import NoiseModel, corruption_paths, count_paths, multiply
-from mhpc.methods.channel.em import learn_noise, learn_source_noise
+from mhpc.methods.channel.em import NOISE_SAMPLE, learn_noise, learn_source_noise
 from mhpc.methods.channel.inversion import Inversion
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.source_weights import SourceWeighting, weight_answers
@@ -31,6 +32,10 @@ from mhpc.parameters import registered
 
 BYTES_PER_PATH = 120
 """Memory that a path from a label to one above it takes while the noise model is learned."""
+
+MAX_PRODUCTS = 10**10
+"""Given labels x paths that a noise model is learned from; these are minutes, many more are hours.
+"""
 
 
 class Channel(BaseMethod):
@@ -68,19 +73,19 @@ class Channel(BaseMethod):
         "Problems, JRSS B 1990"
     )
 
-    steps: Annotated[int, Field(ge=0)] = 1
+    steps: Annotated[int, Field(ge=0, le=100)] = 1
     """Steps with a prior from neighbours after the first guess, which has none."""
 
-    n_neighbors: Annotated[int, Field(ge=1)] = 15
+    n_neighbors: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] = 15
     """The number of nearest landmarks, other than itself, that the prior of an instance is from."""
 
-    prior: Annotated[float, Field(ge=0)] = 10.0
+    prior: Annotated[float, Field(ge=0, le=MAX_ANSWERS)] = 10.0
     """The weight of the prior from neighbours and popularity, in answers."""
 
     popularity: Annotated[float, Field(ge=0, le=1)] = 0.1
     """The share of popularity in that prior; the rest is from neighbours."""
 
-    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    landmarks: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] = 50_000
     """The largest number of instances that are neighbours of others; all if there are no more."""
 
     source_weights: SourceWeighting = "equal"
@@ -95,7 +100,8 @@ class Channel(BaseMethod):
         sample = partitions.sample(self.landmarks)
         landmarks = _invert_landmarks(sample, fitted, self.steps, self.n_neighbors)
         partitions.progress("landmarks", 1, 1)
-        return replace(fitted, landmarks=landmarks)
+        searched = _describe_sample("neighbours were searched among", self.landmarks, partitions)
+        return replace(fitted, landmarks=landmarks, notes=(*fitted.notes, *searched))
 
     def fit_noise(self, partitions: PanelPartitions) -> "FittedChannel":
         """Learn the noise model and popularity alone."""
@@ -103,18 +109,29 @@ class Channel(BaseMethod):
         learned = learn_noise(partitions, corruption_paths(partitions.taxonomy), reader)
         inversion = Inversion(learned.corruption, learned.popularity, self.prior, self.popularity)
         return FittedChannel(
-            reader=reader, inversion=inversion, landmarks=None, is_probability=True
-        )
+            reader=reader, inversion=inversion, landmarks=None, is_probability=True,
+            notes=_describe_sample("the noise model was learned from", NOISE_SAMPLE, partitions),
+        )  # fmt: skip
 
     def estimate_memory(self, size: Size) -> int:
         """Return the bytes of the landmarks, of paths, and of what relates labels to each other."""
         landmarks = 8 * (self.steps + 3) * min(size.instances, self.landmarks) * size.labels
-        paths = BYTES_PER_PATH * int(count_paths(size.taxonomy)) + 4 * 8 * size.labels**2
-        return landmarks + paths
+        paths = BYTES_PER_PATH * int(count_paths(size.taxonomy))
+        return landmarks + paths + 4 * 8 * size.labels * _count_given(size)
 
     def describe_memory(self, size: Size) -> str:
         """Return how many pairs of labels there are, which may be given for each other."""
-        return f"for {size.labels**2:,} pairs of labels that may be given for each other"
+        n_pairs = size.labels * _count_given(size)
+        return f"for {n_pairs:,} pairs of labels that may be given for each other"
+
+    def explain_duration(self, size: Size) -> str:
+        """Return how many labels, on how many levels, are too many."""
+        if _count_given(size) * count_paths(size.taxonomy) <= MAX_PRODUCTS:
+            return ""
+        return (
+            f"{self.name} of {pluralize(size.labels, 'label')} on "
+            f"{pluralize(int(size.taxonomy.depth.max()), 'level')} would take hours"
+        )
 
     def estimate_noise(self, panel: Panel) -> dict[str, NoiseModel]:
         """Return how vague, level by level, and how noisy each source is.
@@ -126,6 +143,18 @@ class Channel(BaseMethod):
         paths = corruption_paths(panel.taxonomy)
         models = learn_source_noise(panel, read_answers(panel), paths)
         return dict(zip(panel.sources, models, strict=True))
+
+
+def _count_given(size: Size) -> int:
+    """Return how many labels somebody gave, at most."""
+    return min(size.labels, size.groups)
+
+
+def _describe_sample(what: str, size: int, partitions: PanelPartitions) -> tuple[str, ...]:
+    """Return a note if something was learned from a sample of the instances."""
+    if partitions.instances <= size:
+        return ()
+    return (f"{what} a sample of {size:,} instances",)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,16 +13,22 @@ cost a fraction of those with C.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
-from mhpc.numerics.arrays import Block, FloatArray, IntArray, Sparse, dense
-from mhpc.numerics.sparse import row_blocks
+from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse, dense
+from mhpc.numerics.sparse import (
+    csr_from_sorted,
+    row_blocks,
+    row_indices,
+    run_starts,
+    select_columns,
+)
 from mhpc.parameters import registered
+from mhpc.system.caching import cached_property
 
 MAX_DENSE_LABELS = 1024
 """Labels up to which a product of sparse votes with C is faster than with its factors."""
@@ -59,6 +65,69 @@ class CorruptionPaths:
         """The number of levels, and of possible values of h, from 0."""
         return len(self.up)
 
+    def to_labels(self, labels: IntArray) -> "PathsToLabels":
+        """Return the paths that end at some of the labels."""
+        members = select_columns(self.members, labels)
+        families = np.flatnonzero(np.diff(members.indptr))
+        return PathsToLabels(
+            up=tuple(select_columns(up, labels) for up in self.up),
+            up_to_family=tuple(
+                select_columns((up @ self.to_family).tocsr(), families) for up in self.up
+            ),
+            families=families,
+            members=members[families],
+        )
+
+    def mix(self, shares: FloatArray) -> Sparse:
+        """Return the sum over h of diag(shares of the level, at h) up_h, (K, K).
+
+        Parameters
+        ----------
+        shares : float array, (levels, levels)
+            The share of every h, by level.
+        """
+        row, column, h, value, is_first = self._sorted_paths
+        K = len(self.level)
+        terms = shares[self.level[row], h] * value
+        total = np.add.reduceat(terms, np.flatnonzero(is_first)) if len(terms) else terms
+        mixed = csr_from_sorted(row[is_first], column[is_first], total, shape=(K, K))
+        mixed.eliminate_zeros()
+        return mixed
+
+    @cached_property
+    def _sorted_paths(self) -> tuple[IntArray, IntArray, IntArray, FloatArray, BoolArray]:
+        """All paths by where they start and end: start, end, h, value, and whether one is first."""
+        K, n_paths = len(self.level), [up.nnz for up in self.up]
+        row = np.concatenate([row_indices(up) for up in self.up])
+        column = np.concatenate([up.indices for up in self.up]).astype(np.int64)
+        cell = row * np.int64(K) + column
+        order = np.argsort(cell, kind="stable")
+        h = np.repeat(np.arange(self.depth), n_paths)[order]
+        value = np.concatenate([up.data for up in self.up])[order]
+        return row[order], column[order], h, value, run_starts(cell[order])
+
+
+@dataclass(frozen=True, eq=False)
+class PathsToLabels:
+    """The paths that end at G labels, or at one of the F families that have such a label.
+
+    Attributes
+    ----------
+    up : tuple of csr_array, (K, G)
+        The columns of these labels.
+    up_to_family : tuple of csr_array, (K, F)
+        The probability of each family of the labels h levels up.
+    families : int array, (F,)
+        The positions of these families.
+    members : csr_array, (F, G)
+        The probability of each label if one of a family is drawn at random.
+    """
+
+    up: tuple[Sparse, ...]
+    up_to_family: tuple[Sparse, ...]
+    families: IntArray
+    members: Sparse
+
 
 def corruption_paths(taxonomy: Taxonomy) -> CorruptionPaths:
     """Return the paths from every label of a taxonomy; roots are siblings of each other."""
@@ -83,8 +152,18 @@ def corruption_paths(taxonomy: Taxonomy) -> CorruptionPaths:
 
 
 def count_paths(taxonomy: Taxonomy) -> float:
-    """Return how many paths up there are from all labels, at most, without computing them."""
-    return float(taxonomy.depth.sum())
+    """Return about how many paths up there are from all labels, without computing them.
+
+    In a tree these are the levels of all labels. Otherwise they are pairs of a label and an
+    ancestor, each with as many lengths as paths between the two have.
+    """
+    depth, parents = taxonomy.depth, taxonomy.parents
+    if np.diff(parents.indptr).max(initial=0) <= 1:
+        return float(depth.sum())
+    steps = depth[row_indices(parents)] - depth[parents.indices]
+    # Parents all on the level above: all paths between two labels are equally long.
+    lengths = 1.0 if steps.max() == 1 else max(1.0, float(depth.max()) / 2)
+    return taxonomy.count_ancestors() * lengths
 
 
 def _uniform_rows(relation: Sparse) -> Sparse:
@@ -146,8 +225,13 @@ class Corruption:
 
     def matrix(self) -> FloatArray:
         """Return C, (K, K)."""
-        siblings = self.vague @ self.to_family @ self.members
-        return dense((1 - self.noise) * self.vague + self.noise * siblings)
+        return self.columns(np.arange(self.vague.shape[1]))
+
+    def columns(self, labels: IntArray) -> FloatArray:
+        """Return some columns of C, (K, G)."""
+        members = select_columns(self.members, labels)
+        siblings = self.vague @ self.to_family @ members
+        return dense((1 - self.noise) * select_columns(self.vague, labels) + self.noise * siblings)
 
     @cached_property
     def _transposed(self) -> FloatArray:
@@ -196,11 +280,7 @@ class NoiseModel:
 
     def corruption(self, paths: CorruptionPaths) -> Corruption:
         """Return the probability that each label is given for each other."""
-        terms = (
-            sparse.diags_array(self.vagueness[paths.level, h], format="csr") @ paths.up[h]
-            for h in range(paths.depth)
-        )
-        vague = sum(terms, start=sparse.csr_array(paths.up[0].shape)).tocsr()
+        vague = paths.mix(self.vagueness)
         return Corruption(vague, paths.to_family, paths.members, self.noise)
 
 

@@ -22,12 +22,19 @@ from mhpc.methods.channel.corruption import (
     Corruption,
     CorruptionPaths,
     NoiseModel,
+    PathsToLabels,
     default_noise,
     multiply,
 )
 from mhpc.methods.channel.inversion import MIN_PROBABILITY, mean_votes, missed_share
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import concatenate_ranges, row_blocks, row_indices
+from mhpc.numerics.sparse import (
+    concatenate_ranges,
+    row_blocks,
+    row_indices,
+    select_columns,
+    spread_columns,
+)
 
 N_FOLDS = 5
 """Groups of sources that are explained by the others."""
@@ -43,7 +50,7 @@ SOURCE_PRIOR_VOTES = 50.0
 BLOCK_PAIRS = 1 << 21
 """Pairs of votes that are worked on at a time."""
 
-MAX_INSTANCES = 20_000
+NOISE_SAMPLE = 20_000
 """Instances that are enough to learn the noise model of all sources together."""
 
 
@@ -72,7 +79,7 @@ def learn_noise(
     reader: AnswerReader | None = None,
     *,
     block_pairs: int = BLOCK_PAIRS,
-    max_instances: int = MAX_INSTANCES,
+    max_instances: int = NOISE_SAMPLE,
 ) -> LearnedNoise:
     """Return the noise model of all sources together; the default one for a single source.
 
@@ -98,22 +105,25 @@ def _learn_from_sample(
     fold[sources] = np.arange(len(sources)) % max(min(len(sources), N_FOLDS), 1)
     default = noise = default_noise(paths)
     popularity = estimate_popularity(totals, default, paths)
+    given = np.flatnonzero(votes)
+    to_given = paths.to_labels(given)
     for iteration in range(N_ITER):
         partitions.progress("learning the channel", iteration, N_ITER)
-        explanation = _Explanation(noise.corruption(paths), popularity)
+        explanation = _Explanation(noise.corruption(paths), popularity, given)
         explain = partial(
             _explain_folds,
             reader=reader,
             fold=fold,
+            given=given,
             by_vote=explanation.by_vote(),
             by_popularity=explanation.by_popularity,
             block_pairs=block_pairs,
         )
         flow = explanation.flow(*partitions.sum(explain))
-        counts = _count_corruptions(flow, noise, paths)
+        counts = _count_corruptions(flow, noise, paths.level, to_given)
         noise = _estimate_noise(counts, default, PRIOR_VOTES)
         # The expected votes from a label, however vague or noisy they were.
-        origins = _sum_by_origin(flow, explanation.corruption)
+        origins = _sum_by_origin(flow, explanation.corruption, given, to_given)
         popularity = origins / max(float(answers), MIN_PROBABILITY) + 1e-6
     return noise
 
@@ -130,20 +140,21 @@ def learn_source_noise(panel: Panel, votes: Sparse, paths: CorruptionPaths) -> I
     paths : CorruptionPaths
         Of its taxonomy.
     """
-    totals = count_votes(panel, votes)
+    given = np.unique(votes.indices)
+    totals, to_given = count_votes(panel, select_columns(votes, given)), paths.to_labels(given)
     common = learn_noise(SinglePartition(panel), paths)
     for source in range(len(panel.sources)):
-        own = count_votes(panel, votes, panel.source == source)
+        own = count_votes(panel, select_columns(votes, given), panel.source == source)
         others, noise = totals.subtract(own), common.noise
         # After a single iteration with the common noise model a source would hardly differ from it.
         for _ in range(N_ITER):
             explanation = _Explanation(
-                noise.corruption(paths), common.popularity, others=common.corruption
+                noise.corruption(paths), common.popularity, given, others=common.corruption
             )
             sums = _explain_votes(
                 own.votes, others, explanation.by_vote(), explanation.by_popularity
             )
-            counts = _count_corruptions(explanation.flow(*sums), noise, paths)
+            counts = _count_corruptions(explanation.flow(*sums), noise, paths.level, to_given)
             noise = _estimate_noise(counts, common.noise, SOURCE_PRIOR_VOTES)
         yield noise
 
@@ -181,39 +192,46 @@ _Sums: TypeAlias = tuple[Sparse, FloatArray]
 class _Explanation:
     """How x = m O + missed popularity explains votes; see the module's docstring.
 
+    Of all pairs of labels, only those with a label that somebody gave are computed.
+
     Attributes
     ----------
     corruption : Corruption
         C of the sources whose votes are explained.
     popularity : float array, (K,)
         How often each label is true, per answer.
+    given : int array, (G,)
+        The labels with a vote, increasing.
     others : Corruption, optional
         C of the other sources, by which their votes are taken back; by default the same.
     """
 
     corruption: Corruption
     popularity: FloatArray
+    given: IntArray
     others: Corruption | None = None
 
     def by_vote(self) -> FloatArray:
-        """Return how likely one vote makes another, O C, (K, K)."""
-        joint = self.popularity[:, None] * self._others.matrix()
+        """Return how likely one vote makes another, O C, (G, G)."""
+        joint = self.popularity[:, None] * self._others.columns(self.given)
         origins = (joint / np.maximum(joint.sum(axis=0), MIN_PROBABILITY)).T
-        return self.corruption.forward(origins)
+        return self.corruption.forward(origins)[:, self.given]
 
     @property
     def by_popularity(self) -> FloatArray:
-        """How likely popularity makes a vote, (K,)."""
-        return np.asarray(self.corruption.forward(self.popularity[None, :])[0])
+        """How likely popularity makes a vote, (G,)."""
+        return np.asarray(self.corruption.forward(self.popularity[None, :])[0, self.given])
 
     def flow(self, pairs: Sparse, missed: FloatArray) -> FloatArray:
-        """Return G_tv = sum over i of x_it votes_iv / (x C)_iv, (K, K).
+        """Return G_tv = sum over i of x_it votes_iv / (x C)_iv, (K, G).
 
         G_tv C_tv is the expected number of votes for v that come from t.
         """
-        total = np.maximum(self._others.forward(self.popularity[None, :])[0], MIN_PROBABILITY)
+        expected = self._others.forward(self.popularity[None, :])[0, self.given]
+        total = np.maximum(expected, MIN_PROBABILITY)
         by_vote = (sparse.diags_array(1.0 / total, format="csr") @ pairs).tocsr()
-        flow = self._others.backward(by_vote.T.tocsr()).T
+        votes = spread_columns(by_vote.T.tocsr(), self.given, len(self.popularity))
+        flow = self._others.backward(votes).T
         return np.asarray((flow + missed) * self.popularity[:, None])
 
     @property
@@ -226,12 +244,14 @@ def _explain_folds(
     *,
     reader: AnswerReader,
     fold: IntArray,
+    given: IntArray,
     by_vote: FloatArray,
     by_popularity: FloatArray,
     block_pairs: int,
 ) -> _Sums:
     """Explain the votes of each fold of sources by those of the other folds."""
     panel, votes = reader.read(panel)
+    votes = select_columns(votes, given)
     totals, fold_of_answer = count_votes(panel, votes), fold[panel.source]
     pairs, missed = sparse.csr_array(by_vote.shape), np.zeros(len(by_popularity))
     for number in range(int(fold.max()) + 1):
@@ -250,7 +270,7 @@ def _explain_votes(
     *,
     block_pairs: int = BLOCK_PAIRS,
 ) -> _Sums:
-    """Explain votes, (N, K), by the other votes on the same instance."""
+    """Explain votes, (N, G), by the other votes on the same instance."""
     mean, missed = mean_votes(others), missed_share(others.answers).ravel()
     row = row_indices(votes)
     likelihood = missed[row] * by_popularity[votes.indices]
@@ -264,25 +284,31 @@ def _explain_votes(
     return (mean.T @ ratios).tocsr(), np.asarray(missed @ ratios)
 
 
-def _count_corruptions(flow: FloatArray, noise: NoiseModel, paths: CorruptionPaths) -> FloatArray:
+def _count_corruptions(
+    flow: FloatArray, noise: NoiseModel, level: IntArray, to_given: PathsToLabels
+) -> FloatArray:
     """Return the expected votes by level, levels up, and whether to a sibling, (L, L, 2)."""
-    counts = np.zeros((paths.depth, paths.depth, 2))
-    by_family = multiply(flow, paths.members.T.tocsr())
-    for h in range(paths.depth):
-        straight = _sum_rows(paths.up[h], flow)
-        sideways = _sum_rows((paths.up[h] @ paths.to_family).tocsr(), by_family)
+    depth = len(to_given.up)
+    counts = np.zeros((depth, depth, 2))
+    by_family = multiply(flow, to_given.members.T.tocsr())
+    for h in range(depth):
+        straight = _sum_rows(to_given.up[h], flow)
+        sideways = _sum_rows(to_given.up_to_family[h], by_family)
         for is_sideways, by_label in enumerate((straight, sideways)):
-            by_level = np.bincount(paths.level, by_label, minlength=paths.depth)
+            by_level = np.bincount(level, by_label, minlength=depth)
             share = noise.noise if is_sideways else 1 - noise.noise
             counts[:, h, is_sideways] = noise.vagueness[:, h] * share * by_level
     return counts
 
 
-def _sum_by_origin(flow: FloatArray, corruption: Corruption) -> FloatArray:
+def _sum_by_origin(
+    flow: FloatArray, corruption: Corruption, given: IntArray, to_given: PathsToLabels
+) -> FloatArray:
     """Return the row sums of C x flow, entry by entry, (K,)."""
-    by_family = multiply(flow, corruption.members.T.tocsr())
-    straight = _sum_rows(corruption.vague, flow)
-    sideways = _sum_rows((corruption.vague @ corruption.to_family).tocsr(), by_family)
+    by_family = multiply(flow, to_given.members.T.tocsr())
+    straight = _sum_rows(select_columns(corruption.vague, given), flow)
+    to_family = (corruption.vague @ corruption.to_family).tocsr()
+    sideways = _sum_rows(select_columns(to_family, to_given.families), by_family)
     return np.asarray((1 - corruption.noise) * straight + corruption.noise * sideways)
 
 

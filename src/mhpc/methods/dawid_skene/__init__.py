@@ -8,7 +8,6 @@ from their order alone (`score_scales`).
 
 import math
 import time
-import warnings
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, cast
 
@@ -18,8 +17,8 @@ from scipy import sparse
 from mhpc.data.hierarchy import most_specific, propagate_up
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition
 from mhpc.data.scores import Scores, Step
-from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import BaseMethod
+from mhpc.errors import ConvergenceWarning, warn
+from mhpc.methods.base import MAX_ANSWERS, MAX_ITER, BaseMethod
 from mhpc.methods.dawid_skene.answers import Popularity, estimate_popularity, pair_answers
 from mhpc.methods.dawid_skene.em import (
     Skills,
@@ -79,13 +78,13 @@ class DawidSkene(BaseMethod):
     )
     sparse: ClassVar[bool] = True
 
-    prior_answers: Annotated[float, Field(gt=0)] = 1.0
+    prior_answers: Annotated[float, Field(gt=0, le=MAX_ANSWERS)] = 1.0
     """How many answers the mean skill of a level counts for in the skill of each source."""
 
     tol: Annotated[float, Field(ge=0)] = 1e-4
     """Stop once the relative change of an iteration is below this."""
 
-    max_iter: Annotated[int, Field(ge=1)] = 200
+    max_iter: Annotated[int, Field(ge=1, le=MAX_ITER)] = 200
     """Iterations at most."""
 
     def fit(self, partitions: PanelPartitions, *, n_first: int = N_FIRST) -> "FittedDawidSkene":
@@ -112,7 +111,7 @@ class DawidSkene(BaseMethod):
                 skills = estimate_skills(counts, scales, prior_answers=self.prior_answers)
         converged = trace[-1].change <= self.tol
         if not converged:
-            warnings.warn(
+            warn(
                 f"dawid-skene stopped after {self.max_iter} iterations with a relative change of "
                 f"{trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter or "
                 "prior_answers",

@@ -4,7 +4,6 @@
 a panel on all its instances, `landmarks` on a sample, and `fitted` is the model that either gives.
 """
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -15,8 +14,16 @@ from pydantic import Field
 from mhpc.data.panel import Average, Panel, PanelPartitions, SinglePartition, VotesKind
 from mhpc.data.scores import Consolidation
 from mhpc.data.size import Size
-from mhpc.errors import ConvergenceWarning, ParameterError
-from mhpc.methods.base import PAPER, BaseMethod, predict_scores
+from mhpc.errors import ConvergenceWarning, ParameterError, warn
+from mhpc.methods.base import (
+    MAX_ANSWERS,
+    MAX_INSTANCES,
+    MAX_ITER,
+    PAPER,
+    BaseMethod,
+    Significance,
+    predict_scores,
+)
 from mhpc.methods.mhpc.algorithm import Anchor, label_support
 from mhpc.methods.mhpc.exact import fit_exact, iterate_exact
 from mhpc.methods.mhpc.fitted import AnchorWeight, FittedMHPC, GraphSettings, Solver
@@ -63,7 +70,7 @@ class Smoothing(BaseMethod):
     tol: Annotated[float, Field(ge=0)] = 1e-4
     """Stop once the relative change of an iteration is below this."""
 
-    max_iter: Annotated[int, Field(ge=0)] = 30
+    max_iter: Annotated[int, Field(ge=0, le=MAX_ITER)] = 30
     """The largest number of iterations after the first solve; 0: one closed-form solve."""
 
     def support(self, partitions: PanelPartitions) -> FloatArray:
@@ -122,7 +129,7 @@ class Smoothing(BaseMethod):
         """Return the smoothed mean answers."""
         fitted = self.fit_used_labels(SinglePartition(panel, progress))
         if not fitted.converged and len(fitted.trace) > 1:
-            warnings.warn(
+            warn(
                 f"{self.name} stopped after {self.max_iter} iterations with a relative change of "
                 f"{fitted.trace[-1].change:.2g}, above tol = {self.tol:g}; raise max_iter, or "
                 "look at the spread in the trace if instances are becoming equal",
@@ -221,7 +228,7 @@ class MHPC(Smoothing):
     summary: ClassVar[str] = "the paper: smoothing over a graph weighted by label support"
     reference: ClassVar[str] = PAPER
 
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    alpha: Significance = 0.05
     """Significance level of the support's confidence bound (eq. 9)."""
 
     @classmethod
@@ -290,10 +297,10 @@ class LocalMHPC(MHPC):
     """What is smoothed: the labels as they were given, or with all their ancestors. each: as given
     for `specific`, with ancestors for `score`."""
 
-    max_iter: Annotated[int, Field(ge=0)] = 0
+    max_iter: Annotated[int, Field(ge=0, le=MAX_ITER)] = 0
     """The largest number of iterations after the first solve; 0: one solve."""
 
-    n_neighbors: Annotated[int, Field(ge=1)] | None = 30
+    n_neighbors: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] | None = 30
     """How many nearest instances each instance is joined to; none: all, as in the paper."""
 
     label_weights: Literal["uniform", "support"] = "uniform"
@@ -303,7 +310,7 @@ class LocalMHPC(MHPC):
     """answers: an instance holds on to its answers by their number, so that smoothing gives way as
     evidence grows. none: equally however many there are, as in the paper."""
 
-    fill_strength: Annotated[float, Field(ge=0)] = 0.3
+    fill_strength: Annotated[float, Field(ge=0, le=MAX_ANSWERS)] = 0.3
     """How many answers the popularity of a label below its parent is worth, for the labels that
     sources left open; 0: nothing is filled in, as in the paper. Needs votes with ancestors."""
 
@@ -317,7 +324,7 @@ class LocalMHPC(MHPC):
     instance is joined to its nearest landmarks. auto: exact up to 10,000 distinct instances that
     fit in memory, else graph."""
 
-    landmarks: Annotated[int, Field(ge=1)] = 50_000
+    landmarks: Annotated[int, Field(ge=1, le=MAX_INSTANCES)] = 50_000
     """The largest number of instances in the graph if the solver is not exact."""
 
     @classmethod

@@ -41,8 +41,9 @@ from mhpc.numerics.cholesky import (
 )
 from mhpc.numerics.neighbors import MIN_SIGMA, estimate_sigma
 from mhpc.numerics.sparse import row_blocks
+from mhpc.system.blas import single_threaded_blas
 from mhpc.system.display import Progress, silent
-from mhpc.system.parallel import parallel_map, single_threaded_blas
+from mhpc.system.parallel import parallel_map
 
 Anchor: TypeAlias = Literal["previous", "mean"]
 

@@ -11,7 +11,6 @@ this gives z of an instance that was not in the graph.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -40,6 +39,7 @@ from mhpc.numerics.sparse import (
     row_digests,
 )
 from mhpc.parameters import registered
+from mhpc.system.caching import cached_property
 
 AnchorWeight: TypeAlias = Literal["none", "answers"]
 Solver: TypeAlias = Literal["auto", "exact", "graph"]

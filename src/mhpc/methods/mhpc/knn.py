@@ -5,13 +5,12 @@ W_ii = 1. The graph is sparse, and it is better than the dense one wherever dist
 nothing about each other.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
-from mhpc.errors import ConvergenceWarning
+from mhpc.errors import ConvergenceWarning, warn
 from mhpc.methods.mhpc.algorithm import MAX_LAM, Solution, weight_columns
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse, dense
 from mhpc.numerics.cholesky import solve_positive_definite
@@ -140,7 +139,7 @@ def solve_on_graph(
     most_steps, largest = max(n_steps), max(residuals)
     converged = largest**2 <= _TOLERANCE
     if not converged:
-        warnings.warn(
+        warn(
             f"conjugate gradients stopped after {most_steps} steps with a relative residual of "
             f"{largest:.2g}, above {_TOLERANCE**0.5:g}; lower lam or raise n_neighbors",
             ConvergenceWarning,

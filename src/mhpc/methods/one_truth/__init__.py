@@ -1,6 +1,5 @@
 """OneTruth: every instance has one true label, and sources give it exactly, vaguely or wrongly."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -13,8 +12,8 @@ from mhpc.data.panel import Panel, PanelPartitions, drop_gold
 from mhpc.data.profiles import BySource
 from mhpc.data.scores import Scores
 from mhpc.data.size import Size
-from mhpc.errors import ConvergenceWarning
-from mhpc.methods.base import BaseMethod
+from mhpc.errors import ConvergenceWarning, warn
+from mhpc.methods.base import MAX_ANSWERS, MAX_ITER, BaseMethod
 from mhpc.methods.fitted import FittedMethod, SourceChange
 from mhpc.methods.one_truth.em import LearnedProfiles, run_em
 from mhpc.methods.one_truth.evidence import digest_votes, extract_specific_votes
@@ -57,10 +56,10 @@ class OneTruth(BaseMethod):
     )
     sparse: ClassVar[bool] = True
 
-    jeffreys: Annotated[float, Field(gt=0)] = 0.5
+    jeffreys: Annotated[float, Field(gt=0, le=MAX_ANSWERS)] = 0.5
     """Answers per label in use that a source's own confusions must outweigh to matter."""
 
-    prior_weight: Annotated[float, Field(gt=0)] = 10.0
+    prior_weight: Annotated[float, Field(gt=0, le=MAX_ANSWERS)] = 10.0
     """Answers that a source's profile must outweigh to differ from the mean profile."""
 
     source_weights: SourceWeighting = "learned"
@@ -69,7 +68,7 @@ class OneTruth(BaseMethod):
     tol: Annotated[float, Field(ge=0)] = 1e-3
     """Stop once an iteration moves less than this share of the probability."""
 
-    max_iter: Annotated[int, Field(ge=1)] = 100
+    max_iter: Annotated[int, Field(ge=1, le=MAX_ITER)] = 100
     """The largest number of iterations."""
 
     def needs_all(self, instances: int) -> bool:
@@ -99,7 +98,7 @@ class OneTruth(BaseMethod):
         )
         change = result.trace[-1].change
         if change > self.tol:
-            warnings.warn(
+            warn(
                 f"one-truth stopped after {self.max_iter} iterations with a relative change of "
                 f"{change:.2g}, above tol = {self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
@@ -154,7 +153,7 @@ class FittedOneTruth(FittedMethod, saved_as="one-truth.fitted"):
     def predict(self, panel: Panel) -> Scores:
         """Return the posterior of the truth (`specific`), and summed over descendants (`score`)."""
         specific = self._posterior(panel)
-        score = (specific @ panel.taxonomy.closure).tocsr()
+        score = (specific @ panel.taxonomy.closure_of(specific.indices)).tocsr()
         np.clip(score.data, 0.0, 1.0, out=score.data)
         return Scores(score, specific)
 

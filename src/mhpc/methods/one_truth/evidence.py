@@ -1,7 +1,6 @@
 """The votes on every instance beside the labels that could be its truth, laid out for EM."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from mhpc.methods.one_truth.label_relations import (
 )
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.sparse import concatenate_ranges, incidence, row_blocks, row_digests, row_indices
+from mhpc.system.caching import cached_property
 
 MIN_STRENGTH = 1e-9
 """Votes weaker than this are left out."""
@@ -91,7 +91,7 @@ def find_candidates(votes: SpecificVotes, panel: Panel, known: Sparse | None = N
     """
     shape = (len(panel.instances), len(panel.taxonomy))
     given = incidence(votes.instance, votes.label, shape=shape)
-    candidates = (given @ panel.taxonomy.closure).tocsr()
+    candidates = (given @ panel.taxonomy.closure_of(given.indices)).tocsr()
     if known is not None:
         is_unknown = (np.diff(known.indptr) == 0).astype(float)
         unknown = (sparse.diags_array(is_unknown, format="csr") @ candidates).tocsr()

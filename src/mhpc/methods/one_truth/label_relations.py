@@ -41,15 +41,20 @@ def relate_labels(taxonomy: Taxonomy, given: IntArray, true: IntArray) -> IntArr
     """
     cells, position = np.unique(given * np.int64(len(taxonomy)) + true, return_inverse=True)
     given, true = np.divmod(cells, len(taxonomy))
-    closure = cell_numbers(taxonomy.closure)
-    is_ancestor = np.isin(true * len(taxonomy) + given, closure)
-    is_descendant = np.isin(given * len(taxonomy) + true, closure)
+    is_ancestor = _have_ancestors(taxonomy, true, given)
+    is_descendant = _have_ancestors(taxonomy, given, true)
     relations = np.select(
         [given == true, is_ancestor, is_descendant | _are_siblings(taxonomy, given, true)],
         [Relation.EXACT, Relation.VAGUE, Relation.NEAR],
         Relation.FAR,
     )
     return np.asarray(relations[position], dtype=np.int64)
+
+
+def _have_ancestors(taxonomy: Taxonomy, label: IntArray, ancestor: IntArray) -> BoolArray:
+    """Mark the pairs of a label and one of its ancestors, or itself."""
+    closure = taxonomy.closure_of(label, among=ancestor)
+    return np.isin(label * len(taxonomy) + ancestor, cell_numbers(closure))
 
 
 @dataclass(frozen=True, eq=False)

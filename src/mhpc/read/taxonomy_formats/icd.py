@@ -1,11 +1,17 @@
 """ICD-10-CM, in the edition that the package simple-icd-10-cm contains."""
 
+import sys
 import warnings
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MissingExtraError
+from mhpc.process import no_fork
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
+
+_PACKAGE = "simple_icd_10_cm"
 
 
 class Icd10Cm:
@@ -24,15 +30,7 @@ class Icd10Cm:
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all codes."""
-        try:
-            with warnings.catch_warnings():
-                # The package reads its files in a deprecated way.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                import simple_icd_10_cm as icd
-        except ImportError:
-            raise MissingExtraError(
-                f"the taxonomy {self.name} needs a package; pip install 'mhpc[icd]'"
-            ) from None
+        icd = _import_package()
         codes = icd.get_all_codes()
         last_position = {code: position for position, code in enumerate(codes)}
         names: dict[str, str] = {}
@@ -49,6 +47,21 @@ class Icd10Cm:
             list(names), edges, names=list(names.values()), alternative_ids=without_dot,
             origin=self.name,
         )  # fmt: skip
+
+
+def _import_package() -> ModuleType:
+    try:
+        if _PACKAGE in sys.modules:
+            return import_module(_PACKAGE)
+        # The filters of warnings belong to all threads, so they are changed only this once.
+        with no_fork, warnings.catch_warnings():
+            # The package reads its files in a deprecated way.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return import_module(_PACKAGE)
+    except ImportError:
+        raise MissingExtraError(
+            f"the taxonomy {Icd10Cm.name} needs a package; pip install 'mhpc[icd]'"
+        ) from None
 
 
 def _parent_label(icd: Any, code: str, *, is_block: bool) -> str:

@@ -10,7 +10,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import MhpcError, MissingColumnError, TaxonomyError, quote_list, suggest
 from mhpc.read.columns import TAXONOMY_ALIASES, no_rows_error, normalize_name
 from mhpc.read.files import LocalFile
-from mhpc.read.tables import MAX_CELL, Table, csv_columns, open_table, text_sql
+from mhpc.read.tables import MAX_CELL, Table, csv_columns, open_table, texts_sql
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 from mhpc.read.taxonomy_formats.trees import TreeBuilder
 
@@ -66,7 +66,7 @@ class Levels:
             others = [column for column in table.columns if column not in levels]
             id_column = next((c for c in others if normalize_name(c) in ID_NAMES), None)
             selected = [*levels, *([id_column] if id_column else [])]
-            cells = ", ".join(f"coalesce(trim({text_sql(table, c)}), '')" for c in selected)
+            cells = ", ".join(f"coalesce(trim({text}), '')" for text in texts_sql(table, selected))
             rows = table.connection.execute(f"SELECT {cells} FROM cells").fetchall()
         if not rows:
             raise no_rows_error(source.origin)
@@ -132,11 +132,14 @@ def _read_header(value: Any) -> list[str]:
             return list(table.columns)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         value = value[0]
-    if hasattr(value, "collect_schema"):
-        # A lazy frame warns if it is asked for its columns.
-        return list(value.collect_schema().names())
-    names = value if isinstance(value, Mapping) else getattr(value, "columns", ())
-    return [str(name) for name in names]
+    try:
+        if hasattr(value, "collect_schema"):
+            # A lazy frame warns if it is asked for its columns.
+            return list(value.collect_schema().names())
+        names = value if isinstance(value, Mapping) else getattr(value, "columns", ())
+        return [str(name) for name in names]
+    except Exception:  # noqa: BLE001 - what computes it may fail; reading it says why
+        return []
 
 
 def _keys_of_first_object(head: str) -> list[str]:

@@ -1,15 +1,22 @@
 """SKOS concepts, or RDFS and OWL classes, in Turtle, N-Triples or RDF/XML, read by rdflib."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MissingExtraError, TaxonomyError, UnreadableError
+from mhpc.process import SharedSetting, no_fork
 from mhpc.read.json_xml import check_entities
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _LANGUAGES = ("en", None)
 _TURTLE_BEGINNINGS = ("@prefix", "@base", "prefix ", "base ", "<http", "<urn:")
+
+_PARSING: ContextVar[bool] = ContextVar("parsing RDF", default=False)
 
 
 class Skos:
@@ -53,22 +60,40 @@ def _parse_graph(source: TaxonomyInput) -> Any:
     if is_xml:
         check_entities(content, source.origin)
     try:
-        from rdflib import Graph
+        with no_fork:
+            from rdflib import Graph
     except ImportError:
         raise MissingExtraError(
             f"{source.origin} is RDF; pip install 'mhpc[rdf]' to read it"
         ) from None
-    logger = logging.getLogger("rdflib.term")
-    was_disabled = logger.disabled
-    # rdflib logs doubtful URIs, and so the content of the file.
-    logger.disabled = True
     try:
-        return Graph().parse(data=content, format="xml" if is_xml else "turtle")
+        with _silent_rdflib():
+            return Graph().parse(data=content, format="xml" if is_xml else "turtle")
     except Exception as error:  # noqa: BLE001 - every parser of rdflib has errors of its own
         message = " ".join(str(error).split())[:200]
         raise UnreadableError(f"{source.origin} is damaged RDF: {message}") from None
+
+
+@contextmanager
+def _silent_rdflib() -> Iterator[None]:
+    """Let rdflib log nothing: it logs doubtful URIs, and so the content of the file."""
+    before = _PARSING.set(True)
+    try:
+        with _FILTERED.in_force():
+            yield
     finally:
-        logger.disabled = was_disabled
+        _PARSING.reset(before)
+
+
+def _is_not_parsing(record: logging.LogRecord) -> bool:
+    """Tell whether a message of rdflib is that of another thread."""
+    return not _PARSING.get()
+
+
+_LOGGER = logging.getLogger("rdflib.term")
+_FILTERED = SharedSetting(
+    partial(_LOGGER.addFilter, _is_not_parsing), partial(_LOGGER.removeFilter, _is_not_parsing)
+)
 
 
 def _name_nodes(graph: Any) -> dict[Any, str]:

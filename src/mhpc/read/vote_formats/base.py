@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -41,8 +40,9 @@ from mhpc.read.tables import (
     csv_sample,
     load_table,
     tabulate_records,
-    text_sql,
+    texts_sql,
 )
+from mhpc.system.caching import cached_property
 from mhpc.system.database import database, identifier, literal, reason
 
 ROWS_PER_FILE = 1 << 40
@@ -172,7 +172,7 @@ class VotesInput:
             cells = [tuple(row) for row in sampled if len(row) == len(header)]
         else:
             table = Table(self.connection, header, self.origin)
-            texts = ", ".join(text_sql(table, name) for name in header)
+            texts = ", ".join(texts_sql(table, header))
             cells = self.connection.execute(f"SELECT {texts} FROM cells LIMIT {rows}").fetchall()
         return {
             name: [row[place] for row in cells if row[place] and row[place].strip()]

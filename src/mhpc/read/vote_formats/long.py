@@ -1,9 +1,10 @@
 """The long table: one row per vote."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from mhpc.errors import MissingColumnError, option, quote_list
+from mhpc.errors import MissingColumnError, ReadingWarning, option, pluralize, quote_list, warn
 from mhpc.read.columns import ALIASES, normalize_name
+from mhpc.read.files import LocalFile
 from mhpc.read.tables import Table, text_sql
 from mhpc.read.vote_formats.base import (
     LongTable,
@@ -39,6 +40,7 @@ class LongFormat:
     def read(self, votes: VotesInput, columns: Mapping[str, str]) -> LongTable:
         """Use the table as it is, except that lists of labels become several rows."""
         roles = _find_roles(votes, columns)
+        _warn_of_headers(votes.files)
         table = Table(votes.connection, votes.columns, votes.origin)
         _keep_drawn(table, roles["instance"])
         if _has_lists(table, roles["label"]):
@@ -74,7 +76,41 @@ def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]
             f"{option('columns', {'source': 'NAME,NAME,…'})} if every source has a column of its "
             "own"
         )
+    _warn_of_others(votes, roles, columns)
     return roles
+
+
+def _warn_of_others(votes: VotesInput, roles: Mapping[str, str], chosen: Mapping[str, str]) -> None:
+    """Say which of several columns that fit a role was taken, unless it has the role's own name."""
+    taken = {*roles.values(), *votes.usual_columns.values()}
+    for role, names in ALIASES.items():
+        column = roles.get(role)
+        if column is None or column in chosen.values() or normalize_name(column) == role:
+            continue
+        fitting = set(map(normalize_name, names))
+        others = [
+            name for name in votes.header if name not in taken and normalize_name(name) in fitting
+        ]
+        if others:
+            warn(
+                f"{votes.origin}: column {column!r} is read as the {role}; {quote_list(others)} "
+                f"would fit as well (choose one with {votes.choose_column(role)})",
+                ReadingWarning,
+                stacklevel=5,
+            )
+
+
+def _warn_of_headers(files: Sequence[LocalFile]) -> None:
+    """Say how the columns of files without a header are read."""
+    without = [file for file in files if file.format == "csv" and file.names]
+    if without:
+        more = f" and {pluralize(len(without) - 1, 'more file')}" if len(without) > 1 else ""
+        warn(
+            f"{without[0].name}{more}: no header; the columns are read as "
+            f"{', '.join(without[0].names)}",
+            ReadingWarning,
+            stacklevel=5,
+        )
 
 
 def _keep_drawn(table: Table, instance: str) -> None:

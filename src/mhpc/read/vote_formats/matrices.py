@@ -4,13 +4,21 @@ A matrix is a table of one source, which the file is named after. The cell of a 
 probability in between, -1 for "unsure", or blank for "not asked".
 """
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import duckdb
 
-from mhpc.errors import DataError, MhpcWarning, MissingColumnError, UnreadableError, quote_list
+from mhpc.errors import (
+    DataError,
+    MissingColumnError,
+    ReadingWarning,
+    UnreadableError,
+    pluralize,
+    quote_list,
+    silence_warnings,
+    warn,
+)
 from mhpc.read.archives import source_name
 from mhpc.read.columns import ALIASES, TAXONOMY_ALIASES, find_columns, normalize_name
 from mhpc.read.files import HEAD_BYTES, LocalFile
@@ -30,7 +38,7 @@ from mhpc.read.vote_formats.base import (
     drop_cells,
     replace_cells,
 )
-from mhpc.read.vote_formats.source_columns import find_score_column
+from mhpc.read.vote_formats.source_columns import find_score_columns
 from mhpc.system.database import identifier, literal, reason
 
 WIDE_ALIASES = {role: ALIASES[role] for role in ("instance", "source")}
@@ -92,6 +100,10 @@ class WideFormat:
         _load_scores(votes, votes.only_file, "answers", selected, labels)
         numbered = "(SELECT rowid + 1 AS number, * FROM answers)"
         _check_label_columns(votes, numbered, labels)
+        if "label" not in columns:
+            others = [name for name in candidates if name not in labels]
+            _warn_of_others(votes.origin, labels, others)
+        _warn_of_unsure(votes.origin, _count_unsure(votes, numbered, labels))
         replace_cells(votes, _long_rows_sql(numbered, labels))
         return LongTable(SCORED_COLUMNS)
 
@@ -139,16 +151,24 @@ class Matrices:
         """Make one row per label that a matrix marks."""
         votes.require_files(self.name)
         scope: dict[str, tuple[str, ...]] = {}
+        unsure, others = 0, dict[str, None]()
         for number, file in enumerate(votes.files):
-            labels = _load_matrix(votes, file, columns)
+            labels, left_out = _load_matrix(votes, file, columns)
+            others |= dict.fromkeys(left_out)
             numbered = f"(SELECT {number * ROWS_PER_FILE + 1} + rowid AS number, * FROM matrix)"
             _check_label_columns(votes, numbered, labels)
+            unsure += _count_unsure(votes, numbered, labels)
             scope[source_name(file)] = tuple(_labels_in_use(votes, "matrix", labels))
             target = "INSERT INTO votes" if number else "CREATE TEMP TABLE votes AS"
             votes.connection.execute(f"{target} {_long_rows_sql(numbered, labels)}")
+        all_labels = dict.fromkeys(label for labels in scope.values() for label in labels)
+        # A column that is blank in one file and not in another is one of labels.
+        _warn_of_others(
+            votes.origin, [*all_labels], [name for name in others if name not in all_labels]
+        )
+        _warn_of_unsure(votes.origin, unsure)
         drop_cells(votes)
         votes.connection.execute("CREATE TEMP VIEW cells AS SELECT * FROM votes")
-        all_labels = set().union(*scope.values())
         same_scope = all(len(labels) == len(all_labels) for labels in scope.values())
         return LongTable(SCORED_COLUMNS, scope="all" if same_scope else scope)
 
@@ -183,9 +203,8 @@ def _peek_sheet(votes: VotesInput, file: LocalFile) -> dict[str, list[str]]:
     """Return the filled cells of a sheet by column."""
     if votes.only_file is not None:
         return votes.sample()
-    with warnings.catch_warnings():
+    with silence_warnings():
         # Reading the sheet will say which one it is.
-        warnings.simplefilter("ignore", MhpcWarning)
         columns = spreadsheet_columns(file)
     return {
         name: [str(cell) for cell in cells if cell is not None] for name, cells in columns.items()
@@ -197,7 +216,8 @@ def _drop_scores(labels: Sequence[str], present: Sequence[str]) -> list[str]:
 
     A table with such columns has one column per source.
     """
-    scores = {find_score_column(name, present) for name in present if name not in labels}
+    others = set(present).difference(labels)
+    scores = set(find_score_columns([name for name in present if name in others], present).values())
     return [name for name in labels if name not in scores]
 
 
@@ -222,8 +242,10 @@ def _holds_labels(roles: Mapping[str, str]) -> bool:
     return "label" in roles and normalize_name(roles["label"]) in _CERTAIN_NAMES
 
 
-def _load_matrix(votes: VotesInput, file: LocalFile, columns: Mapping[str, str]) -> list[str]:
-    """Load one file into the table ``matrix``, and return its columns of labels."""
+def _load_matrix(
+    votes: VotesInput, file: LocalFile, columns: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """Load one file into the table ``matrix``, and return its columns of labels, and others."""
     if file.format == "csv":
         present: Sequence[str] = csv_columns(file)
     elif votes.only_file is not None:
@@ -244,7 +266,7 @@ def _load_matrix(votes: VotesInput, file: LocalFile, columns: Mapping[str, str])
         f"{literal(source_name(file))} AS source"
     )
     _load_scores(votes, file, "matrix", selected, labels)
-    return labels
+    return labels, [name for name in candidates if name not in labels]
 
 
 def _find_matrix_instance(present: Sequence[str], chosen: Mapping[str, str]) -> str:
@@ -276,7 +298,8 @@ def _find_label_columns(
                 f"FROM {csv_relation(file)} LIMIT {few_rows}"
             ).fetchall()
             rows = [[cell or "" for cell in row] for row in first]
-        places = {name: header.index(name) for name in columns}
+        position = {name: place for place, name in enumerate(header)}
+        places = {name: position[name] for name in columns}
         # A row may be too short; the error comes when all rows are read.
         return [
             name
@@ -350,6 +373,31 @@ def _check_label_columns(votes: VotesInput, relation: str, labels: Sequence[str]
         f"{votes.locate(number)}: column {name!r} has something other than 0, 1, a score in "
         "between, -1 for unsure, or nothing"
     )
+
+
+def _warn_of_others(origin: str, labels: Sequence[str], others: Sequence[str]) -> None:
+    if others:
+        warn(
+            f"{origin}: read with one column per label, {quote_list(labels, most=3)}; "
+            f"{quote_list(others)} left out",
+            ReadingWarning,
+            stacklevel=5,
+        )
+
+
+def _count_unsure(votes: VotesInput, relation: str, labels: Sequence[str]) -> int:
+    counts = ", ".join(f"count(*) FILTER ({identifier(name)} = -1)" for name in labels)
+    return sum(votes.connection.execute(f"SELECT {counts} FROM {relation}").fetchone() or ())
+
+
+def _warn_of_unsure(origin: str, count: int) -> None:
+    if count:
+        cells = pluralize(count, "cell")
+        warn(
+            f"{origin}: {cells} with -1 (unsure) read as a score of {UNSURE_SCORE}",
+            ReadingWarning,
+            stacklevel=5,
+        )
 
 
 def _long_rows_sql(

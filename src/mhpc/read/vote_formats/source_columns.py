@@ -1,20 +1,19 @@
 """One column per source: each row is an instance, each cell what one source says of it."""
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from mhpc.errors import MissingColumnError, ReadingWarning, option, quote_list, suggest
+from mhpc.errors import MissingColumnError, ReadingWarning, option, quote_list, suggest, warn
 from mhpc.read.columns import ALIASES, normalize_name
-from mhpc.read.tables import Table, text_sql
+from mhpc.read.tables import Table, texts_sql
 from mhpc.read.vote_formats.base import (
     LongTable,
     VotesInput,
     replace_cells,
     row_number_sql,
 )
-from mhpc.system.database import identifier, literal
+from mhpc.system.database import literal
 
 MIN_SHARED = 0.2
 """The share of a column's cells that must occur in other columns for it to hold labels.
@@ -68,22 +67,22 @@ class SourceColumns:
                 f"sources with {option('columns', {'source': 'NAME,NAME,…'})}; it has "
                 f"{quote_list(votes.header)}"
             )
-        table = Table(votes.connection, votes.columns, votes.origin)
-        scores = {name: find_score_column(name, votes.header) for name in sources}
-        rows = " UNION ALL ".join(
-            _rows_sql(table, name, scores[name], row_number_sql(votes), instance, place)
-            for place, name in enumerate(sources)
-        )
-        replace_cells(votes, f"SELECT * EXCLUDE (place) FROM ({rows}) ORDER BY number, place")
-        built = ("instance", "source", "label", *(["score"] if any(scores.values()) else []))
+        scores = find_score_columns(sources, votes.header)
+        replace_cells(votes, _rows_sql(votes, instance, sources, scores))
+        built = ("instance", "source", "label", *(["score"] if scores else []))
         return LongTable({role: role for role in built})
 
 
-def find_score_column(column: str, present: Sequence[str]) -> str | None:
-    """Return the column with the scores of a source, if there is one."""
-    bases = (column, _source_of(column))
-    names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
-    return next((name for name in present if normalize_name(name) in names), None)
+def find_score_columns(columns: Sequence[str], present: Sequence[str]) -> dict[str, str]:
+    """Return the column with the scores of each source that has one."""
+    places = {normalize_name(name): place for place, name in reversed(list(enumerate(present)))}
+    found = {}
+    for column in columns:
+        bases = (column, _source_of(column))
+        names = {normalize_name(f"{base} {score}") for base in bases for score in ALIASES["score"]}
+        if named := places.keys() & names:
+            found[column] = present[min(places[name] for name in named)]
+    return found
 
 
 def _is_nested(votes: VotesInput) -> bool:
@@ -152,10 +151,11 @@ def _are_numbers(texts: Sequence[str]) -> bool:
 
 
 def _warn_others(votes: VotesInput, instance: str, sources: Sequence[str]) -> None:
-    scores = {find_score_column(name, votes.header) for name in sources}
-    others = [name for name in votes.header if name not in (instance, *sources, *scores)]
+    scores = find_score_columns(sources, votes.header).values()
+    used = {instance, *sources, *scores}
+    others = [name for name in votes.header if name not in used]
     if others:
-        warnings.warn(
+        warn(
             f"{votes.origin}: read with one column per source, {quote_list(sources)}; "
             f"{quote_list(others)} left out",
             ReadingWarning,
@@ -169,12 +169,21 @@ def _source_of(column: str) -> str:
 
 
 def _rows_sql(
-    table: Table, column: str, score: str | None, number: str, instance: str, place: int
+    votes: VotesInput, instance: str, sources: Sequence[str], scores: Mapping[str, str]
 ) -> str:
-    label = text_sql(table, column)
-    score_sql = text_sql(table, score) if score else "NULL"
+    """Return SQL for one row per filled cell, in the order of rows and columns."""
+    table = Table(votes.connection, votes.columns, votes.origin)
+    text = dict(zip(votes.columns, texts_sql(table, votes.columns), strict=True))
+    unnested = {
+        "place": map(str, range(len(sources))),
+        "source": (literal(_source_of(name)) for name in sources),
+        "label": (text[name] for name in sources),
+        "score": (text[scores[name]] if name in scores else "NULL" for name in sources),
+    }
+    # Selecting one column after the other would be planned as many times as there are columns.
+    lists = ", ".join(f"unnest([{', '.join(cells)}]) AS {role}" for role, cells in unnested.items())
     return (
-        f"SELECT {number} AS number, {place} AS place, {text_sql(table, instance)} AS instance, "
-        f"{literal(_source_of(column))} AS source, {label} AS label, {score_sql} AS score "
-        f"FROM cells WHERE trim({label}) <> '' AND {identifier(column)} IS NOT NULL"
+        "SELECT number, instance, source, label, score FROM "
+        f"(SELECT {row_number_sql(votes)} AS number, {text[instance]} AS instance, {lists} "
+        "FROM cells) WHERE trim(label) <> '' ORDER BY number, place"
     )

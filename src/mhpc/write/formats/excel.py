@@ -1,6 +1,8 @@
 """Tables as Excel workbooks."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
 from typing import Any, BinaryIO, ClassVar
 
 from mhpc.errors import DataError, MissingExtraError
@@ -27,7 +29,7 @@ class Excel(WriteFormat):
             ) from None
         table = make_table(data, content)
         _check_size(len(table.columns), MAX_COLUMNS, "columns")
-        workbook = Workbook(write_only=True)
+        workbook, packed = Workbook(write_only=True), BytesIO()
         sheet = workbook.create_sheet(content)
         sheet.freeze_panes = "B2"
         try:
@@ -35,11 +37,22 @@ class Excel(WriteFormat):
             for number, row in enumerate(table.rows(), start=2):
                 _check_size(number, MAX_ROWS, "rows")
                 sheet.append(_as_cells(sheet, row))
+            # An archive that is not finished is finished when it is deleted, whatever the file is.
+            workbook.save(packed)
         except BaseException:
-            # Rows are written to a temporary file, which is open until then.
-            sheet.close()
+            _discard(sheet)
             raise
-        workbook.save(file)
+        file.write(packed.getbuffer())
+
+
+def _discard(sheet: Any) -> None:
+    """Close and remove the temporary file of the rows, which otherwise stays until Python ends."""
+    with suppress(Exception):
+        # It fails if it was closed before, or was interrupted within a row.
+        sheet.close()
+    if sheet._writer is not None:
+        with suppress(OSError, ValueError):
+            sheet._writer.cleanup()
 
 
 def _check_size(size: int, limit: int, what: str) -> None:

@@ -154,7 +154,8 @@ def _task_number(result: LabelledScores, instance: str) -> int:
     if not _is_number(instance):
         raise DataError(
             f"instance {instance!r} is not the number of a task; shape=tasks writes tasks to "
-            f"import, and {option('tasks', 'FILE')} finds the numbers in the export of a project"
+            f"import, and {option('tasks', 'FILE', command='convert')} finds the numbers in the "
+            "export of a project"
         )
     return int(instance)
 

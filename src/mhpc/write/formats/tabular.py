@@ -14,7 +14,7 @@ from mhpc.data.votes import Votes
 from mhpc.errors import DataError
 from mhpc.system.database import database, identifier, literal, writing
 from mhpc.system.files import temporary_folder
-from mhpc.system.memory import MIN_DATABASE_MEMORY, memory_budget
+from mhpc.system.memory import database_memory, memory_budget
 from mhpc.write.formats import RUN_CONTENTS, Content, WriteFormat, as_text
 from mhpc.write.tables import OutputTable, make_table, write_rows
 
@@ -89,7 +89,7 @@ def _copy_to_parquet(table: OutputTable, folder: Path) -> Path:
         f"if(isnan({name}), NULL, {name})" if kind == "number" else name
         for name, kind in zip(block_names, table.columns.values(), strict=True)
     )
-    memory = max(MIN_DATABASE_MEMORY, memory_budget() // 4)
+    memory = database_memory(memory_budget() // 4)
     with database() as connection:
         connection.execute(f"SET memory_limit = '{memory}B'")
         connection.execute(f"SET temp_directory = {literal(str(folder))}")

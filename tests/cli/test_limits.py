@@ -1,0 +1,67 @@
+"""Commands under limits of the system end in one line, or work; they never crash."""
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+resource = pytest.importorskip("resource")
+
+CONSOLIDATE = (
+    "consolidate",
+    "votes.csv",
+    "--taxonomy",
+    "taxonomy.csv",
+    "--method",
+    "sa",
+    "-o",
+    "OUT",
+)
+
+
+def run_limited(
+    folder: Path, kind: str, most: int, *words: str
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "mhpc", *words],
+        cwd=folder, capture_output=True, text=True, check=False,
+        preexec_fn=partial(resource.setrlimit, getattr(resource, kind), (most, most)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        ("RLIMIT_AS", 300 << 20),
+        ("RLIMIT_AS", 700 << 20),
+        ("RLIMIT_DATA", 200 << 20),
+        ("RLIMIT_NOFILE", 10),
+    ],
+)
+def test_a_limit_that_is_too_low_is_one_line(kind: str, most: int, garden: Path) -> None:
+    before = sorted(garden.iterdir())
+    done = run_limited(garden, kind, most, *CONSOLIDATE)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith("mhpc: error: mhpc consolidate needs at least ")
+    assert "may be used; raise the limit with ulimit -" in done.stderr
+    assert sorted(garden.iterdir()) == before
+
+
+def test_help_needs_little_memory(garden: Path) -> None:
+    done = run_limited(garden, "RLIMIT_AS", 200 << 20, "consolidate", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_run_works_with_the_least_memory_that_is_not_refused(garden: Path) -> None:
+    done = run_limited(garden, "RLIMIT_AS", 10**9, *CONSOLIDATE)
+    assert done.returncode == 0, done.stderr
+    assert (garden / "OUT" / "labels.csv").exists()
+
+
+def test_an_error_of_the_system_is_said_without_its_number(garden: Path) -> None:
+    done = run_limited(garden, "RLIMIT_NOFILE", 5, "--version")
+    assert done.returncode == 1
+    assert "Too many open files" in done.stderr
+    assert "Errno" not in done.stderr
