@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -348,20 +348,28 @@ def test_an_address_without_a_scheduler_is_reported(
         )
 
 
-def start_listening(answer: bytes | None) -> socket.socket:
+@contextmanager
+def listen(answer: bytes | None) -> Iterator[int]:
     """Listen on a free port; without an answer, accept connections and say nothing."""
-    server = socket.create_server(("127.0.0.1", 0))
+    server, accepted = socket.create_server(("127.0.0.1", 0)), list[socket.socket]()
 
     def serve() -> None:
-        accepted = []
         with suppress(OSError):
             while True:
                 accepted.append(server.accept()[0])
                 if answer is not None:
                     accepted[-1].sendall(answer)
 
-    threading.Thread(target=serve, daemon=True).start()
-    return server
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        # To close it would not wake the thread that waits for a connection.
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for connection in (server, *accepted):
+            connection.close()
 
 
 @pytest.mark.parametrize(
@@ -377,8 +385,8 @@ def start_listening(answer: bytes | None) -> socket.socket:
 def test_a_server_that_is_not_a_scheduler_is_reported(
     answer: bytes | None, reason: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with start_listening(answer) as server:
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+    with listen(answer) as port:
+        address = f"tcp://127.0.0.1:{port}"
         with pytest.raises(WorkerError, match=f"answers at {address} .{reason}"):
             connect(address, timeout=0.5).__enter__()
     assert capfd.readouterr() == ("", "")
@@ -395,19 +403,19 @@ def test_a_worker_is_not_a_scheduler(cluster: ClusterProcesses) -> None:
 
 def test_an_encrypted_address_needs_a_certificate() -> None:
     with (
-        start_listening(None) as server,
+        listen(None) as port,
         pytest.raises(ParameterError, match="needs a certificate; set distributed.comm.tls"),
     ):
-        connect(f"tls://127.0.0.1:{server.getsockname()[1]}").__enter__()
+        connect(f"tls://127.0.0.1:{port}").__enter__()
 
 
 def test_a_failed_connection_prints_one_line_and_nothing_later(tmp_path: Path) -> None:
-    with start_listening(None) as server:
+    with listen(None) as port:
         done = subprocess.run(
             [
                 sys.executable, "-m", "mhpc", "consolidate", GARDEN / "votes.csv",
                 "--taxonomy", GARDEN / "taxonomy.csv", "--method", "wa", "-o", tmp_path / "OUT",
-                "--engine", f"dask=127.0.0.1:{server.getsockname()[1]}",
+                "--engine", f"dask=127.0.0.1:{port}",
             ],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
