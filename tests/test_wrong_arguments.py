@@ -24,6 +24,30 @@ ARGUMENTS: dict[str, Callable[[Any], object]] = {
     "view": lambda value: mhpc.evaluate(result(), {"1": "bee"}, view=value),
     "strategy": lambda value: mhpc.conflicts(result(), strategy=value),
     "what": lambda value: result().to_frame(value),
+    "label": lambda value: mhpc.explain(result(), "1", value),
+    "decided": lambda value: mhpc.evaluate(result(), {"1": "bee"}, decided=value),
+    "format": lambda value: mhpc.read_votes(VOTES, format=value),
+    "separator": lambda value: mhpc.read_truth({"1": "bee"}, separator=value),
+    "negative": lambda value: mhpc.read_votes(VOTES, negative=value),
+    "sources": lambda value: mhpc.simulate({"1": "bee"}, LABELS, value),
+    "votes": lambda value: mhpc.encode(value, mhpc.read_taxonomy(LABELS)),
+    "taxonomy": lambda value: mhpc.encode(mhpc.read_votes(VOTES), value),
+    "folder": lambda value: mhpc.load_run(value),
+    "target": lambda value: mhpc.write_votes(value, mhpc.read_votes(VOTES)),
+}
+
+NUMBERS: dict[str, Callable[[Any], object]] = {
+    "seed": lambda value: mhpc.conflicts(result(), strategy="random", seed=value),
+    "folds": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], folds=value),
+    "jobs": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], jobs=value),
+    "instances": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], instances=value),
+    "score_max": lambda value: mhpc.read_votes(VOTES, score_max=value),
+    "keep": lambda value: mhpc.source_contributions(result(), keep=value),
+}
+
+MAPPINGS: dict[str, Callable[[Any], object]] = {
+    "columns": lambda value: mhpc.read_taxonomy(LABELS, columns=value),
+    "costs": lambda value: mhpc.source_contributions(result(), costs=value),
 }
 
 
@@ -37,6 +61,36 @@ def test_an_argument_of_a_wrong_type_is_refused_by_name(name: str) -> None:
         with pytest.raises(ParameterError, match=f"^{name} = ") as refusal:
             ARGUMENTS[name](value)
         assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_is_not_a_number_is_refused_by_name(name: str) -> None:
+    for value in ("x", True, -0.5, float("nan"), [1], {"a": 1}, np.zeros(2), len):
+        with pytest.raises(ParameterError, match=f"^{name} = "):
+            NUMBERS[name](value)
+
+
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_what_is_not_a_mapping_of_texts_is_refused_by_name(name: str) -> None:
+    for value in ("x", 7, ["x"], [("a", "b")], {7: "x"}, np.zeros(2), len):
+        with pytest.raises(ParameterError, match=f"^{name} = "):
+            MAPPINGS[name](value)
+
+
+@pytest.mark.parametrize("methods", [7, [7], {"a": 1}, [mhpc.SA], b"sa"])
+def test_methods_that_are_none_are_refused(methods: Any) -> None:
+    with pytest.raises(ParameterError, match="^methods? = .* is not allowed"):
+        mhpc.compare(VOTES, LABELS, methods)
+
+
+def test_a_price_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ParameterError, match="the price of 'ann' is 'x'"):
+        mhpc.source_contributions(result(), costs={"ann": "x", "bob": 1})  # type: ignore[dict-item]
+
+
+def test_half_a_character_separates_nothing() -> None:
+    with pytest.raises(ParameterError, match="^separator = "):
+        mhpc.read_votes(VOTES, separator="\ud800")
 
 
 def test_one_instance_without_votes_is_one_instance() -> None:

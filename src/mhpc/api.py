@@ -4,8 +4,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
+
+from scipy.sparse import issparse
 
 from mhpc.data.comparison import CandidateScore, Comparison, Comparisons
 from mhpc.data.disagreement import Disagreements, Explanation, Strategy
@@ -33,7 +36,15 @@ from mhpc.methods.registry import METHODS, make_grid, make_method
 from mhpc.metrics.scorecard import score
 from mhpc.model import SavedModel, errors_of
 from mhpc.numerics.arrays import Sparse
-from mhpc.parameters import check_choice, check_count, check_type, show_value
+from mhpc.parameters import (
+    check_choice,
+    check_count,
+    check_seed,
+    check_text,
+    check_type,
+    show_value,
+    to_texts,
+)
 from mhpc.read.run_folder import read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
@@ -199,6 +210,10 @@ def evaluate(
     """
     check_choice("view", view, get_args(View))
     check_type("result", result, (Result, Consolidation, str, Path), "a Result, or a run's folder")
+    if decided is not None and not (issparse(decided) and decided.ndim == 2):
+        raise ParameterError(
+            f"decided = {show_value(decided)} is not allowed; give a sparse array, (N, K)"
+        )
     if isinstance(result, str | Path):
         scores = read_run(Path(result))
         decided = read_labels(Path(result), scores) if decided is None else decided
@@ -231,6 +246,8 @@ def explain(result: Result | str | Path, instance: str, label: str | None = None
     ['direct', 'direct', 'against']
     """
     loaded = _as_result(result)
+    check_type("instance", instance, (str, Integral), "the id of an instance")
+    check_text("label", label)
     with errors_of(loaded.model), single_threaded_blas():
         return explain_instance(
             loaded.panel, loaded.consolidation, loaded.decision, str(instance), label
@@ -264,6 +281,7 @@ def conflicts(
     result = _as_result(result)
     check_choice("strategy", strategy, get_args(Strategy))
     check_count("top", top)
+    check_seed(seed)
     with single_threaded_blas():
         return find_conflicts(
             result.panel, result.consolidation, result.decision, limit=top, strategy=strategy,
@@ -389,6 +407,11 @@ def compare(
     ['majority', 'sa']
     """
     candidates = _name_methods(methods)
+    check_count("folds", folds, least=2)
+    check_seed(seed)
+    check_count("instances", instances, least=1)
+    if jobs is not None:
+        check_count("jobs", jobs, least=1)
     votes = read_votes(votes)
     policy = LabelPolicy.of(unknown, abstain)
     panel = encode_votes(votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy)
@@ -437,6 +460,11 @@ def simulate(
     >>> simulate(truth, {"insect": ["bee", "ant"]}, [Profile(accuracy=0.9)] * 3, seed=1)
     Votes(6 votes of 3 sources on 2 instances)
     """
+    check_type("sources", sources, Sequence, "a list of mhpc.Profile")
+    for source in sources:
+        check_type("sources", source, Profile, "a list of mhpc.Profile")
+    if names is not None:
+        names = to_texts("names", names)
     return simulation.simulate(
         read_truth(truth), read_taxonomy(taxonomy), sources, seed=seed, names=names
     )
@@ -445,9 +473,9 @@ def simulate(
 def _name_methods(
     methods: str | Iterable[str | Method] | Mapping[str, Method],
 ) -> Mapping[str, Method]:
-    if isinstance(methods, Mapping):
-        return methods
     check_type("methods", methods, Iterable, "a list of methods")
+    if isinstance(methods, Mapping) and methods:
+        return {str(name): _as_method(method) for name, method in methods.items()}
     listed = [methods] if isinstance(methods, str) else list(methods) or list(METHODS)
     candidates: dict[str, Method] = {}
     for method in listed:

@@ -3,8 +3,8 @@
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from numbers import Integral
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
+from numbers import Integral, Real
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -54,9 +54,9 @@ Seed: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SEED)]
 """A seed of random numbers."""
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: object) -> None:
     """Refuse a seed that random numbers cannot be drawn by."""
-    if not 0 <= seed <= MAX_SEED:
+    if not is_whole_number(seed) or not 0 <= int(seed) <= MAX_SEED:
         raise ParameterError(
             f"seed = {show_value(seed)} is not allowed; give an integer from 0 to {MAX_SEED:,}"
         )
@@ -128,10 +128,33 @@ def check_type(name: str, value: object, kind: type | tuple[type, ...], what: st
 
 def check_count(name: str, value: object, *, least: int = 0) -> None:
     """Raise an error if an argument is not a whole number, or too small."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+    if not is_whole_number(value) or int(value) < least:
         raise ParameterError(
             f"{name} = {show_value(value)} is not allowed; give a whole number from {least} on"
         )
+
+
+def check_text(name: str, value: object) -> None:
+    """Raise an error if an optional argument is neither None nor a text that a file can hold."""
+    if value is not None and not (isinstance(value, str) and _is_utf8(value)):
+        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give a text")
+
+
+def check_mapping(name: str, value: object, what: str) -> None:
+    """Raise an error if an optional argument is neither None nor a mapping of texts."""
+    if value is None or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        return
+    raise ParameterError(f"{name} = {show_value(value)} is not allowed; give a mapping of {what}")
+
+
+def is_whole_number(value: object) -> TypeGuard[int]:
+    """Return whether a value is an integer of Python or NumPy; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number of Python or NumPy; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def to_texts(name: str, value: object) -> tuple[str, ...]:
@@ -151,6 +174,15 @@ def show_value(value: object, *, most: int = 200) -> str:
     except Exception:  # noqa: BLE001 - foreign objects may raise anything, and long numbers do
         text = f"<{type(value).__name__}>"
     return " ".join(text.split())[:most]
+
+
+def _is_utf8(text: str) -> bool:
+    """Return whether a text can be encoded: half a character cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def has_nul(value: Any) -> bool:

@@ -40,6 +40,7 @@ from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import make_method
 from mhpc.model import HOMES, SavedModel, model_errors, read_model
 from mhpc.output import write_document, write_tables
+from mhpc.parameters import check_type
 from mhpc.read.inputs import InputFiles, fingerprint_inputs, list_paths
 from mhpc.read.label_map import read_label_map
 from mhpc.read.run_folder import (
@@ -380,6 +381,7 @@ def load_run(folder: str | Path, *, votes: str | Path | Sequence[str] = ()) -> R
     ...     mhpc.load_run(folder + "/OUT").labels == result.labels
     True
     """
+    check_type("folder", folder, (str, Path), "the folder of a run")
     return _load(Path(folder), votes)
 
 

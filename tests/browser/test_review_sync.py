@@ -96,6 +96,8 @@ def visit(browser: Browser, server: StandIn) -> Page:
     page.route(f"{ORIGIN}/**", server.reply)
     page.goto(f"{ORIGIN}/?token=secret")
     page.get_by_role("button", name="reviewing").click()
+    # A key that is pressed before the dialog has the focus goes nowhere.
+    expect(page.locator("dialog h2")).to_be_focused()
     return page
 
 

@@ -22,7 +22,7 @@ from mhpc.numerics.sparse import (
     run_starts,
     use_int32,
 )
-from mhpc.parameters import to_texts
+from mhpc.parameters import check_type, to_texts
 
 
 def encode(
@@ -58,6 +58,8 @@ def encode(
     >>> mhpc.encode(mhpc.read_votes([("1", "ann", "rose")]), mhpc.read_taxonomy(["rose", "oak"]))
     Panel(1 answers of 1 sources on 1 instances, 2 labels)
     """
+    check_type("votes", votes, Votes, "what mhpc.read_votes returns")
+    check_type("taxonomy", taxonomy, Taxonomy, "what mhpc.read_taxonomy returns")
     located = locate_labels(
         taxonomy, votes.labels, unknown=unknown, origin=votes.origin,
         describe=lambda label: _first_vote_for(votes, label),

@@ -38,6 +38,7 @@ from mhpc.explanation.without_sources import (
 from mhpc.methods.source_dependence import estimate_dependence
 from mhpc.methods.source_weights import count_effective_sources
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.parameters import is_number, show_value
 from mhpc.system.caching import cached_property
 from mhpc.system.display import Progress, silent
 
@@ -165,8 +166,10 @@ def check_prices(costs: Mapping[str, float] | None, names: Sequence[str]) -> Flo
                 f"a price is given for {source!r}, which is no source of this run"
                 f"{suggest(source, names)}"
             )
-        if not 0 <= price < np.inf:
-            raise ParameterError(f"the price of {source!r} is {price:g}; give a number from 0 on")
+        if not is_number(price) or not 0 <= price < np.inf:
+            raise ParameterError(
+                f"the price of {source!r} is {show_value(price)}; give a number from 0 on"
+            )
     missing = [name for name in names if name not in costs]
     if missing:
         raise ParameterError(

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
+
+from mhpc.errors import ParameterError, option
+from mhpc.parameters import check_choice, check_mapping, check_text, is_number, show_value
 
 Negative: TypeAlias = Literal["mark", "score"]
 """How votes say "not this": by a label that begins with ``!``, or by a score below 0."""
@@ -47,6 +50,23 @@ class ReadOptions:
     usual_columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     table: str = ""
     ignore_scores: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options that would fail somewhere in the table."""
+        check_mapping("columns", self.columns, "roles to columns")
+        check_text("format", self.format)
+        check_text("separator", self.separator)
+        if self.separator is not None and not self.separator.strip():
+            raise ParameterError(
+                f"{option('separator', self.separator)} is not allowed; give a text such as ';'"
+            )
+        if self.negative is not None:
+            check_choice("negative", self.negative, get_args(Negative))
+        most = self.score_max
+        if most is not None and not (is_number(most) and 0 < most < float("inf")):
+            raise ParameterError(
+                f"score_max = {show_value(most)} is not allowed; give a number above 0"
+            )
 
     @property
     def changes_labels(self) -> bool:

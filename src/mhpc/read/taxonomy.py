@@ -8,6 +8,7 @@ from mhpc.data.index import Index
 from mhpc.data.spelling import SPECIAL_WORDS, normalize_label
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MhpcWarning, TaxonomyError, pluralize, quote_list, warn
+from mhpc.parameters import check_mapping, check_text
 from mhpc.read.files import LocalFile, local_file
 from mhpc.read.formats import choose_format
 from mhpc.read.objects import is_nested, tabulate_taxonomy
@@ -61,6 +62,9 @@ def read_taxonomy(
     >>> read_taxonomy({"plant": {"flower": ["monarda", "rose"]}, "animal": ["bird"]})
     Taxonomy(6 labels, 3 levels)
     """
+    check_mapping("columns", columns, "roles to columns")
+    check_text("separator", separator)
+    check_text("format", format)
     if isinstance(source, Taxonomy):
         return source
     name, _, argument = format.partition("=") if format else (None, "", "")

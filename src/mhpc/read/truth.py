@@ -57,7 +57,10 @@ def read_truth(
     >>> read_truth({"photo-1": "bee", "photo-2": ["ant", "wasp"], "photo-3": []})
     Truth(4 labels of 3 instances)
     """
-    options = ReadOptions(columns=columns or {}, separator=separator, label_map=read_label_map(map))
+    options = ReadOptions(
+        columns={} if columns is None else columns, separator=separator,
+        label_map=read_label_map(map),
+    )  # fmt: skip
     return read_truth_as(source, options)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from mhpc.data.votes import ABSTAIN_WORD
 from mhpc.errors import (
     DataError,
-    ParameterError,
     ReadingWarning,
     option,
     pluralize,
@@ -50,7 +49,6 @@ def interpret_values(votes: VotesInput, long_table: LongTable, options: ReadOpti
 
     A table that is like this already stays as it is, at the cost of one look at its scores.
     """
-    _check_options(options)
     if options.changes_labels or (options.negative and "negative" not in long_table.columns):
         long_table = _make_long(votes, long_table)
         long_table = _change_labels(votes, long_table, options)
@@ -58,19 +56,6 @@ def interpret_values(votes: VotesInput, long_table: LongTable, options: ReadOpti
     if not has_scores or _are_scores(votes, long_table, options):
         return long_table
     return _read_scores(votes, _make_long(votes, long_table), options)
-
-
-def _check_options(options: ReadOptions) -> None:
-    if options.separator is not None and not options.separator.strip():
-        raise ParameterError(
-            f"{option('separator', options.separator)} is not allowed; give a text such as ';'"
-        )
-    if options.score_max is not None and not 0 < options.score_max < float("inf"):
-        raise ParameterError(
-            f"score_max = {options.score_max} is not allowed; give a number above 0"
-        )
-    if options.negative not in (None, "mark", "score"):
-        raise ParameterError(f"negative = {options.negative!r} is not allowed; give mark | score")
 
 
 def _make_long(votes: VotesInput, long_table: LongTable) -> LongTable:

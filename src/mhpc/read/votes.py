@@ -84,7 +84,8 @@ def read_votes(
     Votes(3 votes of 2 sources on 1 instances)
     """
     options = ReadOptions(
-        columns=columns or {}, format=format, separator=separator, score_max=score_max,
+        columns={} if columns is None else columns,
+        format=format, separator=separator, score_max=score_max,
         negative=negative, label_map=read_label_map(map),
     )  # fmt: skip
     return read_votes_as(source, options, scope=scope)

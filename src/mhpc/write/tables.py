@@ -21,7 +21,7 @@ from mhpc.data.votes import ABSTAIN_WORD, Votes
 from mhpc.errors import MissingExtraError, ParameterError, quote_list
 from mhpc.numerics.arrays import IntArray, dense
 from mhpc.numerics.sparse import row_blocks, row_indices
-from mhpc.parameters import check_choice, check_type
+from mhpc.parameters import check_choice, check_text, check_type
 from mhpc.system.files import STDOUT, atomic_file
 from mhpc.write.formats import SUFFIXES, WRITE_FORMATS, Content, format_from_suffix, make_format
 
@@ -70,7 +70,9 @@ def write_votes(
     instance,source,label
     1,ann,rose
     """
+    check_type("target", target, (str, Path), "the path of a file")
     check_type("votes", votes, Votes, "what mhpc.read_votes returns")
+    check_text("format", format)
     write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
 
 
@@ -105,7 +107,9 @@ def write_taxonomy(
     rose,flower,rose
     flower,,flower
     """
+    check_type("target", target, (str, Path), "the path of a file")
     check_type("taxonomy", taxonomy, Taxonomy, "what mhpc.read_taxonomy returns")
+    check_text("format", format)
     write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
 
 
