@@ -54,6 +54,7 @@ LAYERS: tuple[dict[str, str], ...] = (
         "estimate": "the verb that estimates the accuracy of label sets that nobody reviewed",
         "contributions": "what each source of a result or a run is worth",
     },
+    {"comparison": "the verb that compares methods"},
     {
         "adapters": "the interfaces of scikit-learn and crowd-kit",
         "paper": "the experiments of the paper",

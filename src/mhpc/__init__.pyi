@@ -1,11 +1,11 @@
 # The public names of the package. `__init__.py` loads them from here; `X as X` exports a name.
-from mhpc.api import compare as compare
 from mhpc.api import conflicts as conflicts
 from mhpc.api import consolidate as consolidate
 from mhpc.api import evaluate as evaluate
 from mhpc.api import explain as explain
 from mhpc.api import inspect as inspect
 from mhpc.api import simulate as simulate
+from mhpc.comparison import compare as compare
 from mhpc.contributions import source_contributions as source_contributions
 from mhpc.data.accuracy import Accuracy as Accuracy
 from mhpc.data.comparison import Comparisons as Comparisons

@@ -1,7 +1,6 @@
-"""The verbs of the package: consolidate, evaluate, explain, inspect, compare, simulate."""
+"""The verbs of the package: consolidate, evaluate, explain, inspect, simulate."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from numbers import Integral
@@ -10,9 +9,7 @@ from typing import Any, TypeAlias, get_args
 
 from scipy.sparse import issparse
 
-from mhpc.data.comparison import CandidateScore, Comparison, Comparisons
 from mhpc.data.disagreement import Disagreements, Explanation, Strategy
-from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.scorecard import Scorecard, View
 from mhpc.data.scores import Consolidation
 from mhpc.data.summary import Inspection
@@ -20,7 +17,6 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import (
     LabelPolicy,
     NewSources,
-    Policy,
     Truth,
     Unknown,
     Votes,
@@ -31,8 +27,7 @@ from mhpc.errors import ParameterError, silence_warnings
 from mhpc.explanation.inspection import inspect_panel
 from mhpc.explanation.queries import explain_instance, find_conflicts
 from mhpc.methods.base import Method
-from mhpc.methods.memory import check_memory
-from mhpc.methods.registry import METHODS, make_grid, make_method
+from mhpc.methods.registry import make_method
 from mhpc.metrics.scorecard import score
 from mhpc.model import SavedModel, errors_of
 from mhpc.numerics.arrays import Sparse
@@ -53,20 +48,17 @@ from mhpc.result import Result
 from mhpc.rules.base import Rule, apply_rule
 from mhpc.rules.registry import make_rule
 from mhpc.run import load_run
-from mhpc.selection.racing import MIN_INSTANCES, race
 from mhpc.simulation import sources as simulation
 from mhpc.simulation.sources import Profile
 from mhpc.steps import (
     adapt_model,
     apply_model,
     encode_votes,
-    evaluate_views,
     fit_and_score,
     fit_rule,
     known_sources,
     log_scores,
     profile,
-    use_all_votes,
 )
 from mhpc.system.blas import single_threaded_blas
 from mhpc.system.display import Progress, silent
@@ -166,10 +158,10 @@ def consolidate(
             if update is not None:
                 votes, taxonomy, method = join_result(update, votes)
             panel = encode_votes(
-                votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy,
+                votes, as_taxonomy(taxonomy, votes, abstain), unknown=policy,
                 instances=instances, gold=votes.gold,
             )  # fmt: skip
-            scores = fit_and_score(_as_method(method), panel, progress=progress)
+            scores = fit_and_score(as_method(method), panel, progress=progress)
             fitted_rule = fit_rule(_as_rule(rule), scores, panel)
         decision = apply_rule(fitted_rule, scores)
         sources = profile(panel, scores, decision)
@@ -300,7 +292,8 @@ def _errors_of_earlier(earlier: Result | str | Path | None) -> AbstractContextMa
     return errors_of(None if earlier is None else SavedModel(Path(earlier)))
 
 
-def _as_method(method: str | Method | None) -> Method:
+def as_method(method: str | Method | None) -> Method:
+    """Return a method that is given by its name, or as it is."""
     if method is None or isinstance(method, str):
         return make_method(method)
     if isinstance(method, type) or not (hasattr(method, "name") and hasattr(method, "consolidate")):
@@ -343,7 +336,7 @@ def inspect(
     Inspection(1 answer of 2 sources on 1 instance, 1 unknown label)
     """
     votes = read_votes(votes)
-    taxonomy = _as_taxonomy(taxonomy, votes, abstain)
+    taxonomy = as_taxonomy(taxonomy, votes, abstain)
     policy = LabelPolicy.of(unknown, abstain)
     if policy.unknown in ("auto", "error", "graft"):
         policy = replace(policy, unknown="drop")
@@ -351,79 +344,6 @@ def inspect(
         # What happens to labels is part of the summary.
         panel = encode_votes(votes, taxonomy, unknown=policy)
     return inspect_panel(votes, taxonomy, panel, policy)
-
-
-def compare(
-    votes: Votes | Readable,
-    taxonomy: Taxonomy | Readable | None = None,
-    methods: str | Iterable[str | Method] | Mapping[str, Method] = (),
-    *,
-    truth: Truth | Readable | None = None,
-    unknown: Unknown = "auto",
-    abstain: Iterable[str] = (),
-    folds: int = 4,
-    seed: int = 0,
-    jobs: int | None = None,
-    instances: int = MIN_INSTANCES,
-    progress: Progress = silent,
-    report: Callable[[CandidateScore], None] = lambda score: None,
-) -> Comparisons:
-    """Compare methods by how well they predict held-out sources, and by truth where it is known.
-
-    Methods are compared on a sample of the instances. It is doubled for those that may be the best,
-    until the best is clear or the sample is large; the others keep what they got until then.
-
-    Parameters
-    ----------
-    votes, taxonomy, unknown, abstain
-        As `consolidate` takes them.
-    methods : str, iterable of str and methods, or mapping of str to method
-        Registered names, for methods with their default parameters; methods with theirs; or methods
-        by the names they should have. By default, all registered methods.
-    truth : Truth, or anything that `mhpc.read_truth` reads, optional
-        True labels to measure the results against, which are then computed for all instances.
-    folds : int
-        The highest number of folds of the cross-validation.
-    seed : int
-        Which sources are held out together.
-    jobs : int, optional
-        How many folds are worked on at the same time; by default one per core. The results are
-        the same for any number.
-    instances : int
-        Instances that all methods are compared on, if there are so many. Methods that learn from
-        the answers of many instances do better on more.
-    progress : callable
-        Called with the name of a stage, how much of it is done, and how much there is.
-    report : callable
-        Called with the score of a method as soon as it is known, and again if it is measured on
-        more instances.
-
-    Examples
-    --------
-    >>> import mhpc
-    >>> garden = mhpc.load_garden()
-    >>> methods = ["majority", mhpc.SA(votes="augmented")]
-    >>> [each.name for each in compare(garden.votes, garden.taxonomy, methods, jobs=1)]
-    ['majority', 'sa']
-    """
-    candidates = _name_methods(methods)
-    check_count("folds", folds, least=2)
-    check_seed(seed)
-    check_count("instances", instances, least=1)
-    if jobs is not None:
-        check_count("jobs", jobs, least=1)
-    votes = read_votes(votes)
-    policy = LabelPolicy.of(unknown, abstain)
-    panel = encode_votes(votes, _as_taxonomy(taxonomy, votes, abstain), unknown=policy)
-    with single_threaded_blas():
-        losses = race(
-            panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,
-            progress=progress, report=report,
-        )  # fmt: skip
-        by_name = {candidate.name: candidate for candidate in losses}
-        if truth is None:
-            return Comparisons(_comparison(name, by_name.get(name)) for name in candidates)
-        return _consolidate_each(panel, candidates, by_name, read_truth(truth), policy, progress)
 
 
 def simulate(
@@ -470,58 +390,8 @@ def simulate(
     )
 
 
-def _name_methods(
-    methods: str | Iterable[str | Method] | Mapping[str, Method],
-) -> Mapping[str, Method]:
-    check_type("methods", methods, Iterable, "a list of methods")
-    if isinstance(methods, Mapping) and methods:
-        return {str(name): _as_method(method) for name, method in methods.items()}
-    listed = [methods] if isinstance(methods, str) else list(methods) or list(METHODS)
-    candidates: dict[str, Method] = {}
-    for method in listed:
-        given = method if isinstance(method, str) else _as_method(method)
-        named = make_grid([given]) if isinstance(given, str) else {given.name: given}
-        if twice := candidates.keys() & named.keys():
-            raise ParameterError(
-                f"method {min(twice)!r} is given twice; give a mapping of names to methods"
-            )
-        candidates |= named
-    return candidates
-
-
-def _consolidate_each(
-    panel: Panel,
-    candidates: Mapping[str, Method],
-    losses: Mapping[str, CandidateScore],
-    truth: Truth,
-    unknown: Policy,
-    progress: Progress,
-) -> Comparisons:
-    for method in candidates.values():
-        check_memory(method, SinglePartition(panel))
-    comparisons: list[Comparison] = []
-    for name, method in candidates.items():
-        progress(f"consolidating by {name}", len(comparisons), len(candidates))
-        start = time.perf_counter()
-        scores = use_all_votes(method.consolidate(panel), panel)
-        seconds = time.perf_counter() - start
-        cards = evaluate_views(scores, fit_rule(None, scores, panel), truth, unknown)
-        comparisons.append(_comparison(name, losses.get(name), cards, seconds))
-    return Comparisons(comparisons)
-
-
-def _comparison(
-    name: str,
-    candidate: CandidateScore | None,
-    cards: tuple[Scorecard, ...] = (),
-    seconds: float = 0.0,
-) -> Comparison:
-    """Return a method in a comparison; `seconds` are those beside the cross-validation."""
-    seconds += 0.0 if candidate is None else candidate.seconds
-    return Comparison(name, candidate, cards, seconds)
-
-
-def _as_taxonomy(taxonomy: Any, votes: Votes, abstain: Iterable[str]) -> Taxonomy:
+def as_taxonomy(taxonomy: Any, votes: Votes, abstain: Iterable[str]) -> Taxonomy:
+    """Read a taxonomy; without one, make it from the labels of the votes."""
     if taxonomy is None:
         return taxonomy_from_votes(votes, votes.gold, abstain=abstain)
     return read_taxonomy(taxonomy)

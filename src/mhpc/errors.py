@@ -121,6 +121,12 @@ class UnwritableError(MhpcError, OSError):
     exit_code = 2
 
 
+class FailedWriteError(UnwritableError):
+    """Data could not be written though the place is right: the disk is full, for example."""
+
+    exit_code = 1
+
+
 class ParameterError(MhpcError, ValueError):
     """A parameter is unknown or out of range."""
 

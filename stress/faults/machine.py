@@ -10,9 +10,9 @@ from stress.faults.checks import same_labels
 from stress.faults.listeners import LISTENERS, listen
 from stress.faults.runner import Place
 
-# Python itself does not start with a folder as standard input.
+# Python itself does not start with a folder as a standard stream.
 STDIN = ("null", "closed", "writing", "ended", "file:votes.csv", "zero", "full")
-STDOUT = ("captured", "closed", "full", "broken", "reading", "folder", "null")
+STDOUT = ("captured", "closed", "full", "broken", "reading", "null")
 STDERR = ("captured", "closed", "full", "broken", "reading", "null")
 
 DASK = "dask="

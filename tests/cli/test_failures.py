@@ -52,7 +52,7 @@ def test_a_full_disk_in_any_stage_leaves_the_earlier_output(
     before = names(garden)
     monkeypatch.setattr(f"mhpc.{stage}", fill_disk)
     done = mhpc(*CONSOLIDATE, "OUT", "--force", "--report")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert done.stderr == (
         f"mhpc: error: {garden} cannot take more data: No space left on device; free some space "
         "there, or choose a folder elsewhere; nothing was written\n"
@@ -70,7 +70,7 @@ def test_a_file_size_limit_leaves_the_earlier_output(garden: Path, old: dict[str
             cwd=garden, capture_output=True, text=True, check=False,
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
         )  # fmt: skip
-        assert done.returncode == 2, done.stderr
+        assert done.returncode == 1, done.stderr
         assert done.stderr.count("\n") == 1
         assert f"{garden} cannot take more data: File too large; free some space" in done.stderr
         assert contents(garden / "OUT") == old
@@ -86,7 +86,7 @@ def test_a_full_folder_for_temporary_files_is_named(garden: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )  # fmt: skip
     message = done.stderr.decode()
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert f"{garden / 'scratch'} cannot take more data" in message
     assert "set TMPDIR to a folder with more" in message
     assert not names(garden / "scratch")

@@ -49,6 +49,13 @@ def test_a_limit_that_is_too_low_is_one_line(kind: str, most: int, garden: Path)
     assert sorted(garden.iterdir()) == before
 
 
+def test_memory_that_runs_out_at_the_start_is_one_line(garden: Path) -> None:
+    for most in range(12 << 20, 28 << 20, 4 << 20):
+        done = run_limited(garden, "RLIMIT_DATA", most, "methods")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+        assert done.stderr.startswith("mhpc: error: m")
+
+
 def test_help_needs_little_memory(garden: Path) -> None:
     done = run_limited(garden, "RLIMIT_AS", 200 << 20, "consolidate", "--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -262,6 +262,11 @@ CASES = {
         command=("simulate", "truth.csv", "--taxonomy", "taxonomy.csv", "-o", "nowhere/new.csv"),
         code=2,
     ),
+    "simulate: the output is the truth": Case(
+        ("truth.csv is there already; choose another, or replace it with --force",),
+        command=("simulate", "truth.csv", "--taxonomy", "taxonomy.csv", "-o", "truth.csv"),
+        code=2,
+    ),
 }  # fmt: skip
 
 

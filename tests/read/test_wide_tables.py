@@ -95,3 +95,11 @@ def test_scores_of_sources_stay_beside_their_labels(tmp_path: Path) -> None:
         ("3", "ann", "ant", 1.0),
         ("3", "cid", "bee", 1.0),
     ]
+
+
+def test_objects_with_other_keys_each_are_no_table(tmp_path: Path) -> None:
+    """A file of 60 kB would become a table of 16 million cells."""
+    path = tmp_path / "votes.jsonl"
+    path.write_text("".join(f'{{"key {number}": "x"}}\n' for number in range(4000)))
+    with pytest.raises(DataError, match="4,000 objects have 4,000 different keys, and each object"):
+        read_votes(path)

@@ -72,9 +72,7 @@ class LazyCommands(click.Group):
             from mhpc.errors import suggest
 
             ctx.fail(f"no command {args[0]!r}{suggest(args[0], COMMANDS)}")
-        if not (ctx.resilient_parsing or {*HELP} & {*args}):
-            # Before the command loads libraries, which may crash for want of memory.
-            check_limits(COMMAND_NEEDS, f"mhpc {args[0]}")
+        if not ctx.resilient_parsing:
             save_memory()
         return super().resolve_command(ctx, args)
 
@@ -105,6 +103,7 @@ def main(args: list[str] | None = None) -> None:
     try:
         if args is None:
             guard_streams()
+            _check_limits(words)
             exit_on_signal()
         code = _call(words)
     except (KeyboardInterrupt, click.Abort):
@@ -122,6 +121,17 @@ def main(args: list[str] | None = None) -> None:
         click.echo(f"mhpc: error: {message}{hints}", err=True)
         code = getattr(error, "exit_code", 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_limits(words: list[str]) -> None:
+    """Refuse a command for which the limits of the system are too low.
+
+    Before a thread is started, and before the command loads libraries: both may hang or crash for
+    want of memory.
+    """
+    command = next((word for word in words if word in COMMANDS), None)
+    if command and not {*HELP} & {*words}:
+        check_limits(COMMAND_NEEDS, f"mhpc {command}")
 
 
 def _call(words: list[str]) -> Any:

@@ -80,7 +80,7 @@ def compare(
     predictions, and 1 if they rank last. With --truth, the usual metrics are shown too. Results
     are shown on standard error as soon as they are known, and the tables at the end.
     """
-    from mhpc.api import compare as compare_methods
+    from mhpc.comparison import compare as compare_methods
     from mhpc.methods.registry import METHODS, make_grid
     from mhpc.read.label_map import read_label_map
     from mhpc.read.taxonomy import read_taxonomy

@@ -1,5 +1,6 @@
 """``mhpc simulate``: votes of imperfect sources, made from a truth."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -7,6 +8,7 @@ import click
 from mhpc.cli.options import check_taxonomy_options, given_settings, setting
 from mhpc.parameters import MAX_SEED
 from mhpc.settings import RunSettings
+from mhpc.system.files import STDOUT, check_target
 
 if TYPE_CHECKING:
     from mhpc.data.taxonomy import Taxonomy
@@ -54,6 +56,7 @@ MAX_SOURCES = 1_000_000
     "-o", "--output", default="-", show_default=True, metavar="FILE",
     help="CSV file for the votes; - is standard output.",
 )  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def simulate(
     truth: str,
     taxonomy: str | None,
@@ -63,6 +66,7 @@ def simulate(
     coverage: float,
     seed: int,
     output: str,
+    force: bool,
     **values: Any,
 ) -> None:
     """Simulate the votes of imperfect sources from TRUTH (Algorithm 2 of the paper).
@@ -71,15 +75,19 @@ def simulate(
     """
     from mhpc.simulation.sources import Profile
     from mhpc.simulation.sources import simulate as simulate_votes
-    from mhpc.write.tables import write_votes
+    from mhpc.write.formats import format_from_suffix
+    from mhpc.write.tables import write_file
 
+    if output != STDOUT:
+        check_target(Path(output), force=force)
     if truth == taxonomy == "-":
         raise click.UsageError("only one of TRUTH and --taxonomy can be standard input")
     profile = Profile(specificity=specificity, accuracy=accuracy, coverage=coverage)
     settings = given_settings({"taxonomy": taxonomy, **values})
     check_taxonomy_options(settings)
     true_labels, labels = _read(truth, RunSettings(votes="-", **settings))
-    write_votes(output, simulate_votes(true_labels, labels, [profile] * sources, seed=seed))
+    votes = simulate_votes(true_labels, labels, [profile] * sources, seed=seed)
+    write_file(output, votes, "votes", format=format_from_suffix(output) or "csv", force=force)
 
 
 def _read(truth: str, settings: RunSettings) -> "tuple[Truth, Taxonomy]":

@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from mhpc.errors import UnwritableError
+from mhpc.errors import FailedWriteError
 
 STDIN, STDOUT, STDERR = range(3)
 
@@ -106,11 +106,9 @@ class _Output(_Stream):
         if error.errno in (errno.EPIPE, errno.ECONNRESET):
             # Not an OSError: click and rich would exit with 1.
             raise SystemExit(0)
-        problem = UnwritableError(
+        raise FailedWriteError(
             f"standard output cannot be written: {self._reason or error.strerror}"
-        )
-        problem.exit_code = 1
-        raise problem from None
+        ) from None
 
 
 class _Messages(_Stream):

@@ -30,6 +30,12 @@ MAX_CELL = 10_000
 MAX_COLUMNS = 20_000
 """The most columns of a table: DuckDB takes about a millisecond for each, and much memory."""
 
+MAX_EMPTY_CELLS = 5_000_000
+"""How many cells a table of JSON objects may have if nearly all of them are empty."""
+
+_WIDE = 1_000
+"""The number of keys from which tables are checked for that."""
+
 MAX_KEYS = 5_000
 """The most keys that JSON objects may have in all: the time of DuckDB is quadratic in them."""
 
@@ -206,6 +212,7 @@ def tabulate_records(
             f"{origin}: its objects have {len(keys):,} different keys, and at most {max_keys:,} "
             "are read as columns; give one object per instance, source and label, or CSV"
         )
+    _check_density(connection, len(keys), origin)
     columns = _check_names(keys, origin)
     # Numbers and strings both become text, dates are not guessed, and all keys are read at once.
     shape = json.dumps(dict.fromkeys(keys, "VARCHAR"), ensure_ascii=False)
@@ -218,6 +225,19 @@ def tabulate_records(
         f"(SELECT from_json(json, {literal(shape)}) AS record FROM records)"
     )
     return columns
+
+
+def _check_density(connection: duckdb.DuckDBPyConnection, width: int, origin: str) -> None:
+    """Raise an error if a small file would become a huge table of empty cells."""
+    if width <= _WIDE:
+        return
+    answer = connection.execute("SELECT count(*), sum(len(json_keys(json))) FROM records")
+    records, filled = answer.fetchone() or (0, 0)
+    if records * width > MAX_EMPTY_CELLS and filled * 100 < records * width:
+        raise DataError(
+            f"{origin}: its {records:,} objects have {width:,} different keys, and each object has "
+            "few of them; give one object per instance, source and label"
+        )
 
 
 def _cast_to_text(name: str, kind: str) -> str:

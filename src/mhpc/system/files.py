@@ -15,7 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from mhpc.errors import MhpcWarning, OutputExistsError, UnwritableError, option, warn
+from mhpc.errors import (
+    FailedWriteError,
+    MhpcWarning,
+    OutputExistsError,
+    UnwritableError,
+    option,
+    warn,
+)
 from mhpc.process import clean_up, fork_safe_lock, no_fork
 from mhpc.system.locks import CAN_LOCK, folder_lock, is_locked
 
@@ -442,12 +449,12 @@ def _is_within(file: str | None, folder: Path) -> bool:
     )
 
 
-def _disk_full_error(folder: Path, error: OSError, *, system: bool) -> UnwritableError:
+def _disk_full_error(folder: Path, error: OSError, *, system: bool) -> FailedWriteError:
     # Of nested folders, the outermost is in a place that the user chose.
     nested = (path for path in OPEN_FOLDERS if folder.absolute().is_relative_to(path.absolute()))
     outermost = min(nested, key=lambda path: len(path.parts))
     instead = "set TMPDIR to a folder with more" if system else "choose a folder elsewhere"
-    return UnwritableError(
+    return FailedWriteError(
         f"{outermost.absolute().parent} cannot take more data: {error.strerror}; free some space "
         f"there, or {instead}; nothing was written"
     )
