@@ -292,6 +292,22 @@ def test_cells_that_are_too_far_apart_are_refused(row: bytes, tmp_path: Path) ->
         read_votes(path)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'<!-- r="A1" x=\' -->', b"<!-- '> -->"),
+        (b'<?p r="A1" x=\' ?>', b"<?p '> ?>"),
+        (b'<v><![CDATA[ r="A1" x=\' ]]></v>', b"<v><![CDATA['>]]></v>"),
+    ],
+    ids=["comment", "instruction", "character data"],
+)
+def test_text_that_hides_a_far_cell_is_refused(before: bytes, after: bytes, tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", {"S": VOTES})
+    change_member(path, SHEET, b"</sheetData>", before + FAR[0] + after + b"</sheetData>")
+    with pytest.raises(UnreadableError, match="a sheet has comments or other markup"):
+        read_votes(path)
+
+
 def test_cells_with_a_format_but_without_a_value_may_be_anywhere(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", {"S": VOTES})
     row = b'<row r="1048576" s="1"><c r="XFD1048576" s="0"/></row></sheetData>'

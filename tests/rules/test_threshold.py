@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 import mhpc
 from mhpc.data.decision import REASONS
+from mhpc.data.hierarchy import propagate_up
 from mhpc.errors import ParameterError
 from mhpc.numerics.arrays import FloatArray, dense
 from mhpc.rules.base import Rule
@@ -122,3 +123,15 @@ def test_odds_of_3_to_1_become_even_if_missing_a_label_costs_3_times_as_much() -
         consolidation_of(scores, DAG), labels_per_answer=2.0
     )
     assert decision.parameters["threshold"] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["auto", "channel", "cross-source"])
+def test_scores_that_are_probabilities_are_compared_as_they_are(method: str) -> None:
+    garden = mhpc.load_garden()
+    rule = mhpc.MinProbability(threshold=0.6)
+    result = mhpc.consolidate(garden.votes, garden.taxonomy, method=method, rule=rule)
+    scores = dense(result.consolidation.score[:])
+    probability = propagate_up(scores, result.consolidation.taxonomy)
+    chosen = result.decision.reason.toarray() > 0
+    assert chosen.any()
+    np.testing.assert_array_equal(chosen, probability >= 0.6)

@@ -9,6 +9,9 @@ from mhpc.numerics.sparse import concatenate_ranges, run_starts
 MAX_PAIRS = 1 << 22
 """Up to so many pairs of a label and an ancestor are computed for all labels at once."""
 
+MANY_PARENTS = 8
+"""The mean number of parents from which pairs are extended by a product of matrices."""
+
 
 def close_labels(
     labels: IntArray, parents: Sparse, depth: IntArray, *, max_pairs: int | None = None
@@ -55,11 +58,26 @@ def close_labels(
         n_pairs += len(pair)
         if max_pairs is not None and n_pairs > max_pairs:
             return None
-        ancestor = pair % K
-        position, edge = concatenate_ranges(parents.indptr[ancestor], n_parents[ancestor])
-        above = parents.indices[edge].astype(np.int64)
-        _sort_by_level((pair - ancestor)[position] + above, depth[above], waiting)
+        extended = _extend(pair, parents, n_parents)
+        _sort_by_level(extended, depth[extended % K], waiting)
     return _from_pairs(np.concatenate(complete), K)
+
+
+def _extend(pair: IntArray, parents: Sparse, n_parents: IntArray) -> IntArray:
+    """Return the pairs of labels and the parents of their ancestors; `pair` is sorted.
+
+    If ancestors have many parents, most of these pairs are equal. A product of matrices then finds
+    the distinct ones without making a list of all.
+    """
+    K = parents.shape[0]
+    row, ancestor = np.divmod(pair, K)
+    if n_parents[ancestor].sum() < MANY_PARENTS * len(pair):
+        position, edge = concatenate_ranges(parents.indptr[ancestor], n_parents[ancestor])
+        return np.asarray((pair - ancestor)[position] + parents.indices[edge])
+    starts = np.flatnonzero(run_starts(row))
+    entries = (np.ones(len(pair)), ancestor, np.append(starts, len(pair)))
+    above = sparse.csr_array(entries, shape=(len(starts), K)) @ parents
+    return np.asarray(np.repeat(row[starts] * K, np.diff(above.indptr)) + above.indices)
 
 
 def _sort_by_level(pair: IntArray, level: IntArray, waiting: list[list[IntArray]]) -> None:

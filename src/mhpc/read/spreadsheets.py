@@ -45,6 +45,9 @@ _EXCEL_PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""" + _ATTRIBUT
 _OPEN_DOCUMENT_TAG = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)((?:\s" + _ATTRIBUTES + rb")?)(/?)>"
 )
+_CELL_TAGS = (b"sheetData", b"table-cell")
+"""What every sheet of Excel and of OpenDocument has that has cells."""
+
 _REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']([^"']*)""")
 
 
@@ -140,8 +143,12 @@ class _MemberCheck:
         if self._parser:
             self._parser.EntityDeclHandler = self._refuse_entity
             self._parser.XmlDeclHandler = self._check_encoding
+            self._parser.CommentHandler = self._note_free_text
+            self._parser.ProcessingInstructionHandler = self._note_free_text
+            self._parser.StartCdataSectionHandler = self._note_free_text
         self._extents = (_ExcelExtent(), _OpenDocumentExtent())
         self._rest = b""
+        self._has_cells = self._has_free_text = False
 
     def feed(self, block: bytes) -> None:
         """Check the next bytes."""
@@ -158,6 +165,12 @@ class _MemberCheck:
         """Check the end."""
         self._parse(b"", is_last=True)
         self._scan(self._rest)
+        if self._has_cells and self._has_free_text:
+            # Text that looks like a tag hides cells behind it from the search for places.
+            raise self._damaged(
+                "a sheet has comments or other markup that spreadsheet programs do not write; save "
+                "it again with one of them"
+            )
 
     def _parse(self, block: bytes, *, is_last: bool) -> None:
         if self._parser is None:
@@ -168,6 +181,9 @@ class _MemberCheck:
             raise self._damaged(f"not XML: {expat.errors.messages[error.code]}") from None
 
     def _scan(self, text: bytes) -> None:
+        self._has_cells |= any(tag in text for tag in _CELL_TAGS)
+        if self._parser is None:
+            self._has_free_text |= b"<!" in text or text.count(b"<?") > text.count(b"<?xml ")
         for extent in self._extents:
             extent.scan(text)
             if extent.cells > self._max_cells:
@@ -179,6 +195,9 @@ class _MemberCheck:
 
     def _refuse_entity(self, *_: object) -> NoReturn:
         raise self._damaged("it has entities")
+
+    def _note_free_text(self, *_: object) -> None:
+        self._has_free_text = True
 
     def _check_encoding(self, version: str, encoding: str | None, standalone: int) -> None:
         if not is_xml_encoding(encoding):

@@ -11,7 +11,7 @@ from mhpc.data.hierarchy import propagate_up
 from mhpc.data.scores import Consolidation, instance_blocks
 from mhpc.numerics.arrays import FloatArray
 from mhpc.rules.base import FittedThreshold, Rule, cost_of_missing, shift_threshold
-from mhpc.rules.probability import count_scores, fit_scale
+from mhpc.rules.probability import IDENTITY, count_scores, fit_scale
 
 _ROUNDING = 1e-9
 """Scores whose relative difference is smaller differ by rounding only."""
@@ -96,10 +96,11 @@ class MinProbability(Rule):
     """Go down from the roots to every child that is probable enough.
 
     An answer ends at the label none of whose children reaches the threshold; it is empty if no
-    root does. Probabilities are scores on a scale on which as many labels are expected as sources
-    give (`mhpc.rules.probability`), so that, other than in `Threshold`, a threshold means the same
-    for every method. They never increase from parent to child: the parents of a label that reaches
-    the threshold do so too, on a DAG as well, so that one comparison per score is exact.
+    root does. Scores that are not probabilities are put on a scale on which as many labels are
+    expected as sources give (`mhpc.rules.probability`), so that, other than in `Threshold`, a
+    threshold means the same for every method. Probabilities never increase from parent to child:
+    the parents of a label that reaches the threshold do so too, on a DAG as well, so that one
+    comparison per score is exact.
 
     A depth bias b divides the odds of the threshold by 2^b; a larger one never removes a label.
 
@@ -120,7 +121,9 @@ class MinProbability(Rule):
 
     def fit(self, consolidation: Consolidation, *, labels_per_answer: float) -> FittedThreshold:
         """Determine the score that has this probability."""
-        scale = fit_scale(count_scores(consolidation), labels_per_instance=labels_per_answer)
+        scale = IDENTITY
+        if not consolidation.is_probability:
+            scale = fit_scale(count_scores(consolidation), labels_per_instance=labels_per_answer)
         threshold = scale.inverse(shift_threshold(self.threshold, self.depth_bias))
         details = {
             "min_probability": self.threshold,

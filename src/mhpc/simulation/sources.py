@@ -10,7 +10,7 @@ from mhpc.data.taxonomy import Taxonomy, unknown_label_message
 from mhpc.data.votes import NONE_OF_THESE, Truth, Votes
 from mhpc.errors import ParameterError, TooLargeError, UnknownLabelError, pluralize
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.parameters import check_seed
+from mhpc.parameters import check_seed, is_number, show_value
 from mhpc.system.memory import format_size, memory_limit
 
 _BYTES_PER_LABEL = 200
@@ -47,9 +47,10 @@ class Profile:
 
     def __post_init__(self) -> None:
         for name in ("specificity", "accuracy", "coverage"):
-            if not 0 <= getattr(self, name) <= 1:
+            value = getattr(self, name)
+            if not is_number(value) or not 0 <= value <= 1:
                 raise ParameterError(
-                    f"{name} = {getattr(self, name)!r} is not allowed; give a number from 0 to 1"
+                    f"{name} = {show_value(value)} is not allowed; give a number from 0 to 1"
                 )
 
 
