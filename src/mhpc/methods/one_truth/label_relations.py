@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray, Sparse
-from mhpc.numerics.sparse import cell_numbers
+from mhpc.numerics.sparse import cell_numbers, lookup_cells
 
 
 class Relation(IntEnum):
@@ -54,7 +54,7 @@ def relate_labels(taxonomy: Taxonomy, given: IntArray, true: IntArray) -> IntArr
 def _have_ancestors(taxonomy: Taxonomy, label: IntArray, ancestor: IntArray) -> BoolArray:
     """Mark the pairs of a label and one of its ancestors, or itself."""
     closure = taxonomy.closure_of(label, among=ancestor)
-    return np.isin(label * len(taxonomy) + ancestor, cell_numbers(closure))
+    return lookup_cells(label * len(taxonomy) + ancestor, cell_numbers(closure), closure.data) > 0
 
 
 @dataclass(frozen=True, eq=False)
