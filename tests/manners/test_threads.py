@@ -97,6 +97,34 @@ def test_a_thread_limits_blas_though_another_has_set_its_threads() -> None:
         limits.restore_original_limits()
 
 
+def test_blas_has_its_threads_again_if_an_interrupt_comes_before_the_thread_that_limits_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go, begun = threading.Event(), []
+
+    class LateThread(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            begun.append(self)
+            raise KeyboardInterrupt
+
+        def run(self) -> None:
+            go.wait(10)
+            super().run()
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with monkeypatch.context() as patch:
+            patch.setattr(threading, "Thread", LateThread)
+            # Python has no thread to join that has not said that it has begun.
+            patch.setattr(LateThread, "join", lambda self: None)
+            with pytest.raises(KeyboardInterrupt), single_threaded_blas():
+                pass
+        go.set()
+        threading.Thread.join(begun[0])
+        assert blas_threads() == before
+
+
 def limited_blas_threads() -> list[int]:
     with single_threaded_blas():
         return blas_threads()

@@ -6,7 +6,7 @@ same everywhere.
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from mhpc.process import SharedSetting
@@ -43,19 +43,28 @@ def _limit_process() -> None:
     del np, scipy
     _LIBRARIES[:] = ThreadpoolController().select(user_api="blas").lib_controllers
     _BEFORE[:] = _count_threads()
-    # A limit for each thread ends with this one.
-    limits = [(library, 1) for library, _ in _BEFORE]
-    setting = threading.Thread(target=_set_threads, args=(limits,))
+    _limit_in_another_thread([(library, 1) for library, _ in _BEFORE])
+    own = [library for library, _ in _count_threads()]
+    _BEFORE[:] = [(library, count) for library, count in _BEFORE if library not in own]
+
+
+def _limit_in_another_thread(limits: list[tuple[Any, int]]) -> None:
+    """Set limits in a thread of their own, with which those for one thread end."""
+    at_work = threading.Lock()
+
+    def set_limits() -> None:
+        with at_work:
+            _set_threads(limits)
+
+    setting = threading.Thread(target=set_limits)
     try:
         setting.start()
         setting.join()
     except BaseException:
-        with suppress(RuntimeError):
-            # Interrupted, or there can be no more threads, and it was not started.
-            setting.join()
+        # After an interrupt, the thread may still be about to start: it must find nothing to do.
+        with at_work:
+            limits.clear()
         raise
-    own = [library for library, _ in _count_threads()]
-    _BEFORE[:] = [(library, count) for library, count in _BEFORE if library not in own]
 
 
 def _lift_limit() -> None:
