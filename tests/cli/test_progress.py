@@ -60,6 +60,15 @@ def test_slow_work_prints_each_stage_once(capsys: pytest.CaptureFixture[str]) ->
         assert text == "mhpc: consolidating, 3 of at most 30 (0 s)\n"
 
 
+def test_a_stage_without_new_steps_is_printed_again_after_a_while(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with StderrProgress("plain", interval=0.01, repeat=0.05) as progress:
+        progress("reporting", 0, 0)
+        text = wait_for("reporting (0 s)\nmhpc: reporting (0 s)\n", capsys)
+    assert text.count("reporting") >= 2
+
+
 def test_nothing_is_printed_before_the_first_stage(capsys: pytest.CaptureFixture[str]) -> None:
     with StderrProgress("plain", interval=0.01):
         time.sleep(0.05)

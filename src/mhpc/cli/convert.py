@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mhpc.cli.options import given_settings, parse_parameter, setting
+from mhpc.cli.options import given_settings, parse_parameter, progress_option, setting
+from mhpc.cli.progress import Display, show_stage
 from mhpc.write.formats import WRITE_FORMATS
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ CONTENTS = ("votes", "taxonomy", "labels", "scores", "wide", "items", "sources",
 @setting("negative")
 @setting("map")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@progress_option
 def convert(
     source: str,
     target: str,
@@ -55,6 +57,7 @@ def convert(
     parameters: tuple[tuple[str, str | None], ...],
     tasks: Path | None,
     force: bool,
+    display: Display,
     **values: Any,
 ) -> None:
     """Convert IN to OUT, in another format.
@@ -73,14 +76,17 @@ def convert(
     format_ = format_ or _choose_format(target)
     settings: dict[str, Any] = dict(parameters)
     restore_folder(Path(source))
-    if (Path(source) / "run.json").is_file():
-        content, what, task_settings = _read_result(Path(source), what, format_, tasks)
-        settings = task_settings | settings
-    else:
-        if tasks is not None:
-            raise click.UsageError("--tasks needs a result, that is, the folder OUT/ of a run")
-        content, what = _read_table(source, what, **given_settings(values))
-    write_file(target, content, what, format=format_, parameters=settings, force=force)
+    with show_stage("reading", display):
+        if (Path(source) / "run.json").is_file():
+            content, what, task_settings = _read_result(Path(source), what, format_, tasks)
+            settings = task_settings | settings
+        else:
+            if tasks is not None:
+                raise click.UsageError("--tasks needs a result, that is, the folder OUT/ of a run")
+            content, what = _read_table(source, what, **given_settings(values))
+    # What is written to standard output shows by itself that the command is at work.
+    with show_stage("writing", "none" if target == STDOUT else display):
+        write_file(target, content, what, format=format_, parameters=settings, force=force)
     _warn_of_formulas(content, format_)
 
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from mhpc.cli.options import format_json, given_settings, json_option, print_rich, setting
+from mhpc.cli.options import (
+    format_json,
+    given_settings,
+    json_option,
+    print_rich,
+    progress_option,
+    setting,
+)
+from mhpc.cli.progress import Display, show_stage
 
 if TYPE_CHECKING:
     from mhpc.data.accuracy import Accuracy
@@ -36,7 +44,10 @@ if TYPE_CHECKING:
     "of a path (ancestor), and drop the instances.",
 )  # fmt: skip
 @json_option
-def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any) -> None:
+@progress_option
+def evaluate(
+    folder: Path, view: Any, unknown: Any, as_json: bool, display: Display, **values: Any
+) -> None:
     """Measure the scores and the label sets in OUT/ against a truth.
 
     If the truth does not have all instances, the accuracy of the others is estimated from those
@@ -51,14 +62,14 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     settings = given_settings(values)
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
-    truth = read_labels_of(folder, "truth", settings)
-    top = read_run_document(folder).settings.top
-    consolidation = read_run(folder)
-    decided = read_labels(folder, consolidation)
-    card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
-    accuracy = None
-    if len(truth.instances) < len(consolidation.instances):
-        accuracy = _estimate(folder, consolidation, decided, truth, unknown)
+    top, accuracy = read_run_document(folder).settings.top, None
+    with show_stage("evaluating", display):
+        truth = read_labels_of(folder, "truth", settings)
+        consolidation = read_run(folder)
+        decided = read_labels(folder, consolidation)
+        card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
+        if len(truth.instances) < len(consolidation.instances):
+            accuracy = _estimate(folder, consolidation, decided, truth, unknown)
     if as_json:
         found = to_json(card)
         click.echo(format_json({**found, "accuracy": accuracy} if accuracy else found))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mhpc.cli.options import format_json, json_option, show, votes_option
+from mhpc.cli.options import format_json, json_option, progress_option, show, votes_option
+from mhpc.cli.progress import Display, show_stage
 from mhpc.parameters import MAX_SEED
 
 if TYPE_CHECKING:
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
 @click.argument("label", required=False)
 @votes_option
 @json_option
+@progress_option
 def explain(
-    folder: Path, instance: str, label: str | None, votes: tuple[str, ...], as_json: bool
+    folder: Path,
+    instance: str,
+    label: str | None,
+    votes: tuple[str, ...],
+    as_json: bool,
+    display: Display,
 ) -> None:
     """Show which sources support LABEL for INSTANCE, which contradict it, and to what effect.
 
@@ -33,8 +40,9 @@ def explain(
     from mhpc.report.terminal import render_explanation
     from mhpc.run import load_run
 
-    result = load_run(folder, votes=votes)
-    show(explain_result(result, instance, label), render_explanation, as_json=as_json)
+    with show_stage("explaining", display):
+        explanation = explain_result(load_run(folder, votes=votes), instance, label)
+    show(explanation, render_explanation, as_json=as_json)
 
 
 def parse_top(text: str) -> "Top":
@@ -70,6 +78,7 @@ def parse_top(text: str) -> "Top":
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @votes_option
 @json_option
+@progress_option
 def conflicts(
     folder: Path,
     top: "Top | None",
@@ -79,6 +88,7 @@ def conflicts(
     force: bool,
     votes: tuple[str, ...],
     as_json: bool,
+    display: Display,
 ) -> None:
     """List the instances that a person should review, and the labels that sources confuse.
 
@@ -95,9 +105,10 @@ def conflicts(
     from mhpc.write.tables import write_file
 
     def load(top: "Top") -> "Disagreements":
-        if strategy == "gain":
-            return load_conflicts(folder, top, votes)
-        return _draw_conflicts(folder, top, votes, strategy, seed)
+        with show_stage("ranking instances", display):
+            if strategy == "gain":
+                return load_conflicts(folder, top, votes)
+            return _draw_conflicts(folder, top, votes, strategy, seed)
 
     if target is None:
         show(load(top or _SHOWN), render_conflicts, as_json=as_json)

@@ -4,6 +4,8 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
@@ -19,6 +21,9 @@ Display: TypeAlias = Literal["auto", "bar", "plain", "none"]
 SECONDS_BETWEEN_LINES = 1.0
 """The time between two lines, and before the first one."""
 
+SECONDS_BETWEEN_REPEATS = 30.0
+"""The time after which a line is printed again though no step was done: the command is at work."""
+
 _SECONDS_BETWEEN_FRAMES = 0.2
 """The time between two updates of a bar."""
 
@@ -32,11 +37,19 @@ class StderrProgress:
         A bar, at most one line per `interval`, or nothing.
     interval : float
         Seconds between two lines, and before anything is shown.
+    repeat : float
+        Seconds after which the line of a stage without new steps is printed again.
     """
 
-    def __init__(self, display: Display = "auto", *, interval: float = SECONDS_BETWEEN_LINES):
+    def __init__(
+        self,
+        display: Display = "auto",
+        *,
+        interval: float = SECONDS_BETWEEN_LINES,
+        repeat: float = SECONDS_BETWEEN_REPEATS,
+    ):
         self._display = _resolve(display)
-        self._interval = interval
+        self._interval, self._repeat = interval, repeat
         self._lock = threading.Lock()
         self._stage = Stage("", 0, 0, 0.0, 0)
         self._lines: list[str] = []
@@ -76,7 +89,7 @@ class StderrProgress:
             self._bar.stop()
 
     def _tick(self) -> None:
-        last: tuple[str, str] | None = None
+        last, printed = ("", ""), 0.0
         while not self._stop.wait(_SECONDS_BETWEEN_FRAMES if self._bar else self._interval):
             with self._lock:
                 stage, lines, self._lines = self._stage, self._lines, []
@@ -86,9 +99,11 @@ class StderrProgress:
                 continue
             if self._display == "bar":
                 self._draw(stage)
-            elif (current := (stage.name, stage.format_count())) != last:
-                self._print(format_line(stage, time.monotonic()))
-                last = current
+                continue
+            current, now = (stage.name, stage.format_count()), time.monotonic()
+            if current != last or now - printed >= self._repeat:
+                self._print(format_line(stage, now))
+                last, printed = current, now
 
     def _print(self, line: str) -> None:
         if self._bar is not None:
@@ -111,6 +126,14 @@ class StderrProgress:
             count=stage.format_count(short=True),
             pace=format_pace(stage, time.monotonic()),
         )
+
+
+@contextmanager
+def show_stage(name: str, display: Display) -> Iterator[None]:
+    """Show a single stage of unknown length as long as the block lasts."""
+    with StderrProgress(display) as progress:
+        progress(name, 0, 0)
+        yield
 
 
 @dataclass(frozen=True)

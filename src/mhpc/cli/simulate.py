@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mhpc.cli.options import check_taxonomy_options, given_settings, setting
+from mhpc.cli.options import check_taxonomy_options, given_settings, progress_option, setting
+from mhpc.cli.progress import Display, show_stage
 from mhpc.parameters import MAX_SEED
 from mhpc.settings import RunSettings
 from mhpc.system.files import STDOUT, check_target
@@ -57,6 +58,7 @@ MAX_SOURCES = 1_000_000
     help="CSV file for the votes; - is standard output.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@progress_option
 def simulate(
     truth: str,
     taxonomy: str | None,
@@ -67,6 +69,7 @@ def simulate(
     seed: int,
     output: str,
     force: bool,
+    display: Display,
     **values: Any,
 ) -> None:
     """Simulate the votes of imperfect sources from TRUTH (Algorithm 2 of the paper).
@@ -85,8 +88,9 @@ def simulate(
     profile = Profile(specificity=specificity, accuracy=accuracy, coverage=coverage)
     settings = given_settings({"taxonomy": taxonomy, **values})
     check_taxonomy_options(settings)
-    true_labels, labels = _read(truth, RunSettings(votes="-", **settings))
-    votes = simulate_votes(true_labels, labels, [profile] * sources, seed=seed)
+    with show_stage("simulating", display):
+        true_labels, labels = _read(truth, RunSettings(votes="-", **settings))
+        votes = simulate_votes(true_labels, labels, [profile] * sources, seed=seed)
     write_file(output, votes, "votes", format=format_from_suffix(output) or "csv", force=force)
 
 
