@@ -23,12 +23,14 @@ def data_folder() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Silence workers of a parallel run as they exit, and let programs under test be interrupted.
+    """Make programs under test quiet and interruptible, and workers of a parallel run silent.
 
     DuckDB's binding prints the objects that are still alive when Python exits, which in a worker
     are most of them, in the middle of the test results. A shell starts background jobs with
-    interrupts ignored, and the programs that tests start would inherit that.
+    interrupts ignored, and the programs that tests start would inherit that. On a busy machine,
+    lines of progress would appear in what commands print.
     """
+    os.environ["MHPC_PROGRESS"] = "none"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):

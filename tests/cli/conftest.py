@@ -48,10 +48,8 @@ def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def mhpc(garden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mhpc:
+def mhpc(garden: Path, capsys: pytest.CaptureFixture[str]) -> Mhpc:
     """Run a command in the garden, in this process."""
-    # On a slow machine, lines of progress would appear in the output.
-    monkeypatch.setenv("MHPC_PROGRESS", "none")
 
     def run(*args: Any) -> CompletedProcess[str]:
         words = [str(arg) for arg in args]

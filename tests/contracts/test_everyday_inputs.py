@@ -352,7 +352,6 @@ def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., CompletedProcess[str]]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MHPC_PROGRESS", "none")
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
     def run(*words: str) -> CompletedProcess[str]:
