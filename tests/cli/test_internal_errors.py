@@ -1,5 +1,6 @@
 """Errors that nobody foresaw: one line with their place in the code, and a traceback on request."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -143,3 +144,18 @@ def test_an_incomplete_installation_is_one_line() -> None:
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "import of click halted" in done.stderr
     assert "install it again" in done.stderr
+
+
+@pytest.mark.parametrize("content", ["int('x')", "import nothing_there", "raise OverflowError"])
+def test_a_library_that_cannot_be_loaded_is_named(content: str, garden: Path) -> None:
+    """Some read environment variables when they are imported, and others are half installed."""
+    (garden / "libraries" / "duckdb").mkdir(parents=True)
+    (garden / "libraries" / "duckdb" / "__init__.py").write_text(content)
+    paths = [str(garden / "libraries"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-m", "mhpc", "inspect", "votes.csv"], capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert " cannot be loaded: " in done.stderr
+    assert "environment variables" in done.stderr

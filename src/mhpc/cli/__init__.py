@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from mhpc.cli.messages import explain_error, show_no_traceback, show_warning
+from mhpc.cli.messages import explain_error, say, show_no_traceback, show_warning, to_one_line
 from mhpc.cli.signals import exit_if_signalled, exit_on_signal
 from mhpc.cli.streams import flush_output, flush_output_quietly, guard_streams
 from mhpc.errors import MhpcError, MhpcWarning, spell_options
@@ -109,9 +109,11 @@ def main(args: list[str] | None = None) -> None:
             exit_on_signal()
         code = _call(words)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("mhpc: interrupted", err=True)
+        say("mhpc: interrupted")
         code = 130
     except click.ClickException as error:
+        # Arguments may be anything; for type checkers, the message is final.
+        vars(error)["message"] = to_one_line(error.message)
         error.show()
         code = error.exit_code
     except SystemExit:
@@ -121,7 +123,7 @@ def main(args: list[str] | None = None) -> None:
             raise
         notes = (RESUME if note == RESUME_HINT else note for note in _notes(error))
         hints = "".join(f"; {spell_options(note)}" for note in notes)
-        click.echo(f"mhpc: error: {explain_error(error)}{hints}", err=True)
+        say(f"mhpc: error: {explain_error(error)}{hints}")
         code = error.exit_code if isinstance(error, MhpcError) else 1
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from traceback import walk_tb
 from typing import Any
 
 import click
@@ -20,19 +21,35 @@ def explain_error(error: BaseException) -> str:
     if (message := explain_exhaustion(error)) is not None:
         return message
     if not isinstance(error, MhpcError | OSError):
+        if (library := _library_being_loaded(error)) is not None:
+            kind = type(error).__name__
+            return to_one_line(
+                f"{library} cannot be loaded: {kind}: {error}; install it again, and check the "
+                "environment variables that it reads"
+            )
         hint = "mhpc --debug COMMAND shows the traceback"
-        return f"{_to_one_line(describe_bug(error))}; {hint}"
+        return f"{to_one_line(describe_bug(error))}; {hint}"
     if isinstance(error, OSError) and not isinstance(error, MhpcError) and error.strerror:
         # Python puts the number of the error first, which helps nobody.
         name = error.filename
-        return _to_one_line(f"{name}: {error.strerror}" if name else error.strerror)
-    return _to_one_line(error) or type(error).__name__
+        return to_one_line(f"{name}: {error.strerror}" if name else error.strerror)
+    return to_one_line(error) or type(error).__name__
+
+
+def say(message: str) -> None:
+    """Print a message on standard error, in one line; names of files in it may be anything."""
+    click.echo(to_one_line(message), err=True)
+
+
+def to_one_line(message: object) -> str:
+    """Return a message in one line that a terminal only shows, with options."""
+    return escape_control(" ".join(spell_options(message).split()))
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print our own warnings; those of libraries are about code, not about data."""
     if issubclass(category, MhpcWarning):
-        _print("warning", _to_one_line(message))
+        _print("warning", to_one_line(message))
 
 
 def show_no_traceback() -> None:
@@ -74,7 +91,7 @@ class _Errors(logging.Handler):
     """Prints the errors that libraries log, unless their messages go elsewhere."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        _print("warning", _to_one_line(record.getMessage()))
+        _print("warning", to_one_line(record.getMessage()))
 
 
 def _print(kind: str, message: str) -> None:
@@ -83,6 +100,14 @@ def _print(kind: str, message: str) -> None:
         click.echo(f"mhpc: {kind}: {message}", err=True)
 
 
-def _to_one_line(message: object) -> str:
-    """Return a message in one line, with options; ids and file names in it may be anything."""
-    return escape_control(" ".join(spell_options(message).split()))
+def _library_being_loaded(error: BaseException) -> str | None:
+    """Return the library that failed while it was imported, None if that was not the reason."""
+    if isinstance(error, ImportError) and error.name and not error.name.startswith("mhpc"):
+        return error.name
+    for frame, _ in reversed([*walk_tb(error.__traceback__)]):
+        module = str(frame.f_globals.get("__name__"))
+        if module.startswith("mhpc"):
+            return None
+        if frame.f_code.co_name == "<module>" and module != "__main__":
+            return module.partition(".")[0]
+    return None
