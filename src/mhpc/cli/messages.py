@@ -1,6 +1,7 @@
 """What the command line prints of errors and warnings: one line each, wherever they come from."""
 
 import logging
+import os
 import sys
 import threading
 import warnings
@@ -29,6 +30,8 @@ def explain_error(error: BaseException) -> str:
             )
         hint = "mhpc --debug COMMAND shows the traceback"
         return f"{to_one_line(describe_bug(error))}; {hint}"
+    if isinstance(error, FileNotFoundError) and error.filename is None and _has_no_folder():
+        return "the current folder is not there any more; change to another one"
     if isinstance(error, OSError) and not isinstance(error, MhpcError) and error.strerror:
         # Python puts the number of the error first, which helps nobody.
         name = error.filename
@@ -98,6 +101,14 @@ def _print(kind: str, message: str) -> None:
     # When Python shuts down, the stream may be gone.
     with suppress(Exception):
         click.echo(f"mhpc: {kind}: {message}", err=True)
+
+
+def _has_no_folder() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - Path.cwd() does the same
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _library_being_loaded(error: BaseException) -> str | None:

@@ -23,7 +23,7 @@ import duckdb
 
 from mhpc.errors import UnreadableError, suggest
 from mhpc.system.database import database, reason, text_lines
-from mhpc.system.files import temporary_folder
+from mhpc.system.files import restore_folder, temporary_folder
 
 FileFormat = Literal[
     "csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff", "spreadsheet"
@@ -287,6 +287,7 @@ def _check_file_name(path: Path) -> None:
 def check_path(path: Path, name: str) -> None:
     """Raise an error for a path that the system cannot follow, before anything else is tried."""
     _check_file_name(path)
+    restore_folder(path)
     try:
         path.stat()
     except ValueError:
