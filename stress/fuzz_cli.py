@@ -4,7 +4,7 @@ python -m stress.fuzz_cli [--seconds 120] [--seed 0]
 
 Every round generates tables, consolidates them and runs every other command on the output; then
 a file of the output is damaged, and the commands run again. A command must end with one of the
-exit codes of the contract and without a traceback; an output must be complete or
+exit codes of the contract and without an internal error; an output must be complete or
 absent. What breaks a rule is kept in ``stress/findings/`` with the command, and the exit code is 1.
 """
 
@@ -29,6 +29,7 @@ from mhpc.read.run_folder import read_labelled_scores
 from mhpc.rules.registry import RULES
 from mhpc.write.formats import WRITE_FORMATS
 from stress.findings import keep_copy
+from tests.fixtures.commands import shows_bug
 from tests.fixtures.damaged_files import damage
 from tests.fixtures.unusual_tables import Tables, unusual_options, unusual_tables
 
@@ -136,16 +137,18 @@ def find_leftovers(folder: Path) -> Iterator[str]:
 
 def _run(arguments: list[str], figures: Figures) -> Iterator[str]:
     """Run one command in this process; yield what is wrong with how it ended."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    out, messages = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
     began, code = time.monotonic(), -1
     try:
-        with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        with redirect_stdout(out), redirect_stderr(messages):
             mhpc(arguments)
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else -1
     except BaseException as error:  # noqa: BLE001 - a user would see a traceback
         last = traceback.extract_tb(error.__traceback__)[-1]
         yield f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}, {arguments}"
+    if shows_bug(messages.getvalue()):
+        yield f"{messages.getvalue().strip()[-500:]}, {arguments}"
     figures.codes[code] += 1
     if code not in CODES and code != -1:
         yield f"exit code {code}, {arguments}"

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 
 def main() -> None:
@@ -13,10 +14,10 @@ def main() -> None:
         from mhpc import cli
     except (MemoryError, SystemError, ImportError) as error:
         # Python raises any of them if memory runs out, and may have none left for a message.
-        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
-            raise
-        os.write(2, b"mhpc: error: memory ran out at the start; raise the limit with ulimit\n")
-        os._exit(1)
+        if not isinstance(error, ImportError) or "failed to map segment" in str(error):
+            os.write(2, b"mhpc: error: memory ran out at the start; raise the limit with ulimit\n")
+            os._exit(1)
+        sys.exit(f"mhpc: error: {error}; mhpc is not completely installed, install it again")
     cli.main()
 
 

@@ -18,10 +18,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, Self
 
 _MAX_MESSAGE = 1600
 """The length up to which a message is shown in full."""
+
+INTERNAL_ERROR = "internal error"
+"""How the message of an error begins that should not have happened."""
 
 _MAX_WORD = 200
 """The length up to which words are compared; the time grows with the product of both lengths."""
@@ -269,6 +274,32 @@ def _abridge(message: str) -> str:
     if len(message) <= _MAX_MESSAGE:
         return message
     return f"{message[: _MAX_MESSAGE // 2]} … {message[-_MAX_MESSAGE // 4 :]}"
+
+
+def describe_bug(error: BaseException) -> str:
+    """Return in one line an error that should not have happened, and where it did.
+
+    >>> describe_bug(KeyError("bee"))
+    "internal error: KeyError: 'bee'; please report it"
+    """
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - this is the last resort
+        message = ""
+    message = _shorten(message, length=_MAX_MESSAGE // 4)
+    kind = ": ".join(part for part in (type(error).__name__, message) if part)
+    return f"{INTERNAL_ERROR}: {kind}{_place(error)}; please report it"
+
+
+def _place(error: BaseException) -> str:
+    """Return the last line of this package that an error came from, or of another one."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    package = Path(__file__).parent
+    own = [(name, line) for name, line in frames if Path(name).is_relative_to(package)]
+    if own:
+        name, line = own[-1]
+        return f" ({Path(name).relative_to(package).as_posix()}:{line})"
+    return f" ({Path(frames[-1][0]).name}:{frames[-1][1]})" if frames else ""
 
 
 def suggest(wrong: str, valid: Iterable[str], *, most: int = 3) -> str:

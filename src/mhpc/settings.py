@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 from mhpc.errors import ParameterError, UnreadableError, quote_list, suggest
 from mhpc.parameters import Parameters, Seed, has_nul
 from mhpc.read.options import ReadOptions
-from mhpc.system.files import RUN_MARK, restore_folder
+from mhpc.system.files import restore_folder
 from mhpc.system.network import parse_address
 
 NAMED_TAXONOMIES = ("icd-10-cm",)
@@ -219,8 +219,7 @@ _MAX_BYTES = 1 << 28
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Read settings from a TOML or YAML file, or from the ``run.json`` of an earlier run."""
-    if path.name == RUN_MARK:
-        restore_folder(path.parent)
+    restore_folder(path)
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from mhpc.errors import INTERNAL_ERROR
 from stress.faults.attack import End, Step
 
 CODES = (0, 1, 2)
@@ -19,10 +20,11 @@ CODES = (0, 1, 2)
 CODES_AFTER_SIGNAL = (*CODES, 130, 143)
 
 CHATTER = re.compile(
+    rf"{INTERNAL_ERROR}: |"
     r"Traceback|Exception ignored|Fatal|INTERNAL|Segmentation|core dumped|sys\.excepthook|"
     r"\b\w*Warning: |resource_tracker|nanobind|terminate called|Task exception|Future exception"
 )
-"""What no command prints on standard error: tracebacks, and messages of libraries."""
+"""What no command prints on standard error: errors that nobody foresaw, and what libraries say."""
 
 LIBRARY_ERROR = re.compile(
     r"\b(Binder|Catalog|Parser|Conversion|Invalid Input|Out of Range|Not implemented|Serialization|"

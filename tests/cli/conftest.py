@@ -9,7 +9,7 @@ import pytest
 
 from mhpc.cli import main
 from tests.docs.mentions import options_in, parameters
-from tests.fixtures.commands import Mhpc
+from tests.fixtures.commands import Mhpc, shows_bug
 
 TAXONOMY = """\
 label,parent
@@ -58,6 +58,7 @@ def mhpc(garden: Path, capsys: pytest.CaptureFixture[str]) -> Mhpc:
         out, err = capsys.readouterr()
         code = exit_info.value.code
         assert isinstance(code, int)
+        assert not shows_bug(err), err
         check_advice(words, err)
         return CompletedProcess(words, code, out, err)
 

@@ -1,8 +1,10 @@
 """Failures of disks and inputs give a one-line error and leave the earlier output intact."""
 
+import errno
 import os
 import subprocess
 import sys
+import zipfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,79 @@ def test_a_full_folder_for_temporary_files_is_named(garden: Path) -> None:
     assert "OUT" not in names(garden)
 
 
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ((*CONSOLIDATE, "OUT", "--force", "--report"), "cannot take more data"),
+        (("convert", "OUT", "made.csv"), "cannot take more data"),
+        (("inspect", "votes.csv", "--write-map", "map.csv"), "cannot take more data"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_disk_without_room_for_another_file_is_no_wrong_usage(
+    words: tuple[str, ...],
+    outcome: str,
+    garden: Path,
+    mhpc: Mhpc,
+    old: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when a disk has no inodes left: nothing can be created, however small it is."""
+    before, create = names(garden), Path.open
+
+    def refuse(path: Path, mode: str = "r", *args: Any, **options: Any) -> Any:
+        if "w" in mode:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return create(path, mode, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    done = mhpc(*words)
+    assert (done.returncode, done.stderr.count("mhpc: error: ")) == (1, 1)
+    assert f"{outcome}: No space left on device; free some space" in done.stderr
+    assert contents(garden / "OUT") == old
+    assert names(garden) == before
+
+
+def test_a_full_disk_is_not_blamed_on_an_archive(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill_disk(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with zipfile.ZipFile(garden / "votes.zip", "w") as archive:
+        archive.write(garden / "votes.csv", "votes.csv")
+    monkeypatch.setattr("mhpc.read.archives._extract_member", fill_disk)
+    done = mhpc("inspect", "votes.zip")
+    assert done.returncode == 1
+    assert "cannot take more data: No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("words", [(*CONSOLIDATE, "OUT"), ("inspect", "votes.csv")])
+def test_a_current_folder_that_was_removed_is_one_line(
+    words: tuple[str, ...], garden: Path
+) -> None:
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m mhpc "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable, *words], cwd=garden, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n")) in ((1, 1), (2, 1))
+    assert "no such file" in done.stderr or "the current folder is not there" in done.stderr
+
+
+def test_without_any_folder_for_temporary_files_it_is_said(
+    garden: Path, mhpc: Mhpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("mhpc.system.files.tempfile.gettempdir", find_none)
+    with zipfile.ZipFile(garden / "votes.zip", "w") as archive:
+        archive.write(garden / "votes.csv", "votes.csv")
+    done = mhpc("inspect", "votes.zip")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "set TMPDIR" in done.stderr
+
+
 def test_votes_that_change_while_they_are_read_are_refused(
     garden: Path, mhpc: Mhpc, old: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +228,11 @@ def test_a_run_from_a_pipe_cannot_be_resumed(garden: Path) -> None:
     "command",
     [
         ("report", "OUT"),
+        ("report", "OUT/../OUT"),
+        ("inspect", "votes.csv", "--taxonomy", "OUT/taxonomy.csv"),
         ("conflicts", "OUT"),
+        ("conflicts", "OUT", "-o", "OUT/conflicts.csv"),
+        (*CONSOLIDATE, "OUT/deeper"),
         ("sources", "OUT"),
         ("convert", "OUT", "labels.jsonl"),
         ("evaluate", "OUT", "--truth", "truth.csv"),
@@ -161,7 +240,7 @@ def test_a_run_from_a_pipe_cannot_be_resumed(garden: Path) -> None:
         ("consolidate", "votes.csv", "--apply", "OUT", "-o", "NEW"),
         (*CONSOLIDATE, "OUT", "--force"),
     ],
-    ids=lambda command: command[0],
+    ids=" ".join,
 )
 def test_every_command_restores_an_output_that_a_killed_run_moved_aside(
     command: tuple[str, ...], garden: Path, mhpc: Mhpc, old: dict[str, bytes]

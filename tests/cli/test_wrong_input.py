@@ -511,3 +511,22 @@ def test_the_advised_columns_are_taken(garden: Path, mhpc: Mhpc) -> None:
         ("convert", "y.csv", "z.csv", *columns),
     ):
         assert mhpc(*words).returncode == 0, words
+
+
+STRANGE = "a\n\x1b[2J b"
+
+
+def test_names_with_line_ends_and_escapes_are_shown_in_one_line(garden: Path, mhpc: Mhpc) -> None:
+    both = ("votes.csv", "--taxonomy", "taxonomy.csv")
+    done = mhpc("consolidate", *both, "-o", STRANGE)
+    assert done.stderr.splitlines()[-2].startswith(r"Written to a \x1b[2J b/: items.csv")
+    assert done.stderr.splitlines()[-1].startswith(r"Next: mhpc report 'a \x1b[2J b', ")
+    for words in (
+        ("inspect", *both, "--write-map", f"{STRANGE}.csv"),
+        ("conflicts", STRANGE, "-o", f"{STRANGE}.conflicts.csv"),
+        ("sources", STRANGE, "-o", f"{STRANGE}.sources.csv"),
+        ("methods", STRANGE),
+    ):
+        done = mhpc(*words)
+        assert r"a \x1b[2J b" in done.stderr.splitlines()[-1]
+        assert "\x1b" not in done.stderr

@@ -21,6 +21,7 @@ import pytest
 
 from mhpc.cli import main
 from tests.fixtures.build import GARDEN
+from tests.fixtures.commands import shows_bug
 
 SOURCES = ("ann", "bob", "gpt-x")
 
@@ -359,6 +360,7 @@ def run(
         with pytest.raises(SystemExit) as exit_info:
             main(list(words))
         out, err = capsys.readouterr()
+        assert not shows_bug(err), err
         return CompletedProcess(words, int(exit_info.value.code or 0), out, err)
 
     return run

@@ -1,4 +1,5 @@
 import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,4 +213,20 @@ def test_a_zstd_frame_must_be_followed_by_a_frame(tmp_path: Path, zstd_of_duckdb
 def test_a_path_that_leads_nowhere_is_refused_as_input(name: str, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UnreadableError), local_file(tmp_path / name):
+        pass
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/full", "/dev/kmsg"])
+def test_a_device_that_may_never_end_is_refused(device: str) -> None:
+    if not Path(device).exists():
+        pytest.skip("there is no such device")
+    with (
+        pytest.raises(UnreadableError, match=f"{device} is a device, which may never end"),
+        local_file(device),
+    ):
+        pass
+
+
+def test_an_empty_device_is_an_empty_file() -> None:
+    with pytest.raises(UnreadableError, match="is empty"), local_file(os.devnull):
         pass

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mhpc.errors import describe_bug
 from stress.faults.__main__ import CLASSES, print_figures
 from stress.faults.attack import End, Step
 from stress.faults.checks import same_table, scores_in_range
@@ -44,6 +45,7 @@ def test_clean_ends_are_accepted() -> None:
     ("end", "problem"),
     [
         (replace(REFUSED, stderr="Traceback (most recent call last):\n"), "Traceback"),
+        (replace(REFUSED, stderr=f"mhpc: error: {describe_bug(KeyError(1))}\n"), "internal error"),
         (replace(WORKED, stderr="Exception ignored in: <x>\n"), "Exception ignored"),
         (replace(REFUSED, status=-11), "signal 11"),
         (replace(REFUSED, status=120), "exit code 120"),

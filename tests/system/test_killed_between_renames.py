@@ -57,6 +57,13 @@ def test_the_old_output_is_restored_and_it_is_said(out: Path) -> None:
     restore_folder(out)
 
 
+@pytest.mark.parametrize("path", ["run.json", "deeper/x", "../OUT", "../OUT/run.json"])
+def test_what_is_in_the_old_output_is_restored_with_it(out: Path, path: str) -> None:
+    with pytest.warns(MhpcWarning, match="OUT was restored"):
+        restore_folder(out / path)
+    assert (out / "run.json").read_text() == "old"
+
+
 def test_a_run_that_writes_restores_the_old_output_first(out: Path) -> None:
     with (
         pytest.warns(MhpcWarning, match="was restored"),

@@ -2,8 +2,11 @@
 
 import ast
 import json
+import random
+import re
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -211,8 +214,29 @@ def test_a_file_that_is_not_an_archive_is_refused(content: bytes, tmp_path: Path
 
 def test_pickled_objects_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "file.npz", description=np.array([print], dtype=object))
-    with pytest.raises(UnreadableError, match="is damaged: Object arrays cannot be loaded"):
+    with pytest.raises(UnreadableError, match="is damaged: its array 'description' cannot be read"):
         read_frozen(tmp_path / "file.npz", HOMES)
+
+
+def test_headers_that_numpy_cannot_parse_are_refused_in_our_words(tmp_path: Path) -> None:
+    """NumPy ends on some headers with errors of Python's parser."""
+    path, rng = tmp_path / "file.npz", random.Random(0)
+    write_frozen(path, {"x": np.arange(3)})
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for _ in range(300):
+        (name,) = members.keys() - {"description.npy"}
+        content = bytearray(members[name])
+        for _ in range(rng.choice((1, 1, 3))):
+            content[rng.randrange(60)] = rng.choice((rng.randrange(256), *b"(){}[]'\",:\\\n"))
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, old in members.items():
+                archive.writestr(member, bytes(content) if member == name else old)
+        try:
+            read_frozen(path, HOMES)
+        except UnreadableError as error:
+            reason = str(error).removeprefix(f"{path} is damaged: ")
+            assert re.match(r"its array '\w+' cannot be read;|it has no array '", reason), reason
 
 
 def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
+from mhpc.cli.messages import explain_error, say, show_no_traceback, show_warning, to_one_line
 from mhpc.cli.signals import exit_if_signalled, exit_on_signal
 from mhpc.cli.streams import flush_output, flush_output_quietly, guard_streams
 from mhpc.errors import MhpcError, MhpcWarning, spell_options
 from mhpc.system.checkpoints import RESUME, RESUME_HINT
-from mhpc.system.display import escape_control
-from mhpc.system.limits import COMMAND_NEEDS, check_limits, explain_exhaustion, save_memory
+from mhpc.system.limits import COMMAND_NEEDS, check_limits, save_memory
 
 COMMANDS = {
     "demo": "mhpc.cli.demo:demo",
@@ -98,7 +98,9 @@ def cli(debug: bool, verbose: bool) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit; every error is one line unless --debug is given."""
     words = sys.argv[1:] if args is None else args
-    warnings.showwarning = _show_warning
+    warnings.showwarning = show_warning
+    if args is None and "--debug" not in words:
+        show_no_traceback()
     warnings.simplefilter("always", MhpcWarning)
     try:
         if args is None:
@@ -107,19 +109,22 @@ def main(args: list[str] | None = None) -> None:
             exit_on_signal()
         code = _call(words)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("mhpc: interrupted", err=True)
+        say("mhpc: interrupted")
         code = 130
     except click.ClickException as error:
+        # Arguments may be anything; for type checkers, the message is final.
+        vars(error)["message"] = to_one_line(error.message)
         error.show()
         code = error.exit_code
-    except Exception as error:
-        message = _explain(error)
-        if message is None or "--debug" in words:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if "--debug" in words:
             raise
         notes = (RESUME if note == RESUME_HINT else note for note in _notes(error))
         hints = "".join(f"; {spell_options(note)}" for note in notes)
-        click.echo(f"mhpc: error: {message}{hints}", err=True)
-        code = getattr(error, "exit_code", 1)
+        say(f"mhpc: error: {explain_error(error)}{hints}")
+        code = error.exit_code if isinstance(error, MhpcError) else 1
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -153,26 +158,3 @@ def _call(words: list[str]) -> Any:
 
 def _notes(error: BaseException) -> Sequence[str]:
     return getattr(error, "__notes__", ())
-
-
-def _explain(error: Exception) -> str | None:
-    """Return what to say of an error, None if it should not have happened."""
-    if (message := explain_exhaustion(error)) is not None:
-        return message
-    if not isinstance(error, MhpcError | OSError):
-        return None
-    if isinstance(error, OSError) and not isinstance(error, MhpcError) and error.strerror:
-        # Python puts the number of the error first, which helps nobody.
-        name = error.filename
-        return _to_one_line(f"{name}: {error.strerror}" if name else error.strerror)
-    return _to_one_line(error) or type(error).__name__
-
-
-def _to_one_line(message: object) -> str:
-    """Return a message in one line, with options; ids and file names in it may be anything."""
-    return escape_control(" ".join(spell_options(message).split()))
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    if issubclass(category, MhpcWarning):
-        click.echo(f"mhpc: warning: {_to_one_line(message)}", err=True)

@@ -1,10 +1,12 @@
 """``mhpc consolidate``: votes to scores, label sets and profiles of sources."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
+from mhpc.cli.messages import say
 from mhpc.cli.options import (
     check_taxonomy_options,
     given_settings,
@@ -102,15 +104,15 @@ def consolidate(
     folder = str(output).rstrip("/")
     top, n_labels = settings.top, summary.counts["labels"]
     kept = f" (the {top} highest)" if top != "all" and top < n_labels else ""
-    click.echo(
+    say(
         f"Written to {folder}/: items.csv (one row per instance), labels.csv, "
-        f"scores.parquet{kept}, …",
-        err=True,
+        f"scores.parquet{kept}, …"
     )
     if settings.report:
-        click.echo(f"Next: open {output / 'report.html'}", err=True)
+        say(f"Next: open {output / 'report.html'}")
     else:
-        click.echo(f"Next: mhpc report {folder}, mhpc conflicts {folder}", err=True)
+        word = shlex.quote(folder)
+        say(f"Next: mhpc report {word}, mhpc conflicts {word}")
 
 
 def _make_settings(from_file: dict[str, Any], from_options: dict[str, Any]) -> RunSettings:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mhpc.cli.messages import to_one_line
 from mhpc.cli.options import print_rich, progress_option
 from mhpc.cli.progress import Display, StderrProgress
 
@@ -65,7 +66,7 @@ def demo(output: Path, display: Display) -> None:
     print_rich(render_summary(summary))
     _print_heading("Compared with the truth, which no method saw (labels with their ancestors)")
     print_rich(render_scorecards(_compare(garden, result)))
-    _print_heading(f"Written to {output}/")
+    _print_heading(to_one_line(f"Written to {output}/"))
     for name, content in _FILES.items():
         click.echo(f"{name:15} {content}")
     click.echo(f"\nNext: mhpc inspect {votes} --taxonomy {taxonomy}")

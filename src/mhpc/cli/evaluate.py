@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from mhpc.cli.messages import say, to_one_line
 from mhpc.cli.options import (
     format_json,
     given_settings,
@@ -76,10 +77,9 @@ def evaluate(
     else:
         print_rich(_render(card, accuracy))
     if top != "all" and top < len(consolidation.taxonomy):
-        click.echo(
+        say(
             f"mhpc: warning: {folder} holds only {pluralize(top, 'score')} per instance, the "
-            "highest; the others count as 0. For exact metrics, use mhpc consolidate --top all",
-            err=True,
+            "highest; the others count as 0. For exact metrics, use mhpc consolidate --top all"
         )
 
 
@@ -140,7 +140,7 @@ def _estimate(
         try:
             return estimate_accuracy(folder, truth, unknown=unknown)
         except MhpcError as error:
-            click.echo(f"mhpc: warning: the other instances are not estimated: {error}", err=True)
+            say(f"mhpc: warning: the other instances are not estimated: {to_one_line(error)}")
             return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mhpc.cli.messages import say
 from mhpc.cli.options import format_json, json_option, progress_option, show, votes_option
 from mhpc.cli.progress import Display, show_stage
 from mhpc.parameters import MAX_SEED
@@ -123,7 +124,7 @@ def conflicts(
     else:
         write_file(target, found, "conflicts", format=format_, force=force)
     if target != STDOUT:
-        click.echo(f"{pluralize(len(found.instances), 'instance')} in {target}", err=True)
+        say(f"{pluralize(len(found.instances), 'instance')} in {target}")
 
 
 _SHOWN = 50

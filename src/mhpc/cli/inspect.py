@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mhpc.cli.messages import say
 from mhpc.cli.options import (
     check_taxonomy_options,
     given_settings,
@@ -87,4 +88,4 @@ def inspect(
     show(inspection, render_inspection, as_json=as_json)
     if map_file is not None:
         labels = pluralize(len(inspection.label_map), "label")
-        click.echo(f"Written to {map_file}: {labels}. Next: edit it, give it as --map", err=True)
+        say(f"Written to {map_file}: {labels}. Next: edit it, give it as --map")

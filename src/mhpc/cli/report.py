@@ -1,9 +1,11 @@
 """``mhpc report``: a run as an HTML page."""
 
+import sys
 from pathlib import Path
 
 import click
 
+from mhpc.cli.messages import to_one_line
 from mhpc.cli.options import progress_option, setting, votes_option
 from mhpc.cli.progress import Display, StderrProgress
 
@@ -35,4 +37,6 @@ def report(
         progress("writing the report", 0, 0)
         source = find_show(folder, show, embed_images)
         write_report(folder, page_data_of_run(folder, votes=votes, show=source))
-    click.echo(folder / "report.html")
+    page = folder / "report.html"
+    # The exact name is for programs.
+    click.echo(to_one_line(page) if sys.stdout.isatty() else page)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from mhpc.cli.messages import say
 from mhpc.cli.options import progress_option, setting, votes_option
 from mhpc.cli.progress import Display, StderrProgress
 from mhpc.errors import pluralize
@@ -58,12 +59,11 @@ def review(
 
     def announce(address: Address) -> None:
         click.echo(address.url)
-        click.echo(f"Answers are saved in {session.folder.reviews}; stop with Ctrl+C", err=True)
+        say(f"Answers are saved in {session.folder.reviews}; stop with Ctrl+C")
         if not is_loopback(host):
-            click.echo(
+            say(
                 f"mhpc: warning: others on the network can reach this page at {address.host}; it "
-                "is not encrypted, and whoever has the address with its token can read and answer",
-                err=True,
+                "is not encrypted, and whoever has the address with its token can read and answer"
             )
         if in_browser:
             click.launch(address.url)
@@ -77,10 +77,9 @@ def review(
         try:
             serve(session, host=host, port=port, ready=announce)
         finally:
-            click.echo(
+            say(
                 f"{pluralize(len(session.reviews.answers), 'answer')} "
                 f"({pluralize(len(session.reviews.settle()), 'settled instance')}) saved in "
-                f"{review_folder.path}",
-                err=True,
+                f"{review_folder.path}"
             )
             session.wait()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mhpc.cli.evaluate import read_labels_of
+from mhpc.cli.messages import say
 from mhpc.cli.options import (
     format_json,
     given_settings,
@@ -129,4 +130,4 @@ def _write(target: str, found: "SourceContributions", *, force: bool, as_json: b
     with atomic_file(target, force=force) as file:
         file.write(text.getvalue().encode())
     if target != STDOUT:
-        click.echo(f"{pluralize(len(found.sources), 'source')} in {target}", err=True)
+        say(f"{pluralize(len(found.sources), 'source')} in {target}")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from mhpc.errors import MhpcError, ReadingWarning, UnreadableError, quote_list, warn
 from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, check_path, identify, local_file
-from mhpc.system.files import temporary_folder
+from mhpc.system.files import is_disk_full, temporary_folder
 
 MAX_MEMBERS = 10_000
 """How many files an archive may contain."""
@@ -136,6 +136,8 @@ def unpack_zip(
         except MhpcError:
             raise
         except ZIP_ERRORS as error:
+            if isinstance(error, OSError) and is_disk_full(error):
+                raise
             raise UnreadableError(
                 f"{name} starts like zip but does not decompress: {error}"
             ) from None

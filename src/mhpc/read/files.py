@@ -8,13 +8,15 @@ frames and blocks are read (RFC 8878, section 3.1); nothing is decompressed.
 import errno
 import gzip
 import lzma
+import os
 import re
+import stat
 import struct
 import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -23,7 +25,7 @@ import duckdb
 
 from mhpc.errors import UnreadableError, suggest
 from mhpc.system.database import database, reason, text_lines
-from mhpc.system.files import temporary_folder
+from mhpc.system.files import restore_folder, temporary_folder
 
 FileFormat = Literal[
     "csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff", "spreadsheet"
@@ -287,13 +289,29 @@ def _check_file_name(path: Path) -> None:
 def check_path(path: Path, name: str) -> None:
     """Raise an error for a path that the system cannot follow, before anything else is tried."""
     _check_file_name(path)
+    restore_folder(path)
     try:
-        path.stat()
+        mode = path.stat().st_mode
     except ValueError:
         raise UnreadableError(f"{name!r}: the name has a NUL, so it is not a file's") from None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
             raise UnreadableError(f"{name[:200]} cannot be read: {error.strerror}") from None
+        return
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _may_end(path)):
+        raise UnreadableError(f"{name} is a device, which may never end; give a file")
+
+
+def _may_end(device: Path) -> bool:
+    """Return whether a device is empty, or a terminal, at which a person ends the input."""
+    with suppress(OSError):
+        handle = os.open(device, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            return os.isatty(handle) or device.stat().st_rdev == Path(os.devnull).stat().st_rdev
+        finally:
+            os.close(handle)
+    # Whoever opens it says why that fails.
+    return True
 
 
 def _read_head(path: Path, name: str) -> bytes:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from mhpc.errors import DataError, MissingExtraError, UnwritableError, option
+from mhpc.errors import DataError, MissingExtraError, UnwritableError, describe_bug, option, warn
 from mhpc.review.answers import parse_answers, to_json
 from mhpc.review.session import Session
 
@@ -160,9 +160,9 @@ class GuardedHandler(RequestHandler):
         self.send_json({"error": message or self._reason}, status_code)
 
     def log_exception(self, *error: Any) -> None:
-        """Log what is our fault only; addresses, which hold the token, are never logged."""
+        """Report what is our fault only; addresses, which hold the token, are never logged."""
         if not isinstance(error[1], HTTPError):
-            super().log_exception(*error)
+            warn(describe_bug(error[1]))
 
     def compute_etag(self) -> None:
         """Nothing is cached."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from mhpc.errors import DataError, MhpcError, option, spell_options
+from mhpc.errors import DataError, MhpcError, describe_bug, option, spell_options
 from mhpc.report.html import dump_json, render_page
 from mhpc.review.answers import ReviewAnswer, Reviews, check_answers
 from mhpc.review.changes import RunState, compare_states, read_state
@@ -114,8 +114,8 @@ class Session:
             result = self._consolidate(reviews)
         except Exception as error:  # noqa: BLE001 - the server lives on, and shows what it was
             is_known = isinstance(error, MhpcError | OSError | MemoryError)
-            message = spell_options(error) or type(error).__name__
-            message = message if is_known else f"{type(error).__name__}: {message}"
+            message = spell_options(error) if is_known else describe_bug(error)
+            message = message or type(error).__name__
             call_in_server(self._end, self.status.fail(" ".join(message.split())))
         else:
             call_in_server(self._end, self.status.finish(), result)

@@ -50,7 +50,7 @@ if hasattr(os, "register_at_fork"):
     # They belong to the process that made them.
     os.register_at_fork(after_in_child=OPEN_FOLDERS.clear)
 
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -91,9 +91,11 @@ def atomic_file(
     except BrokenPipeError:
         raise
     except OSError as error:
-        if isinstance(error, UnwritableError) or not error.strerror:
+        # A file of an unfinished folder is not what the user asked for; the folder explains it.
+        is_part = path.absolute().parent in map(Path.absolute, OPEN_FOLDERS)
+        if isinstance(error, UnwritableError) or not error.strerror or is_part:
             raise
-        raise UnwritableError(f"{_shorten(path)} cannot be written: {error.strerror}") from None
+        raise _unwritable(f"{_shorten(path)} cannot be written", error) from None
 
 
 @contextmanager
@@ -117,7 +119,7 @@ def atomic_path(target: Path, *, replace: bool = True, durable: bool = False) ->
                 temporary_folder(f".{target.name}-", inside=target.parent.resolve(strict=True))
             )
         except OSError as error:
-            raise UnwritableError(f"{target} cannot be written: {error.strerror}") from None
+            raise _unwritable(f"{target} cannot be written", error) from None
         yield folder / target.name
         if durable:
             _flush_to_disk(folder / target.name)
@@ -162,9 +164,7 @@ def atomic_folder(
                 temporary_folder(f".{target.name}-", inside=target.parent, mode=0o777)
             )
         except OSError as error:
-            raise UnwritableError(
-                f"{target} cannot be created: {error.strerror}; choose another"
-            ) from None
+            raise _unwritable(f"{target} cannot be created", error) from None
         stack.enter_context(folder_lock(folder))
         yield folder
         check_output(target, force=force)
@@ -200,9 +200,16 @@ def check_output(target: Path, *, force: bool) -> None:
 def restore_folder(target: Path) -> None:
     """Put back the output that a killed run had moved aside to replace it, and say so.
 
-    Call this before a folder is read or written. It does nothing while the folder is there, or
-    while the run that replaces it is alive.
+    Call this before a folder, or a file in it, is read or written. It does nothing while the folder
+    is there, or while the run that replaces it is alive.
     """
+    with suppress(OSError, ValueError):
+        if not target.exists():
+            for folder in (*reversed(target.parents), target):
+                _restore(folder)
+
+
+def _restore(target: Path) -> None:
     try:
         # The folder that a link points to was replaced, not the link.
         target = Path(os.path.realpath(target)) if target.is_symlink() else target
@@ -215,7 +222,7 @@ def restore_folder(target: Path) -> None:
                 warn(
                     f"{target} was restored: a run was killed while it replaced this folder",
                     MhpcWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
                 aside.rmdir()
                 return
@@ -264,6 +271,7 @@ def resolve_path(path: Path) -> Path:
 def check_target(path: Path, *, force: bool) -> None:
     """Refuse a file that exists or cannot be created, before any work is done for it."""
     check_name(path)
+    restore_folder(path.parent)
     if not path.parent.is_dir():
         raise UnwritableError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     if path.is_dir():
@@ -310,7 +318,8 @@ def temporary_folder(
             folder.mkdir(mode=mode)
         yield folder
     except OSError as error:
-        if error.errno in _DISK_FULL and not for_others and _is_within(error.filename, folder):
+        is_lost = is_disk_full(error) or error.errno == errno.EROFS
+        if is_lost and not for_others and _is_within(error.filename, folder):
             raise _disk_full_error(folder, error, system=inside is None) from None
         raise
     finally:
@@ -323,7 +332,12 @@ def temporary_root() -> Path:
     """Return the system's folder for temporary files."""
     # Python looks for it once, and has a lock for that.
     with no_fork:
-        return Path(tempfile.gettempdir())
+        try:
+            return Path(tempfile.gettempdir())
+        except FileNotFoundError as error:
+            raise FailedWriteError(
+                f"no folder takes temporary files: {error.strerror}; set TMPDIR to one that does"
+            ) from None
 
 
 def remove_all() -> None:
@@ -440,6 +454,18 @@ def _exchange(first: Path, second: Path) -> bool:
     if call is None:
         return False
     return bool(call(_CURRENT_FOLDER, paths[0], _CURRENT_FOLDER, paths[1], _EXCHANGE) == 0)
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Return whether an error means that a disk, a quota or the largest file is full."""
+    return error.errno in _DISK_FULL
+
+
+def _unwritable(what: str, error: OSError) -> UnwritableError:
+    """Return that something cannot be written: another place helps, or more space."""
+    if is_disk_full(error):
+        return FailedWriteError(f"{what}: {error.strerror}; free some space, or choose another")
+    return UnwritableError(f"{what}: {error.strerror}; choose another")
 
 
 def _is_within(file: str | None, folder: Path) -> bool:

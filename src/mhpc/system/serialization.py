@@ -161,7 +161,7 @@ def read_frozen(path: Path, homes: Mapping[str, str], *, max_unpacked: int = MAX
     try:
         _check_unpacked_size(path, max_unpacked)
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            description = json.loads(arrays[DESCRIPTION].tobytes())
+            description = json.loads(_load_array(arrays, DESCRIPTION).tobytes())
             if description["format"] != FORMAT:
                 raise _other_version(path, f"format {str(description['format'])[:20]}")
             return _Reader(path, arrays, homes).read(description["value"])
@@ -219,7 +219,7 @@ class _Reader:
     def _read_array(self, name: str) -> np.ndarray:
         """Return an array, the same object for every field that shares it."""
         if name not in self.loaded:
-            self.loaded[name] = self.arrays[name]
+            self.loaded[name] = _load_array(self.arrays, name)
         return self.loaded[name]
 
     def _read_sparse(self, description: Mapping[str, Any]) -> sparse.csr_array:
@@ -241,6 +241,22 @@ class _Reader:
         if name not in registered_types():
             raise _other_version(self.path, f"it contains {name[:40]!r}")
         return registered_types()[name]
+
+
+def _load_array(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Return an array; NumPy parses its header in ways that fail with any error of Python."""
+    if name not in arrays:
+        raise ValueError(f"it has no array {name!r}")
+    reason: Exception | None = None
+    try:
+        # What is not in NumPy's format is returned as bytes.
+        if isinstance(array := arrays[name], np.ndarray):
+            return array
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - any; see above
+        reason = error
+    raise ValueError(f"its array {name!r} cannot be read") from reason
 
 
 def field_types(kind: type[Any]) -> dict[str, Any]:
