@@ -212,7 +212,7 @@ class Result:
                 "this result does not have its votes; save one of mhpc.consolidate or mhpc.load_run"
             )
         if top != "all":
-            check_count("top", top, least=1)
+            top = check_count("top", top, least=1)
         with single_threaded_blas(), atomic_folder(Path(folder), force=force) as unfinished:
             settings = _write_inputs(unfinished, self.votes)
             results = partial(
