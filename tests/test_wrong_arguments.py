@@ -36,6 +36,12 @@ ARGUMENTS: dict[str, Callable[[Any], object]] = {
     "taxonomy": lambda value: mhpc.encode(mhpc.read_votes(VOTES), value),
     "folder": lambda value: mhpc.load_run(value),
     "target": lambda value: mhpc.write_votes(value, mhpc.read_votes(VOTES)),
+    "target of a result": lambda value: result().write(value),
+    "format of a result": lambda value: result().write("result.csv", format=value),
+    "target of a report": lambda value: result().report(value),
+    "folder to save to": lambda value: result().save(value),
+    "force": lambda value: result().save("run", force=value),
+    "ax": lambda value: result().sources.plot(ax=value),
 }
 
 NUMBERS: dict[str, Callable[[Any], object]] = {
@@ -45,6 +51,9 @@ NUMBERS: dict[str, Callable[[Any], object]] = {
     "jobs": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], jobs=value),
     "instances": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], instances=value),
     "score_max": lambda value: mhpc.read_votes(VOTES, score_max=value),
+    "top of what is saved": lambda value: result().save("run", top=value),
+    "most": lambda value: result().sources.plot(most=value),
+    "half_width": lambda value: mhpc.answers_needed(accuracy(), value),
     "keep": lambda value: mhpc.source_contributions(result(), keep=value),
 }
 
@@ -58,10 +67,14 @@ def result() -> mhpc.Result:
     return mhpc.consolidate(VOTES, LABELS, method="majority")
 
 
+def accuracy() -> mhpc.Accuracy:
+    return mhpc.estimate_accuracy(result(), {"1": "bee"})
+
+
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_an_argument_of_a_wrong_type_is_refused_by_name(name: str) -> None:
     for value in WRONG:
-        with pytest.raises(ParameterError, match=f"^{name} = ") as refusal:
+        with pytest.raises(ParameterError, match=f"^{name.split()[0]} = ") as refusal:
             ARGUMENTS[name](value)
         assert "\n" not in str(refusal.value)
 
@@ -69,7 +82,7 @@ def test_an_argument_of_a_wrong_type_is_refused_by_name(name: str) -> None:
 @pytest.mark.parametrize("name", NUMBERS)
 def test_what_is_not_a_number_is_refused_by_name(name: str) -> None:
     for value in ("x", True, -0.5, float("nan"), [1], {"a": 1}, np.zeros(2), len):
-        with pytest.raises(ParameterError, match=f"^{name} = "):
+        with pytest.raises(ParameterError, match=f"^{name.split()[0]} = "):
             NUMBERS[name](value)
 
 
