@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from mhpc.data.disagreement import Disagreements, Explanation, Strategy
 from mhpc.data.scorecard import Scorecard, View
@@ -34,6 +33,7 @@ from mhpc.numerics.arrays import Sparse
 from mhpc.parameters import (
     check_choice,
     check_count,
+    check_id,
     check_seed,
     check_text,
     check_type,
@@ -202,10 +202,6 @@ def evaluate(
     """
     check_choice("view", view, get_args(View))
     check_type("result", result, (Result, Consolidation, str, Path), "a Result, or a run's folder")
-    if decided is not None and not (issparse(decided) and decided.ndim == 2):
-        raise ParameterError(
-            f"decided = {show_value(decided)} is not allowed; give a sparse array, (N, K)"
-        )
     if isinstance(result, str | Path):
         scores = read_run(Path(result))
         decided = read_labels(Path(result), scores) if decided is None else decided
@@ -213,8 +209,21 @@ def evaluate(
         scores = result.consolidation if isinstance(result, Result) else result
     if decided is None and isinstance(result, Result):
         decided = result.decision.reason
+    if decided is not None:
+        decided = _as_label_sets(decided, scores)
     encoded = encode_truth(read_truth(truth), scores.taxonomy, scores.instances, unknown=unknown)
     return score(scores, encoded, view=view, decided=decided)
+
+
+def _as_label_sets(decided: Sparse, scores: Consolidation) -> Sparse:
+    """Return label sets of the caller as a csr_array; refuse what is not one of all instances."""
+    shape = len(scores.instances), len(scores.taxonomy)
+    if not issparse(decided) or decided.shape != shape:
+        raise ParameterError(
+            f"decided = {show_value(decided)} is not allowed; give a sparse array of "
+            f"{shape[0]} x {shape[1]}, a row per instance and a column per label"
+        )
+    return csr_array(decided, dtype=bool)
 
 
 def explain(result: Result | str | Path, instance: str, label: str | None = None) -> Explanation:
@@ -238,11 +247,11 @@ def explain(result: Result | str | Path, instance: str, label: str | None = None
     ['direct', 'direct', 'against']
     """
     loaded = _as_result(result)
-    check_type("instance", instance, (str, Integral), "the id of an instance")
+    instance = check_id("instance", instance, "the id of an instance")
     check_text("label", label)
     with errors_of(loaded.model), single_threaded_blas():
         return explain_instance(
-            loaded.panel, loaded.consolidation, loaded.decision, str(instance), label
+            loaded.panel, loaded.consolidation, loaded.decision, instance, label
         )
 
 
@@ -272,8 +281,7 @@ def conflicts(
     """
     result = _as_result(result)
     check_choice("strategy", strategy, get_args(Strategy))
-    check_count("top", top)
-    check_seed(seed)
+    top, seed = check_count("top", top), check_seed(seed)
     with single_threaded_blas():
         return find_conflicts(
             result.panel, result.consolidation, result.decision, limit=top, strategy=strategy,

@@ -76,11 +76,10 @@ def compare(
     ['majority', 'sa']
     """
     candidates = _name_methods(methods)
-    check_count("folds", folds, least=2)
-    check_seed(seed)
-    check_count("instances", instances, least=1)
+    folds, seed = check_count("folds", folds, least=2), check_seed(seed)
+    instances = check_count("instances", instances, least=1)
     if jobs is not None:
-        check_count("jobs", jobs, least=1)
+        jobs = check_count("jobs", jobs, least=1)
     votes = read_votes(votes)
     policy = LabelPolicy.of(unknown, abstain)
     panel = encode_votes(votes, as_taxonomy(taxonomy, votes, abstain), unknown=policy)

@@ -53,8 +53,8 @@ _SHELL_MARKS = frozenset(";|&<>()$`\\\"' *?[]#~!")
 class MhpcError(Exception):
     """An error that the user can correct, with a message that says how.
 
-    A message may quote a file, and so be of any length; of a long one the beginning and the end are
-    shown.
+    A message is one line. It may quote a file, and so be of any length; of a long one the beginning
+    and the end are shown.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class MhpcError(Exception):
     exit_code = 1
 
     def __str__(self) -> str:
-        return _abridge(spell_arguments(super().__str__()))
+        return _abridge(" ".join(spell_arguments(super().__str__()).split()))
 
 
 class DataError(MhpcError, ValueError):

@@ -3,6 +3,7 @@
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from io import IOBase
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
@@ -54,12 +55,13 @@ Seed: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SEED)]
 """A seed of random numbers."""
 
 
-def check_seed(seed: object) -> None:
-    """Refuse a seed that random numbers cannot be drawn by."""
+def check_seed(seed: object) -> int:
+    """Return a seed as an integer of Python; refuse one that random numbers cannot be drawn by."""
     if not is_whole_number(seed) or not 0 <= int(seed) <= MAX_SEED:
         raise ParameterError(
             f"seed = {show_value(seed)} is not allowed; give an integer from 0 to {MAX_SEED:,}"
         )
+    return int(seed)
 
 
 def _range(field: Mapping[str, Any]) -> str:
@@ -126,12 +128,13 @@ def check_type(name: str, value: object, kind: type | tuple[type, ...], what: st
         raise ParameterError(f"{name} = {show_value(value)} is not allowed; give {what}")
 
 
-def check_count(name: str, value: object, *, least: int = 0) -> None:
-    """Raise an error if an argument is not a whole number, or too small."""
+def check_count(name: str, value: object, *, least: int = 0) -> int:
+    """Return an argument as an integer of Python; refuse one that is none, or too small."""
     if not is_whole_number(value) or int(value) < least:
         raise ParameterError(
             f"{name} = {show_value(value)} is not allowed; give a whole number from {least} on"
         )
+    return int(value)
 
 
 def check_text(name: str, value: object) -> None:
@@ -142,9 +145,24 @@ def check_text(name: str, value: object) -> None:
 
 def check_mapping(name: str, value: object, what: str) -> None:
     """Raise an error if an optional argument is neither None nor a mapping of texts."""
-    if value is None or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
-        return
-    raise ParameterError(f"{name} = {show_value(value)} is not allowed; give a mapping of {what}")
+    if value is not None and not (
+        isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+    ):
+        raise ParameterError(
+            f"{name} = {show_value(value)} is not allowed; give a mapping of {what}"
+        )
+
+
+def check_id(name: str, value: object, what: str) -> str:
+    """Return an argument as the text of an id, which may be an integer; `what` says what to give.
+
+    An integer with more digits than any id is none: Python refuses to write it.
+    """
+    if isinstance(value, str):
+        return str(value)
+    if not isinstance(value, Integral) or int(value).bit_length() > _MAX_ID_BITS:
+        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give {what}")
+    return str(value)
 
 
 def is_whole_number(value: object) -> TypeGuard[int]:
@@ -153,18 +171,33 @@ def is_whole_number(value: object) -> TypeGuard[int]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a number of Python or NumPy; True and False are none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Return whether a value is a number of Python or NumPy that is also a float.
+
+    True and False are none.
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def to_texts(name: str, value: object) -> tuple[str, ...]:
     """Return an argument of several texts as a tuple; a single text is one, not its letters."""
     if isinstance(value, str):
         return (value,)
-    items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, bytes) else None
-    if items is None or not all(isinstance(item, str | Integral) for item in items):
-        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give a list of texts")
-    return tuple(map(str, items))
+    what = "a list of texts"
+    # The lines of a file end with a line end, so they are not yet ids.
+    if not isinstance(value, Iterable) or isinstance(value, _NO_LISTS):
+        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give {what}")
+    try:
+        items = iter(value)
+    except TypeError:
+        # An array without dimensions.
+        items = iter([value])
+    return tuple(check_id(name, item, what) for item in items)
 
 
 def show_value(value: object, *, most: int = 200) -> str:
@@ -221,6 +254,12 @@ def class_by_name(
         kind: type[Any] = getattr(import_module(module), attribute)
     return kind
 
+
+_NO_LISTS = (bytes, bytearray, memoryview, IOBase)
+"""What can be iterated but is no list of texts."""
+
+_MAX_ID_BITS = 10_000
+"""How long an integer may be that is an id: about 3,000 digits."""
 
 _SAVED: dict[str, type[Any]] = {}
 T = TypeVar("T")

@@ -30,7 +30,7 @@ from mhpc.methods.scope import with_inferred_scope
 from mhpc.model import errors_of
 from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.output import write_document, write_tables
-from mhpc.parameters import check_choice, check_count
+from mhpc.parameters import check_choice, check_count, check_type
 from mhpc.report.html import render_page
 from mhpc.report.page_data import make_page_data
 from mhpc.report.sentences import describe_result
@@ -211,8 +211,10 @@ class Result:
             raise DataError(
                 "this result does not have its votes; save one of mhpc.consolidate or mhpc.load_run"
             )
-        if top != "all":
-            check_count("top", top, least=1)
+        check_type("folder", folder, (str, Path), "the path of a folder")
+        check_type("force", force, bool, "True or False")
+        if not isinstance(top, str) or top != "all":
+            top = check_count("top", top, least=1)
         with single_threaded_blas(), atomic_folder(Path(folder), force=force) as unfinished:
             settings = _write_inputs(unfinished, self.votes)
             results = partial(
@@ -236,6 +238,7 @@ class Result:
         target : path
             An existing file is replaced.
         """
+        check_type("target", target, (str, Path), "the path of a file")
         page = render_page(page_data(self))
         with atomic_file(target) as file:
             file.write(page.encode())

@@ -88,3 +88,37 @@ def test_rows_must_be_mappings() -> None:
 def test_a_table_without_rows_and_columns_is_refused() -> None:
     with pytest.raises(DataError, match="the table: no columns"):
         columns([])
+
+
+class Unreadable:
+    def __str__(self) -> str:
+        raise ValueError("it has no text")
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        (Unreadable(), "a cell is a Unreadable that cannot be read .it has no text."),
+        ([[Unreadable()]], "a cell is a Unreadable"),
+        (pandas.DataFrame({"a": [1, 2]}), "a cell is a DataFrame"),
+        (pandas.Series([1, 2]), "a cell is a Series"),
+        (10**5000, "a cell is a int that cannot be read"),
+    ],
+    ids=["object", "nested", "frame", "series", "number"],
+)
+def test_a_cell_that_has_no_text_is_refused(cell: Any, reason: str) -> None:
+    with pytest.raises(DataError, match=reason), open_table({"id": [1, cell]}):
+        pass
+
+
+def test_a_lazy_frame_that_cannot_be_computed_is_refused_with_the_reason() -> None:
+    frame = polars.LazyFrame({"id": [1]}).select("name")
+    with pytest.raises(DataError, match='cannot be computed: .*unable to find column "name"'):
+        texts(frame)
+
+
+def test_integers_that_arrow_does_not_have_are_text() -> None:
+    assert texts(polars.DataFrame({"id": [2**100, None]}, {"id": polars.Int128})) == [
+        str(2**100),
+        None,
+    ]

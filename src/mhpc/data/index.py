@@ -101,7 +101,6 @@ def draw_order(instances: Index, *, seed: int = 0) -> IntArray:
     when other instances are added. Unlike `hash_ids`, whose numbers are linear in the bits of an
     id, it has nothing to do with patterns of numbered ids.
     """
-    check_seed(seed)
-    key = seed.to_bytes(8, "little", signed=True)
+    key = check_seed(seed).to_bytes(8, "little", signed=True)
     digests = [blake2b(id_.encode(), digest_size=8, key=key).digest() for id_ in instances]
     return np.argsort(np.frombuffer(b"".join(digests), dtype="<u8"), kind="stable")

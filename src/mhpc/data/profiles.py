@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from mhpc.errors import MissingExtraError, pluralize
+from mhpc.errors import MissingExtraError, ParameterError, pluralize
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
-from mhpc.parameters import registered
+from mhpc.parameters import check_count, registered, show_value
 from mhpc.system.display import Shown, ShownTable, percent
 
 if TYPE_CHECKING:
@@ -175,12 +175,14 @@ class SourceProfiles(Shown, tuple[SourceProfile, ...]):
         >>> result = mhpc.consolidate(garden.votes, garden.taxonomy, method="majority")
         >>> axes = result.sources.plot()  # doctest: +SKIP
         """
-        shown = _most_answers(self)[:most]
+        if ax is not None and not hasattr(ax, "barh"):
+            raise ParameterError(f"ax = {show_value(ax)} is not allowed; give axes of matplotlib")
+        shown = _most_answers(self)[: check_count("most", most)]
         # The first is drawn at the bottom; sources without a label, which are nan, go there.
         shown = sorted(
             shown, key=lambda each: (each.wrong.value == each.wrong.value, -_wrong(each))
         )
-        ax = ax or _new_axes(len(shown))
+        ax = _new_axes(len(shown)) if ax is None else ax
         _draw_shares(ax, shown)
         _draw_intervals(ax, shown)
         ax.set_xlim(0, 1)

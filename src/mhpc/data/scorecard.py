@@ -94,10 +94,7 @@ class Scorecard(Shown):
     levels: tuple[LevelScore, ...] = ()
 
     def __getitem__(self, metric: str) -> float:
-        for score in (*self.scores, *self.sets):
-            if score.metric == metric:
-                return score.value
-        raise KeyError(metric)
+        return {score.metric: score.value for score in (*self.scores, *self.sets)}[metric]
 
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)

@@ -45,11 +45,12 @@ from scipy import sparse
 
 from mhpc.data.accuracy import HALF_WIDTH, LevelAccuracy, ShareEstimate
 from mhpc.data.taxonomy import Taxonomy
+from mhpc.errors import ParameterError
 from mhpc.metrics.label_sets import LabelSets
 from mhpc.numerics.arrays import Block, BoolArray, FloatArray, IntArray, Sparse
 from mhpc.numerics.proportions import wilson_interval
 from mhpc.numerics.sparse import canonical, concatenate_ranges, row_indices, values_at
-from mhpc.parameters import check_type
+from mhpc.parameters import check_type, is_number, show_value
 
 MAX_POWER = 4.0
 """How many answers one is worth at most: a few that are predicted perfectly prove little."""
@@ -147,6 +148,10 @@ def answers_needed(estimate: ShareEstimate, half_width: float = HALF_WIDTH) -> i
     (43, 0)
     """
     check_type("estimate", estimate, ShareEstimate, "what mhpc.estimate_accuracy returns")
+    if not is_number(half_width) or not half_width > 0:
+        raise ParameterError(
+            f"half_width = {show_value(half_width)} is not allowed; give a number above 0"
+        )
     M, value = estimate.measured + estimate.others, estimate.value
     if value != value:
         value = 0.5

@@ -13,6 +13,7 @@ from mhpc.data.index import UNKNOWN, Index
 from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list, suggest
 from mhpc.numerics.arrays import IntArray
 from mhpc.numerics.hash_table import HashTable, build_hash_table
+from mhpc.parameters import check_type
 from mhpc.read.tables import MAX_CELL, Table, text_sql
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -130,6 +131,7 @@ def find_columns(
             raise ParameterError(
                 f"no column role {role!r}; the roles are {quote_list(list(aliases))}"
             )
+        check_type(f"the column of {role!r}", column, str, "its name")
         if column not in present:
             raise MissingColumnError(
                 f"{origin}: no column {column!r}{suggest(column, present)}; "

@@ -43,12 +43,22 @@ def to_native_frame(source: Any, origin: str) -> Any | None:
     if not all(_is_unambiguous(frame.get_column(name)) for name in frame.columns):
         return None
     if frame.implementation.is_polars():
-        try:
-            return frame.to_arrow()
-        except ImportError:
-            return None
+        return _to_arrow_table(frame)
     is_known = frame.implementation.is_pandas() or frame.implementation.is_pyarrow()
     return frame.to_native() if is_known else None
+
+
+def _to_arrow_table(frame: Any) -> Any | None:
+    """Return a dataframe of polars as a table of Arrow, or None if that is not possible."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    try:
+        return frame.to_arrow()
+    except pyarrow.ArrowException:
+        # It has types that Arrow does not, such as integers of 128 bits.
+        return None
 
 
 def to_arrow(source: Any, origin: str) -> Any:
@@ -89,7 +99,7 @@ def to_texts(cells: Iterable[Any]) -> Any:
     if types == {int} and (integers := np.array(values)).dtype == np.int64:
         return integers
     texts = np.empty(len(values), dtype=object)
-    texts[:] = [None if is_missing(cell) else _to_text(cell) for cell in values]
+    texts[:] = [None if is_missing(cell) else to_text(cell) for cell in values]
     return texts
 
 
@@ -100,14 +110,23 @@ def _is_column(cells: Any) -> bool:
 def _to_narwhals(source: Any, origin: str) -> Any:
     try:
         frame = nw.from_native(source)
-        return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return _compute(frame, origin) if isinstance(frame, nw.LazyFrame) else frame
     except TypeError:
         raise DataError(
             f"{origin}: cannot be read from {type(source).__name__}; give a path, a dataframe, "
             "a mapping of names to columns or a list of mappings"
         ) from None
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{origin}: {' '.join(str(error).split())}") from None
+        raise DataError(f"{origin}: {error}") from None
+
+
+def _compute(frame: Any, origin: str) -> Any:
+    try:
+        return frame.collect()
+    except Exception as error:  # noqa: BLE001 - each library has errors of its own
+        raise DataError(
+            f"{origin}: the lazy frame cannot be computed: {type(error).__name__}: {error}"
+        ) from None
 
 
 def _is_unambiguous(series: Any) -> bool:
@@ -151,22 +170,29 @@ def is_missing(cell: Any) -> bool:
     except TypeError:
         # pandas.NA refuses to be compared.
         return True
+    except Exception as error:  # noqa: BLE001 - foreign objects may raise anything
+        raise _not_text(cell, error) from None
 
 
-def _to_text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Convert a value to text in the same way as `mhpc.read.tables.text_sql`."""
     if isinstance(value, _LIST_TYPES):
-        return json.dumps([None if is_missing(item) else _to_text(item) for item in value])
+        return json.dumps([None if is_missing(item) else to_text(item) for item in value])
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value)) if abs(float(value)) < MAX_EXACT_FLOAT else str(value)
     try:
         return str(value)
-    except RecursionError:
-        raise DataError(
-            f"a cell is a {type(value).__name__} that is nested too deeply; give texts or numbers"
-        ) from None
+    except Exception as error:  # noqa: BLE001 - foreign objects may raise anything
+        raise _not_text(value, error) from None
+
+
+def _not_text(value: Any, error: Exception) -> DataError:
+    reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+    return DataError(
+        f"a cell is a {type(value).__name__} that cannot be read ({reason}); give texts or numbers"
+    )
 
 
 def _name_classes(column: Any, feature: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from mhpc.errors import DataError
 from mhpc.read.columns import find_columns
+from mhpc.read.frames import is_missing, to_text
 from mhpc.read.tables import TableSource, open_table, text_sql
 
 LabelMapSource: TypeAlias = Mapping[str, str] | TableSource | None
@@ -16,7 +17,11 @@ def read_label_map(source: LabelMapSource) -> Mapping[str, str]:
     if source is None:
         return {}
     if isinstance(source, Mapping) and not {"from", "to"} <= source.keys():
-        return {str(label): str(new) for label, new in source.items() if new}
+        return {
+            to_text(label): to_text(new)
+            for label, new in source.items()
+            if not is_missing(new) and new != ""
+        }
     with open_table(source, name="the map") as table:
         roles = find_columns(
             table.columns, {"from": ("from", "old"), "to": ("to", "new")}, required=("from", "to"),

@@ -108,7 +108,7 @@ def tabulate_taxonomy(source: Any, columns: Columns = None) -> Any:
         labels, parents = zip(*source, strict=True)
         return {"label": list(labels), "parent": list(parents)}
     if _are_texts(source):
-        if Path(source[0]).is_file():
+        if _is_file(source[0]):
             raise TaxonomyError(
                 f"the taxonomy: a list of labels, and {quote_list([source[0]])} is a file; give "
                 "the file itself"
@@ -270,6 +270,14 @@ def _are_texts(source: Any) -> bool:
         and bool(source)
         and all(isinstance(label, str) for label in source)
     )
+
+
+def _is_file(text: str) -> bool:
+    """Return whether a text is the path of a file; what the system does not follow is none."""
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False
 
 
 def _check_lengths(

@@ -63,10 +63,13 @@ class ReadOptions:
         if self.negative is not None:
             check_choice("negative", self.negative, get_args(Negative))
         most = self.score_max
-        if most is not None and not (is_number(most) and 0 < most < float("inf")):
-            raise ParameterError(
-                f"score_max = {show_value(most)} is not allowed; give a number above 0"
-            )
+        if most is not None:
+            if not (is_number(most) and 0 < float(most) < float("inf")):
+                raise ParameterError(
+                    f"score_max = {show_value(most)} is not allowed; give a number above 0"
+                )
+            # Queries quote it, as Python writes it.
+            object.__setattr__(self, "score_max", float(most))
 
     @property
     def changes_labels(self) -> bool:

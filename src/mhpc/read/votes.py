@@ -10,6 +10,7 @@ from mhpc.data.index import Index
 from mhpc.data.votes import NONE_OF_THESE, Scope, Truth, Votes
 from mhpc.errors import DataError, MhpcWarning, option, pluralize, suggest, warn
 from mhpc.numerics.arrays import BoolArray, FloatArray, IntArray
+from mhpc.parameters import show_value
 from mhpc.read.columns import (
     ALIASES,
     Cells,
@@ -18,6 +19,7 @@ from mhpc.read.columns import (
     normalize_name,
     read_cells,
 )
+from mhpc.read.frames import to_text
 from mhpc.read.label_map import LabelMapSource, read_label_map
 from mhpc.read.objects import scope_columns, tabulate_votes
 from mhpc.read.options import Negative, ReadOptions
@@ -217,8 +219,7 @@ def resolve_scope(scope: Scope | TableSource, format_scope: Scope, sources: Inde
         return format_scope
     if isinstance(scope, Mapping) and not scope_columns(scope):
         labels_of = {
-            str(source): (labels,) if isinstance(labels, str) else tuple(map(str, labels))
-            for source, labels in scope.items()
+            to_text(source): _labels_of_scope(source, labels) for source, labels in scope.items()
         }
     else:
         labels_of = _read_scope(scope)
@@ -230,6 +231,17 @@ def resolve_scope(scope: Scope | TableSource, format_scope: Scope, sources: Inde
                 f"{suggest(source, sources)}; correct it, or leave it out"
             )
     return labels_of
+
+
+def _labels_of_scope(source: object, labels: object) -> tuple[str, ...]:
+    if isinstance(labels, str):
+        return (labels,)
+    if not isinstance(labels, Iterable) or isinstance(labels, bytes):
+        raise DataError(
+            f"the scope: the labels of source {show_value(source)} are {show_value(labels)}; give "
+            "a list of labels"
+        )
+    return tuple(map(to_text, labels))
 
 
 def _read_scope(source: TableSource) -> dict[str, tuple[str, ...]]:

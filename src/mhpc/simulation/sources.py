@@ -84,6 +84,11 @@ def simulate(
     """
     if not sources:
         raise ParameterError("sources = 0 is not allowed; simulate at least one source")
+    if names is not None and len(names) != len(sources):
+        raise ParameterError(
+            f"names has {pluralize(len(names), 'id')}, and there are {len(sources):,} sources; "
+            "give one for each"
+        )
     check_seed(seed)
     rng = np.random.default_rng(seed)
     M, N, R = len(sources), len(truth.instances), len(truth)

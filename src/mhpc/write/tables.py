@@ -70,9 +70,8 @@ def write_votes(
     instance,source,label
     1,ann,rose
     """
-    check_type("target", target, (str, Path), "the path of a file")
     check_type("votes", votes, Votes, "what mhpc.read_votes returns")
-    check_text("format", format)
+    _check_target(target, format)
     write_file(target, votes, "votes", format=format or format_from_suffix(target) or "csv")
 
 
@@ -107,9 +106,8 @@ def write_taxonomy(
     rose,flower,rose
     flower,,flower
     """
-    check_type("target", target, (str, Path), "the path of a file")
     check_type("taxonomy", taxonomy, Taxonomy, "what mhpc.read_taxonomy returns")
-    check_text("format", format)
+    _check_target(target, format)
     write_file(target, taxonomy, "taxonomy", format=format or format_from_suffix(target) or "csv")
 
 
@@ -139,9 +137,15 @@ def write_file(
     force : bool
         Whether to replace an existing file.
     """
+    _check_target(target, format)
     write_format = make_format(format or format_for(target), content, parameters)
     with atomic_file(target, force=force) as file:
         write_format.write(file, data, content)
+
+
+def _check_target(target: object, name: object) -> None:
+    check_type("target", target, (str, Path), "the path of a file")
+    check_text("format", name)
 
 
 def format_for(target: str | Path) -> str:
