@@ -10,6 +10,7 @@ import gzip
 import lzma
 import os
 import re
+import select
 import stat
 import struct
 import sys
@@ -250,6 +251,9 @@ def _temporary_copy(stream: BinaryIO) -> Iterator[Path]:
         with copy.open("wb") as out:
             while block := _read_block(stream):
                 out.write(block)
+                if len(block) < _READ_BYTES and stream.isatty():
+                    # A terminal says only once that the input ends.
+                    break
         yield copy
 
 
@@ -257,12 +261,20 @@ def _standard_input() -> BinaryIO:
     """Return standard input; there is none if it was closed before the program started."""
     if sys.stdin is None:
         raise UnreadableError("standard input cannot be read: it is closed")
-    return sys.stdin.buffer
+    stream = sys.stdin.buffer
+    is_endless = False
+    with suppress(OSError, ValueError):
+        is_endless = _is_endless(stream.fileno())
+    _refuse_endless("standard input", is_endless=is_endless)
+    return stream
 
 
 def _read_block(stream: BinaryIO) -> bytes:
     try:
-        return stream.read(_READ_BYTES)
+        while (block := stream.read(_READ_BYTES)) is None:
+            # The stream does not block, and who writes to it is slow.
+            select.select([stream], [], [])
+        return block
     except (OSError, ValueError) as error:
         # A stream may be closed, or open for writing only.
         reason_ = getattr(error, "strerror", None) or error
@@ -291,27 +303,36 @@ def check_path(path: Path, name: str) -> None:
     _check_file_name(path)
     restore_folder(path)
     try:
-        mode = path.stat().st_mode
+        state = path.stat()
     except ValueError:
         raise UnreadableError(f"{name!r}: the name has a NUL, so it is not a file's") from None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
             raise UnreadableError(f"{name[:200]} cannot be read: {error.strerror}") from None
         return
-    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _may_end(path)):
+    is_endless = False
+    if stat.S_ISBLK(state.st_mode) or stat.S_ISCHR(state.st_mode):
+        # If it cannot be opened, whoever reads it says why.
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            try:
+                is_endless = _is_endless(handle)
+            finally:
+                os.close(handle)
+    _refuse_endless(name, is_endless=is_endless)
+
+
+def _is_endless(handle: int) -> bool:
+    """Return whether a device may never end: it is neither empty nor a terminal."""
+    state = os.fstat(handle)
+    is_device = stat.S_ISBLK(state.st_mode) or stat.S_ISCHR(state.st_mode)
+    is_null = state.st_rdev == Path(os.devnull).stat().st_rdev
+    return is_device and not is_null and not os.isatty(handle)
+
+
+def _refuse_endless(name: str, *, is_endless: bool) -> None:
+    if is_endless:
         raise UnreadableError(f"{name} is a device, which may never end; give a file")
-
-
-def _may_end(device: Path) -> bool:
-    """Return whether a device is empty, or a terminal, at which a person ends the input."""
-    with suppress(OSError):
-        handle = os.open(device, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            return os.isatty(handle) or device.stat().st_rdev == Path(os.devnull).stat().st_rdev
-        finally:
-            os.close(handle)
-    # Whoever opens it says why that fails.
-    return True
 
 
 def _read_head(path: Path, name: str) -> bytes:
