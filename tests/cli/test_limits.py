@@ -1,5 +1,7 @@
 """Commands under limits of the system end in one line, or work; they never crash."""
 
+import os
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -65,6 +67,26 @@ def test_a_run_works_with_the_least_memory_that_is_not_refused(garden: Path) -> 
     done = run_limited(garden, "RLIMIT_AS", 10**9, *CONSOLIDATE)
     assert done.returncode == 0, done.stderr
     assert (garden / "OUT" / "labels.csv").exists()
+
+
+def test_no_more_threads_is_one_line_and_no_interrupt(garden: Path) -> None:
+    """OpenBLAS sends an interrupt to its own process if it cannot start threads."""
+    if shutil.which("setpriv") is None or os.getuid() != 0:
+        pytest.skip("only root can become a user whose threads are limited")
+    methods = ("--method", "sa", "--method", "majority")
+    # A user who has no other processes, and may read what root may.
+    rights = [f"--{kind}=-all,+dac_override" for kind in ("inh-caps", "ambient-caps")]
+    user = ["setpriv", "--reuid=54321", "--clear-groups", *rights]
+    for most in (1, 2, 4):
+        done = subprocess.run(
+            [*user, sys.executable, "-m", "mhpc", "compare", *CONSOLIDATE[1:4], *methods],
+            cwd=garden, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "64"},
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_NPROC, (most, most)),
+        )  # fmt: skip
+        assert "OpenBLAS" not in done.stderr
+        assert (done.returncode, done.stderr.count("mhpc: error: ")) in ((0, 0), (1, 1)), (
+            done.stderr
+        )
 
 
 def test_an_error_of_the_system_is_said_without_its_number(garden: Path) -> None:

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.fixtures.commands import Mhpc
+
+pty = pytest.importorskip("pty")
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the tests redirect in a shell")
 
@@ -117,3 +120,45 @@ def test_completion_into_a_full_stream_is_one_line(garden: Path) -> None:
         _MHPC_COMPLETE="bash_complete", COMP_WORDS="mhpc consolidate --method m", COMP_CWORD="3",
     )  # fmt: skip
     assert (code, error) == (1, FULL)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full", "/dev/urandom"])
+def test_a_standard_input_that_never_ends_is_refused(device: str, garden: Path) -> None:
+    code, output, error = run("inspect -", f"<{device}", garden)
+    assert (code, output, error.count("\n")) == (1, "", 1)
+    assert "standard input is a device, which may never end" in error
+
+
+def test_a_standard_input_that_does_not_block_is_read_to_its_end(garden: Path) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with subprocess.Popen(
+        [sys.executable, "-m", "mhpc", "convert", "-", "-", "--to", "csv"],
+        stdin=reading, stdout=subprocess.PIPE, cwd=garden,
+    ) as reader:  # fmt: skip
+        os.close(reading)
+        with open(writing, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor has no path
+            file.write(b"instance,source,label\n1,ann,bee\n")
+            time.sleep(3)
+            file.write(b"2,bob,bee\n")
+        assert reader.stdout is not None
+        assert reader.stdout.read().count(b"bee") == 2
+    assert reader.returncode == 0
+
+
+def test_a_person_ends_the_input_once(garden: Path) -> None:
+    """By Ctrl+D; a program that reads on would wait for a second one."""
+    terminal, standard_input = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "mhpc", "inspect", "-"],
+        stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=garden,
+    ) as reader:  # fmt: skip
+        os.close(standard_input)
+        os.write(terminal, b"instance,source,label\n1,ann,bee\n2,bob,ant\n\x04")
+        try:
+            out, _ = reader.communicate(timeout=60)
+        finally:
+            reader.kill()
+            os.close(terminal)
+    assert b"2 votes" in out
+    assert reader.returncode == 0

@@ -81,12 +81,21 @@ def test_the_limit_is_named_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("left", [None, 10**9])
-def test_libraries_are_made_to_need_less_only_if_memory_is_limited(
+def test_libraries_start_no_threads_and_need_less_if_memory_is_limited(
     left: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Restored at the end, like the others that are set.
-    for name in limits._THRIFTY:
+    for name in (*limits._THRIFTY, *limits._ONE_THREAD):
         monkeypatch.setenv(name, "64")
     monkeypatch.setattr(limits, "process_memory", lambda: left)
     limits.save_memory()
-    assert os.environ["OPENBLAS_NUM_THREADS"] == ("64" if left is None else "1")
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert os.environ["ARROW_DEFAULT_MEMORY_POOL"] == ("64" if left is None else "system")
+
+
+def test_a_stack_too_large_for_threads_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = RuntimeError("can't start new thread")
+    monkeypatch.setattr(limits, "resource_limit", set_to(RLIMIT_STACK=8 << 20))
+    assert "ulimit -s" not in (explain_exhaustion(error) or "")
+    monkeypatch.setattr(limits, "resource_limit", set_to(RLIMIT_STACK=1 << 40))
+    assert "ulimit -s allows" in (explain_exhaustion(error) or "")

@@ -57,15 +57,16 @@ def evaluate(
     """
     from mhpc.api import evaluate as evaluate_run
     from mhpc.errors import pluralize
-    from mhpc.read.run_folder import read_labels, read_run, read_run_document
+    from mhpc.read.run_folder import one_run, read_labels, read_run, read_run_document
     from mhpc.report.summary import to_json
 
     settings = given_settings(values)
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
-    top, accuracy = read_run_document(folder).settings.top, None
-    with show_stage("evaluating", display):
+    accuracy = None
+    with show_stage("evaluating", display), one_run(folder):
         truth = read_labels_of(folder, "truth", settings)
+        top = read_run_document(folder).settings.top
         consolidation = read_run(folder)
         decided = read_labels(folder, consolidation)
         card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)

@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import struct
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,8 +23,9 @@ from typing import Any, BinaryIO, Literal
 import duckdb
 
 from mhpc.errors import UnreadableError, suggest
+from mhpc.read.streams import is_endless_stream, refuse_endless, standard_input, temporary_copy
 from mhpc.system.database import database, reason, text_lines
-from mhpc.system.files import restore_folder, temporary_folder
+from mhpc.system.files import restore_folder
 
 FileFormat = Literal[
     "csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff", "spreadsheet"
@@ -126,12 +126,12 @@ def local_file(
     path = Path(source)
     check_path(path, str(source))
     if str(source) == STDIN:
-        with _temporary_copy(_standard_input()) as copy:
+        with temporary_copy(standard_input()) as copy:
             yield identify(
                 copy, name="standard input", max_unpacked=max_unpacked, max_ratio=max_ratio
             )
     elif path.is_fifo():
-        with path.open("rb") as pipe, _temporary_copy(pipe) as copy:
+        with path.open("rb") as pipe, temporary_copy(pipe) as copy:
             yield identify(copy, name=str(source), max_unpacked=max_unpacked, max_ratio=max_ratio)
     elif parts := _parquet_files_in(path):
         for part in parts:
@@ -243,32 +243,6 @@ def max_zstd_size(path: Path) -> int | None:
         return unpacked if file.tell() == size else None
 
 
-@contextmanager
-def _temporary_copy(stream: BinaryIO) -> Iterator[Path]:
-    with temporary_folder("mhpc-") as folder:
-        copy = folder / "copy"
-        with copy.open("wb") as out:
-            while block := _read_block(stream):
-                out.write(block)
-        yield copy
-
-
-def _standard_input() -> BinaryIO:
-    """Return standard input; there is none if it was closed before the program started."""
-    if sys.stdin is None:
-        raise UnreadableError("standard input cannot be read: it is closed")
-    return sys.stdin.buffer
-
-
-def _read_block(stream: BinaryIO) -> bytes:
-    try:
-        return stream.read(_READ_BYTES)
-    except (OSError, ValueError) as error:
-        # A stream may be closed, or open for writing only.
-        reason_ = getattr(error, "strerror", None) or error
-        raise UnreadableError(f"the input stream cannot be read: {reason_}") from None
-
-
 def _parquet_files_in(path: Path) -> tuple[Path, ...]:
     """Return the Parquet files of a folder, by name, without hidden files of other tools."""
     if not path.is_dir():
@@ -291,27 +265,23 @@ def check_path(path: Path, name: str) -> None:
     _check_file_name(path)
     restore_folder(path)
     try:
-        mode = path.stat().st_mode
+        state = path.stat()
     except ValueError:
         raise UnreadableError(f"{name!r}: the name has a NUL, so it is not a file's") from None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
             raise UnreadableError(f"{name[:200]} cannot be read: {error.strerror}") from None
         return
-    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _may_end(path)):
-        raise UnreadableError(f"{name} is a device, which may never end; give a file")
-
-
-def _may_end(device: Path) -> bool:
-    """Return whether a device is empty, or a terminal, at which a person ends the input."""
-    with suppress(OSError):
-        handle = os.open(device, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            return os.isatty(handle) or device.stat().st_rdev == Path(os.devnull).stat().st_rdev
-        finally:
-            os.close(handle)
-    # Whoever opens it says why that fails.
-    return True
+    is_endless = False
+    if stat.S_ISBLK(state.st_mode) or stat.S_ISCHR(state.st_mode):
+        # If it cannot be opened, whoever reads it says why.
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            try:
+                is_endless = is_endless_stream(handle)
+            finally:
+                os.close(handle)
+    refuse_endless(name, is_endless=is_endless)
 
 
 def _read_head(path: Path, name: str) -> bytes:

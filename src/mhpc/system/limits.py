@@ -36,12 +36,18 @@ _LIMITS = {
 
 _MEMORY = ("RLIMIT_AS", "RLIMIT_DATA")
 
+_ONE_THREAD = dict.fromkeys(BLAS_THREAD_VARIABLES, "1")
+"""Runs use one thread of BLAS in any case. OpenBLAS would start others when it is loaded, and send
+an interrupt to its own process if it cannot."""
+
 _THRIFTY = {
-    **dict.fromkeys(BLAS_THREAD_VARIABLES, "1"),
     # The default pool of Arrow reserves a gigabyte when it is loaded.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""Variables by which libraries reserve less memory; runs use one thread of BLAS in any case."""
+"""Variables by which libraries reserve less memory."""
+
+_LARGE_STACK = 1 << 30
+"""The stack, in bytes, beyond which it may be the reason that a thread cannot be started."""
 
 _NO_MEMORY = re.compile(
     r"out of memory|bad_alloc|cannot allocate memory|failed to (allocate|map segment)",
@@ -95,7 +101,11 @@ def check_limits(
 
 
 def save_memory() -> None:
-    """Let libraries that are loaded from now on reserve less memory, if it is limited."""
+    """Let libraries that are loaded from now on start no threads, and reserve less memory.
+
+    The latter if memory is limited.
+    """
+    os.environ.update(_ONE_THREAD)
     if process_memory() is not None:
         os.environ.update(_THRIFTY)
 
@@ -113,8 +123,12 @@ def explain_exhaustion(error: BaseException) -> str | None:
         more = "raise the limit" if limits else "use a machine with more"
         return f"memory ran out{limits}; {more}, or use fewer instances"
     if _NO_THREAD.search(text):
-        limits = describe_limits(*_MEMORY, "RLIMIT_NPROC")
-        return f"the system starts no more threads{limits}; raise its limits, or end other programs"
+        # Every thread reserves a stack of the size that is allowed.
+        stack = ["RLIMIT_STACK"] if (resource_limit("RLIMIT_STACK") or 0) > _LARGE_STACK else []
+        limits = describe_limits(*_MEMORY, "RLIMIT_NPROC", *stack)
+        return (
+            f"the system starts no more threads{limits}; change its limits, or end other programs"
+        )
     return None
 
 
