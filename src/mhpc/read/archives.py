@@ -8,7 +8,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from mhpc.errors import MhpcError, ReadingWarning, UnreadableError, quote_list, warn
-from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, check_path, identify, local_file
+from mhpc.read.files import (
+    MAX_RATIO,
+    ZIP_ERRORS,
+    LocalFile,
+    check_path,
+    describe_error,
+    identify,
+    local_file,
+)
 from mhpc.system.files import temporary_folder
 
 MAX_MEMBERS = 10_000
@@ -137,7 +145,7 @@ def unpack_zip(
             raise
         except ZIP_ERRORS as error:
             raise UnreadableError(
-                f"{name} starts like zip but does not decompress: {error}"
+                f"{name} starts like zip but does not decompress: {describe_error(error)}"
             ) from None
         yield tuple(files)
 

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -242,9 +242,10 @@ def _check_density(connection: duckdb.DuckDBPyConnection, width: int, origin: st
 
 def _cast_to_text(name: str, kind: str) -> str:
     if kind in ("FLOAT", "DOUBLE"):
+        # TRY_CAST, as the cast is also tried on values of a dictionary that fail the condition.
         return (
             f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) AND "
-            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
+            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(TRY_CAST({name} AS BIGINT) AS VARCHAR) "
             f"ELSE CAST({name} AS VARCHAR) END"
         )
     return f"CAST({name} AS VARCHAR)"
@@ -327,7 +328,9 @@ def _load_object(connection: duckdb.DuckDBPyConnection, source: Any, origin: str
         return _load_relation(connection, source, origin)
     source = to_arrow(source, origin)
     if (native := to_native_frame(source, origin)) is not None:
-        return _load_native_frame(connection, native, origin)
+        # DuckDB lacks a few types of Arrow, such as half floats.
+        with suppress(duckdb.NotImplementedException):
+            return _load_native_frame(connection, native, origin)
     named_columns = to_columns(source, origin)
     columns = _check_names([name for name, _ in named_columns], origin)
     cells = [column for _, column in named_columns]
