@@ -240,3 +240,29 @@ def test_times_beyond_the_calendar_are_refused(tmp_path: Path) -> None:
     feather.write_feather(pyarrow.table({"id": cells}), tmp_path / "t.arrow")
     with pytest.raises(UnreadableError, match="Could not convert Timestamp"):
         texts(tmp_path / "t.arrow")
+
+
+@pytest.mark.parametrize(
+    ("names", "write"),
+    [
+        (["id", "id"], parquet.write_table),
+        (["id", "ID"], parquet.write_table),
+        (["id", "ID"], feather.write_feather),
+    ],
+)
+def test_columns_of_the_same_name_are_refused_in_binary_files(
+    tmp_path: Path, names: list[str], write: Any
+) -> None:
+    cells = pyarrow.array(["a"])
+    nested = pyarrow.array([{"id": {"id": 1}}])
+    table = pyarrow.Table.from_arrays([nested, cells, cells], names=["nested", *names])
+    write(table, tmp_path / "t")
+    with pytest.raises(DataError, match=f"names column '{names[1]}' twice"):
+        columns(tmp_path / "t")
+
+
+def test_names_within_nested_columns_may_repeat(tmp_path: Path) -> None:
+    nested = pyarrow.array([{"id": {"id": 1}, "x": [1]}])
+    table: Any = pyarrow.table({"nested": nested, "id": ["a"], "x": ["b"]})
+    parquet.write_table(table, tmp_path / "t")
+    assert columns(tmp_path / "t") == ("nested", "id", "x")

@@ -407,3 +407,9 @@ def test_a_term_given_twice_is_refused(tmp_path: Path) -> None:
 def test_relative_uris_do_not_depend_on_the_folder(tmp_path: Path) -> None:
     text = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n<a> skos:broader <b>, <#c> .\n"
     assert set(read_taxonomy(put(tmp_path / "t.ttl", text))) == {"a", "b", "#c"}
+
+
+@pytest.mark.parametrize("text", ["* a\n* b\n** c\n", "# a\n## b\n## c\n"])
+def test_marks_before_labels_are_no_labels(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError):
+        read_taxonomy(put(tmp_path / "t.txt", text))

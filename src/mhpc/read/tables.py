@@ -300,8 +300,22 @@ def _load_parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Seq
         raise UnreadableError(
             f"{file.name}: the names of its columns are not UTF-8; write the file again"
         ) from None
-    check_width(len(columns), file.name)
+    _check_names(_names_in_parquet(connection, file), file.name)
     return columns
+
+
+def _names_in_parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
+    """Return the names of the columns as they are in the file: DuckDB makes them different."""
+    first = some_files((file.parts or (file.path,))[:1])
+    _, *rows = connection.execute(
+        f"SELECT name, num_children FROM parquet_schema({first})"
+    ).fetchall()
+    names, skipped = [], 0
+    for name, children in rows:
+        if not skipped:
+            names.append(name)
+        skipped += (children or 0) - (1 if skipped else 0)
+    return names
 
 
 def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
@@ -347,7 +361,8 @@ def _load_native_frame(
     connection: duckdb.DuckDBPyConnection, frame: Any, origin: str
 ) -> Sequence[str]:
     connection.register("frame", frame)
-    columns = _check_names(connection.table("frame").columns, origin)
+    # DuckDB makes names different that are the same but for their case.
+    columns = _check_names(list(map(str, getattr(frame, "column_names", frame.columns))), origin)
     names = ", ".join(map(identifier, columns))
     # Arrow is as fast to query as a table of DuckDB; Python texts are better converted once.
     is_arrow = type(frame).__module__.startswith("pyarrow")

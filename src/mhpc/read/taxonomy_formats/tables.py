@@ -269,6 +269,9 @@ class BareEdges:
         delimiter = _find_delimiter(lines)
         if delimiter is None or len(lines) < 2:
             return False
+        if delimiter == " " and any(re.search(r"(^|\s)\W+(\s|$)", line) for line in lines):
+            # Bullets and headings, not labels.
+            return False
         first = {normalize_name(cell.strip().strip('"')) for cell in lines[0].split(delimiter)}
         return first.isdisjoint(COLUMN_NAMES) and len(first) == 2
 
