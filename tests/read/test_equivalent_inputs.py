@@ -56,7 +56,9 @@ def write_delimited(columns: Columns, delimiter: str) -> bytes:
 
 
 def write_json_lines(columns: Columns) -> bytes:
-    lines = (json.dumps(row, ensure_ascii=False) for row in list_records(columns))
+    cells = with_json_nulls(columns)
+    rows = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -67,6 +69,11 @@ def list_records(columns: Columns) -> list[dict[str, str | None]]:
 
 def with_nulls(columns: Columns) -> dict[str, list[str | None]]:
     return {name: [cell or None for cell in cells] for name, cells in columns.items()}
+
+
+def with_json_nulls(columns: Columns) -> dict[str, list[str | None]]:
+    """Return cells for JSON, where null in place of a label means that a source did not know."""
+    return {**with_nulls(columns), "label": [*columns["label"]]}
 
 
 def compress_zstd(data: bytes) -> bytes:
@@ -115,7 +122,8 @@ def from_pipe(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def from_duckdb_file(options: str) -> InputMaker:
     def make_input(columns: Columns, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         path = folder / "table"
-        frame = pandas.DataFrame(with_nulls(columns))
+        is_json = "json" in options
+        frame = pandas.DataFrame(with_json_nulls(columns) if is_json else with_nulls(columns))
         with duckdb.connect() as connection:
             connection.from_df(frame).query("t", f"COPY t TO '{path}' ({options})")
         return str(path)

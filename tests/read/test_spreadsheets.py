@@ -71,7 +71,9 @@ def test_cells_become_the_texts_that_people_see(tmp_path: Path) -> None:
         [7, 0.25, datetime.date(2024, 1, 2), moment, True, "#N/A", "x"],
         [1.0, 3, None, None, False, "=1/0", "y"],
     ]
-    columns, texts = cells(write_xlsx(tmp_path / "t.xlsx", {"S": rows}))
+    path = write_xlsx(tmp_path / "t.xlsx", {"S": rows})
+    with pytest.warns(MhpcWarning, match="cells with an error"):
+        columns, texts = cells(path)
     assert columns == ("whole", "part", "day", "moment", "truth", "broken", "2024")
     assert texts == [
         ("7", "0.25", "2024-01-02", "2024-01-02T03:04:05", "true", None, "x"),
@@ -397,3 +399,19 @@ def test_a_number_of_repeats_that_is_none_is_refused(tmp_path: Path) -> None:
     tables = f'<table:table table:name="S"><table:table-row>{row}</table:table-row></table:table>'
     with pytest.raises(UnreadableError, match="damaged spreadsheet"):
         read_votes(write_ods_tables(tmp_path / "t.ods", tables))
+
+
+def test_a_cell_beyond_the_last_column_is_refused(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "v.xlsx", {"S": VOTES})
+    far = b'<row r="3"><c r="ZZZZZ3"><v>1</v></c></row></sheetData>'
+    change_member(path, SHEET, b"</sheetData>", far)
+    with pytest.raises(UnreadableError, match="a cell in column 12,356,630"):
+        read_sheet(identify(path, name="v.xlsx"))
+
+
+def test_errors_in_cells_are_said(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "v.xlsx", {"S": VOTES})
+    error = b'<row r="9"><c r="C9" t="e"><v>#N/A</v></c></row></sheetData>'
+    change_member(path, SHEET, b"</sheetData>", error)
+    with pytest.warns(MhpcWarning, match="cells with an error, such as #N/A, are read as empty"):
+        read_sheet(identify(path, name="v.xlsx"))

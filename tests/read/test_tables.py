@@ -6,7 +6,7 @@ import duckdb
 import pandas
 import pyarrow
 import pytest
-from pyarrow import feather
+from pyarrow import feather, parquet
 
 from mhpc.errors import DataError, UnreadableError
 from mhpc.read.tables import open_table, store_cells, text_sql
@@ -200,3 +200,69 @@ def test_a_lazy_table_has_the_same_rows_before_and_after_it_is_stored(tmp_path: 
         store_cells(table)
         path.unlink()
         assert table.connection.execute("FROM cells").fetchall() == expected
+
+
+DAYS = [0, 1]
+TYPES = {
+    "binary": pyarrow.array([b"a", b"\xff"]),
+    "large binary": pyarrow.array([b"a", b"b"], pyarrow.large_binary()),
+    "fixed size": pyarrow.array([b"aa", b"bb"], pyarrow.binary(2)),
+    "float32": pyarrow.array([0.1, 2.0], pyarrow.float32()),
+    "nan": pyarrow.array([1.0, float("nan")]),
+    "time of day": pyarrow.array([1, 2], pyarrow.time64("ns")),
+    "time zone": pyarrow.array(DAYS, pyarrow.timestamp("us", tz="America/New_York")),
+    "no such time zone": pyarrow.array(DAYS, pyarrow.timestamp("us", tz="Mars/Olympus")),
+    "uint64": pyarrow.array([1, 2**64 - 1], pyarrow.uint64()),
+    "dictionary": pyarrow.array(["a", "b"]).dictionary_encode(),
+    "text view": pyarrow.array(["a", "b" * 30], pyarrow.string_view()),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_cells_of_arrow_and_parquet_are_the_same_texts(tmp_path: Path, kind: str) -> None:
+    table: Any = pyarrow.table({"id": TYPES[kind]})
+    feather.write_feather(table, tmp_path / "t.arrow", compression="uncompressed")
+    parquet.write_table(table, tmp_path / "t.parquet")
+    expected = texts(tmp_path / "t.parquet")
+    assert texts(tmp_path / "t.arrow") == expected
+    assert texts(table) == expected
+    assert len(set(expected)) == 2
+
+
+def test_types_that_duckdb_lacks_are_read_through_python(tmp_path: Path) -> None:
+    cells = pyarrow.array([1.5, 2], pyarrow.float16())
+    feather.write_feather(pyarrow.table({"id": cells}), tmp_path / "t.arrow")
+    assert texts(tmp_path / "t.arrow") == ["1.5", "2"]
+
+
+def test_times_beyond_the_calendar_are_refused(tmp_path: Path) -> None:
+    cells = pyarrow.array([2**62], pyarrow.timestamp("s"))
+    feather.write_feather(pyarrow.table({"id": cells}), tmp_path / "t.arrow")
+    with pytest.raises(UnreadableError, match="Could not convert Timestamp"):
+        texts(tmp_path / "t.arrow")
+
+
+@pytest.mark.parametrize(
+    ("names", "write"),
+    [
+        (["id", "id"], parquet.write_table),
+        (["id", "ID"], parquet.write_table),
+        (["id", "ID"], feather.write_feather),
+    ],
+)
+def test_columns_of_the_same_name_are_refused_in_binary_files(
+    tmp_path: Path, names: list[str], write: Any
+) -> None:
+    cells = pyarrow.array(["a"])
+    nested = pyarrow.array([{"id": {"id": 1}}])
+    table = pyarrow.Table.from_arrays([nested, cells, cells], names=["nested", *names])
+    write(table, tmp_path / "t")
+    with pytest.raises(DataError, match=f"names column '{names[1]}' twice"):
+        columns(tmp_path / "t")
+
+
+def test_names_within_nested_columns_may_repeat(tmp_path: Path) -> None:
+    nested = pyarrow.array([{"id": {"id": 1}, "x": [1]}])
+    table: Any = pyarrow.table({"nested": nested, "id": ["a"], "x": ["b"]})
+    parquet.write_table(table, tmp_path / "t")
+    assert columns(tmp_path / "t") == ("nested", "id", "x")

@@ -314,3 +314,102 @@ def test_errors_name_the_place(case: str, tmp_path: Path) -> None:
 def test_an_unknown_format_names_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"no taxonomy format 'oboe' \(nearest: 'obo'\)"):
         read_taxonomy(put(tmp_path / "x.obo", OBO), format="oboe")
+
+
+LINE_ENDS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
+"""Characters at which `str.splitlines` ends a line, and no editor does."""
+
+
+@pytest.mark.parametrize("character", LINE_ENDS)
+@pytest.mark.parametrize("text", ["a > x{}y\na > b\n", "a\n  x{}y\n  b\n"])
+def test_only_line_ends_end_a_label(tmp_path: Path, character: str, text: str) -> None:
+    path = put(tmp_path / "t.txt", text.format(character))
+    assert any(label.endswith(f"x{character}y") for label in read_taxonomy(path))
+
+
+@pytest.mark.parametrize("beginning", ["a > b\n", "a\n  b\n", "a\tb\n"])
+def test_bytes_that_are_no_text_are_refused_wherever_they_are(
+    tmp_path: Path, beginning: str
+) -> None:
+    path = tmp_path / "t.txt"
+    line = beginning.rpartition("b")[0].splitlines()[-1]
+    rows = f"{line}c\n" * 20_000 + f"{line}\xe9\n"
+    path.write_bytes((beginning + rows).encode("latin-1"))
+    with pytest.raises(MhpcError, match="0xe9 is not UTF-8"):
+        read_taxonomy(path)
+
+
+def test_a_separator_with_blanks_is_not_the_one_without(tmp_path: Path) -> None:
+    path = put(tmp_path / "t.txt", "x\ng>h\ng>h > i\ng>h > j\n")
+    assert set(read_taxonomy(path)) == {"x", "g>h", "g>h > i", "g>h > j"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"name": "a"}, {"name": "b"}, {"name": "a"}],
+        ["a", "b", "a"],
+        [{"a": []}, {"b": []}, {"a": []}],
+    ],
+)
+def test_a_label_that_is_repeated_in_its_place_is_one(tmp_path: Path, content: Any) -> None:
+    assert set(read_taxonomy(put(tmp_path / "t.json", content))) == {"a", "b"}
+
+
+def test_the_children_of_a_repeated_node_are_put_together(tmp_path: Path) -> None:
+    content = [{"name": "a", "children": ["b"]}, {"name": "a", "children": ["c"]}]
+    taxonomy = read_taxonomy(put(tmp_path / "t.json", content))
+    assert parents(taxonomy) == {"a": set(), "b": {"a"}, "c": {"a"}}
+
+
+def test_rows_are_a_table_even_if_only_a_later_one_has_a_parent(tmp_path: Path) -> None:
+    rows = [{"id": 1, "name": "x"}, {"id": 2, "name": "y", "parent": 1}]
+    assert parents(read_taxonomy(put(tmp_path / "t.json", rows))) == {"1": set(), "2": {"1"}}
+
+
+def test_a_list_of_paths_is_a_hierarchy(tmp_path: Path) -> None:
+    taxonomy = read_taxonomy(put(tmp_path / "t.json", ["a > b", "a > c"]))
+    assert set(taxonomy) == {"a", "a > b", "a > c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": {"b": {}}, "a": {"c": {}}}', "key 'a' is given twice"),
+        ('{"@context": {}, "@graph": [{"@id": "u:a"}]}', "JSON-LD"),
+        ('[{"name": "a", "subs": [{"name": "b"}]}, {"name": "c"}]', "'subs'"),
+        ('{"a": {"": {}}, "b": {}}', "a label without a character"),
+        ('["a", null, "b"]', "neither a name nor an id"),
+        ('{"a": 0, "b": 1}', "neither a name nor an id"),
+        ('{"a": [], "b": true}', "neither a name nor an id"),
+    ],
+)
+def test_json_that_would_lose_or_invent_labels_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(MhpcError, match=message):
+        read_taxonomy(put(tmp_path / "t.json", text))
+
+
+def test_choices_without_a_value_are_refused(tmp_path: Path) -> None:
+    choices = "<Choice value=''/><Choice value='b'/>"
+    path = put(tmp_path / "t.xml", f"<View><Taxonomy name='x'>{choices}</Taxonomy></View>")
+    with pytest.raises(TaxonomyError, match="a label without a character"):
+        read_taxonomy(path)
+
+
+def test_a_term_given_twice_is_refused(tmp_path: Path) -> None:
+    text = "format-version: 1.2\n\n[Term]\nid: a\n\n[Term]\nid: b\nis_a: a\n\n[Term]\nid: b\n"
+    with pytest.raises(TaxonomyError, match="line 10: term 'b' is given a second time"):
+        read_taxonomy(put(tmp_path / "t.obo", text))
+
+
+def test_relative_uris_do_not_depend_on_the_folder(tmp_path: Path) -> None:
+    text = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n<a> skos:broader <b>, <#c> .\n"
+    assert set(read_taxonomy(put(tmp_path / "t.ttl", text))) == {"a", "b", "#c"}
+
+
+@pytest.mark.parametrize("text", ["* a\n* b\n** c\n", "# a\n## b\n## c\n"])
+def test_marks_before_labels_are_no_labels(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError):
+        read_taxonomy(put(tmp_path / "t.txt", text))

@@ -41,3 +41,9 @@ def test_the_origin_is_the_file(tmp_path: Path) -> None:
     path.write_text("instance,label\n1,bee\n")
     assert read_truth(path).origin == str(path)
     assert read_truth({"instance": [1], "label": ["bee"]}).origin == "the truth"
+
+
+def test_known_labels_with_low_scores_are_no_empty_table() -> None:
+    rows = {"instance": ["1"], "label": ["bee"], "score": [0.4]}
+    with pytest.raises(DataError, match="no label in it has a score above"):
+        read_truth(rows)

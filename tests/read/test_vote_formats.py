@@ -1,6 +1,7 @@
 """The details of each vote format, and errors in files."""
 
 import json
+import re
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mhpc.data.votes import Votes
+from mhpc.data.votes import ABSTAIN_WORD, Votes
 from mhpc.encoding.panel import encode
 from mhpc.errors import (
     DataError,
@@ -21,6 +22,7 @@ from mhpc.errors import (
 )
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
+from mhpc.write.tables import write_votes
 from tests.fixtures.build import GARDEN
 
 Row = tuple[str, str, str | None, float]
@@ -357,3 +359,50 @@ def test_a_matrix_with_thousands_of_labels_loses_no_votes(tmp_path: Path, n_labe
     with silence_warnings():
         votes = read_votes(path)
     assert sorted(rows(votes), key=str) == sorted([*odd, *last], key=str)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("v.jsonl", '{"item": 1, "model": "a", "label": "bee"}\n{"item": 2, "model": "a", "label": '
+         'null}\n{"item": 3, "model": "a"}\n{"item": 4, "model": "a", "label": ""}\n'),
+        ("v.jsonl", '{"item": 1, "model": "a", "label": ["bee"]}\n{"item": 2, "model": "a", '
+         '"label": [null]}\n{"item": 3, "model": "a", "label": [{"label": null}]}\n'
+         '{"item": 4, "model": "a", "label": []}\n'),
+        ("answers.json",
+         '{"1": {"a": "bee"}, "2": {"a": null}, "3": {"a": null}, "4": {"a": ""}}'),
+    ],
+)  # fmt: skip
+def test_null_is_no_answer_in_any_shape_of_json(tmp_path: Path, name: str, text: str) -> None:
+    votes = rows(read_votes(put(tmp_path / name, text)))
+    assert {(instance, label) for instance, _, label, _ in votes} == {
+        ("1", "bee"), ("2", ABSTAIN_WORD), ("3", ABSTAIN_WORD), ("4", None),
+    }  # fmt: skip
+
+
+def test_answers_without_labels_survive_json_lines(tmp_path: Path) -> None:
+    votes = read_votes([("1", "ann", "bee"), ("2", "ann", None), ("3", "ann", "abstain")])
+    write_votes(tmp_path / "v.jsonl", votes)
+    assert rows(read_votes(tmp_path / "v.jsonl")) == rows(votes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"item": 1, "item": 2, "model": "a", "label": "x"}', "line 1: key 'item' is given twice"),
+        (
+            '[{"item": 1, "annotations": {"a": ["x"], "a": ["y"]}}]',
+            "record 1: a source is given tw",
+        ),
+        ('[{"item": 1, "model": "a", "labels": [{"klass": "x"}]}]', '"klass":"x"} has no label'),
+    ],
+)
+def test_json_that_would_lose_answers_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(MhpcError, match=re.escape(message)):
+        read_votes(put(tmp_path / "v.json", text))
+
+
+def test_a_header_in_the_middle_is_no_vote(tmp_path: Path) -> None:
+    path = put(tmp_path / "v.csv", "item,worker,label\n1,a,x\nitem,worker,label\n2,a,y\n")
+    with pytest.raises(DataError, match="row 2: the header again"):
+        read_votes(path)

@@ -70,3 +70,16 @@ def test_a_workbook_in_another_encoding_is_refused(tmp_path: Path) -> None:
         archive.writestr("xl/workbook.xml", '<?xml version="1.0" encoding="utf-7"?><workbook/>')
     with pytest.raises(UnreadableError, match="'utf-7'"):
         read_votes(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf16", "UTF16LE", "utf_16"])
+def test_names_that_only_python_knows_are_refused(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(UnreadableError, match="is not read"):
+        read_taxonomy(write(tmp_path / "t.xml", LABEL_STUDIO, encoding))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_byte_order_mark_says_more_than_a_declaration(tmp_path: Path, document: str) -> None:
+    path = write(tmp_path / "t.xml", document, "iso-8859-1", "caf\xe9")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert any("caf\xe9" in name for name in read_taxonomy(path).names)

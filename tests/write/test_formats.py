@@ -97,7 +97,7 @@ def test_votes_and_taxonomies_have_the_usual_columns() -> None:
     assert (
         write_content("csv", "votes", VOTES).decode() == "instance,source,label\n1,ann,é\n2,bob,\n"
     )
-    assert json.loads(write_content("jsonl", "votes", VOTES).splitlines()[1])["label"] is None
+    assert json.loads(write_content("jsonl", "votes", VOTES).splitlines()[1])["label"] == ""
     assert write_content("csv", "taxonomy", DAG).decode() == (
         "label,parent,name\na,,a\nb,a,b\nc,b,c\nd,b,d\nd,c,d\ne,a,e\n"
     )

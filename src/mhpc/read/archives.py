@@ -8,7 +8,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from mhpc.errors import MhpcError, ReadingWarning, UnreadableError, quote_list, warn
-from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, check_path, identify, local_file
+from mhpc.read.files import (
+    MAX_RATIO,
+    ZIP_ERRORS,
+    LocalFile,
+    check_path,
+    describe_error,
+    identify,
+    local_file,
+)
 from mhpc.system.files import is_disk_full, temporary_folder
 
 MAX_MEMBERS = 10_000
@@ -139,7 +147,7 @@ def unpack_zip(
             if isinstance(error, OSError) and is_disk_full(error):
                 raise
             raise UnreadableError(
-                f"{name} starts like zip but does not decompress: {error}"
+                f"{name} starts like zip but does not decompress: {describe_error(error)}"
             ) from None
         yield tuple(files)
 

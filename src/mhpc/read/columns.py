@@ -226,8 +226,9 @@ def empty_cell_error(origin: str, role: str, *, row: int, count: int) -> DataErr
 
 def overlong_cell_error(origin: str, role: str, *, row: int, length: int) -> DataError:
     """Return the error that a text is too long to be an id."""
+    article = "an" if role.startswith(tuple("aeiou")) else "a"
     return DataError(
-        f"{origin}: row {row:,} has a {role} of {length:,} characters; "
+        f"{origin}: row {row:,} has {article} {role} of {length:,} characters; "
         f"the most is {MAX_CELL:,}: is a quote left open?"
     )
 

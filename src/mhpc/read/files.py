@@ -75,6 +75,8 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _XML = re.compile(r"<(\?xml|!|[A-Za-z_][\w.-]*(:[A-Za-z_][\w.-]*)?[\s/>])")
 """A tag, in contrast to the ``<http://…>`` of Turtle."""
 
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
 
 @dataclass(frozen=True)
 class LocalFile:
@@ -189,12 +191,37 @@ def read_document(file: LocalFile, *, max_bytes: int = MAX_DOCUMENT) -> bytes:
         with _open_binary(file) as stream:
             content: bytes = stream.read(max_bytes + 1)
     except GZIP_ERRORS as error:
-        raise UnreadableError(f"{file.name} cannot be read: {error}") from None
+        raise UnreadableError(f"{file.name} cannot be read: {describe_error(error)}") from None
     if len(content) > max_bytes:
         raise UnreadableError(
             f"{file.name} is larger than {max_bytes >> 20} MiB, the limit for such a document"
         )
     return content
+
+
+def decode_document(content: bytes, origin: str) -> str:
+    """Return a document as text; bytes that are not UTF-8 are an error, which names the line."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(
+            f"{origin}, line {line:,}: byte 0x{content[error.start]:02x} is not UTF-8; save the "
+            "file as UTF-8"
+        ) from None
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text, which end as in any editor.
+
+    `str.splitlines` also ends them at characters that may be in a label, such as U+2028.
+    """
+    return _LINE_END.split(text)
+
+
+def describe_error(error: Exception) -> str:
+    """Return what an error says, without the number that the system gives it."""
+    return str(getattr(error, "strerror", None) or error)
 
 
 def check_unpacked_size(
@@ -333,7 +360,9 @@ def _read_gzip_head(path: Path, name: str) -> bytes:
         with gzip.open(path) as file:
             return file.read(HEAD_BYTES)
     except GZIP_ERRORS as error:
-        raise UnreadableError(f"{name} starts like gzip but does not decompress: {error}") from None
+        raise UnreadableError(
+            f"{name} starts like gzip but does not decompress: {describe_error(error)}"
+        ) from None
 
 
 def _read_zstd_head(path: Path, name: str) -> bytes:
@@ -379,7 +408,7 @@ def _text_format(text: str) -> FileFormat:
     if _XML.match(start):
         return "xml"
     # Only the first line that is not a comment decides: further down, @data may be an id.
-    first = next((line for line in start.splitlines() if not line.startswith("%")), "")
+    first = next((line for line in split_lines(start) if not line.startswith("%")), "")
     return "arff" if first.lower().startswith(("@relation", "@attribute")) else "csv"
 
 

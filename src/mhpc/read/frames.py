@@ -28,7 +28,7 @@ def to_columns(source: Any, origin: str) -> list[tuple[str, Any]]:
         names = dict.fromkeys(name for row in source for name in row)
         return [(str(name), to_texts([row.get(name) for row in source])) for name in names]
     frame = _to_narwhals(source, origin)
-    return [(str(name), _series_to_texts(frame.get_column(name))) for name in frame.columns]
+    return [(str(name), _to_cells(frame.get_column(name), origin)) for name in frame.columns]
 
 
 def to_native_frame(source: Any, origin: str) -> Any | None:
@@ -40,12 +40,13 @@ def to_native_frame(source: Any, origin: str) -> Any | None:
     if isinstance(source, Mapping | Sequence):
         return None
     frame = _to_narwhals(source, origin)
+    if frame.implementation.is_pyarrow():
+        return frame.to_native()
     if not all(_is_unambiguous(frame.get_column(name)) for name in frame.columns):
         return None
     if frame.implementation.is_polars():
         return _to_arrow_table(frame)
-    is_known = frame.implementation.is_pandas() or frame.implementation.is_pyarrow()
-    return frame.to_native() if is_known else None
+    return frame.to_native() if frame.implementation.is_pandas() else None
 
 
 def _to_arrow_table(frame: Any) -> Any | None:
@@ -147,6 +148,18 @@ def _are_lists_of_texts(cells: Sequence[Any]) -> bool:
     return set(map(type, chain.from_iterable(filter(None, cells)))) <= {str}
 
 
+def _to_cells(series: Any, origin: str) -> Any:
+    try:
+        return _series_to_texts(series)
+    except (ValueError, OverflowError, ArithmeticError) as error:
+        # Python has no dates before the year 1 or after 9999, and not all time zones.
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{origin}: column {series.name!r}, of type {series.dtype}, cannot be read: {reason}; "
+            "give texts or numbers"
+        ) from None
+
+
 def _series_to_texts(series: Any) -> Any:
     """Return a column of a dataframe; columns of only text or numbers are converted as a whole."""
     dtype = series.dtype
@@ -180,6 +193,8 @@ def to_text(value: Any) -> str:
         return json.dumps([None if is_missing(item) else to_text(item) for item in value])
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value)) if abs(float(value)) < MAX_EXACT_FLOAT else str(value)
     try:

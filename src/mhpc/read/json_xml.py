@@ -9,6 +9,7 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 from xml.parsers import expat
@@ -17,7 +18,7 @@ import duckdb
 import numpy as np
 
 from mhpc.errors import DataError, UnreadableError, quote_list
-from mhpc.read.files import LocalFile
+from mhpc.read.files import LocalFile, decode_document
 from mhpc.system.database import one_file, reason, text_lines
 
 MAX_RECORD = 1 << 27
@@ -33,10 +34,12 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """The escape sequence of half a character."""
 
 _XML_ENCODINGS = re.compile(
-    r"utf-?8|utf-?16([bl]e)?|(us-)?ascii|iso[-_]?8859-\d{1,2}|latin-?\d|(windows-|cp)125\d|koi8-[ru]",
+    r"utf-?8|utf-16([bl]e)?|(us-)?ascii|iso[-_]?8859-\d{1,2}|latin-?\d|(windows-|cp)125\d|koi8-[ru]",
     re.IGNORECASE,
 )
 """The encodings in which XML is read: those of expat, and common ones of one byte per character."""
+
+_DECLARATION = re.compile(rb"\s*<\?xml\s.*?\?>", re.DOTALL)
 
 BeginElement: TypeAlias = Callable[[str, dict[str, str]], None]
 EndElement: TypeAlias = Callable[[str], None]
@@ -150,11 +153,30 @@ def peek_record(file: LocalFile) -> dict[str, Any]:
 
 def keys_of_records(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the keys of all ``records``, in order of first appearance."""
+    return list(dict.fromkeys(key for keys, _ in _group_keys(connection) for key in keys))
+
+
+def find_repeated_key(connection: duckdb.DuckDBPyConnection) -> tuple[int, str] | None:
+    """Return the number of the first record that has a key twice, and the key; None if none has."""
+    for keys, number in _group_keys(connection):
+        if repeated := find_repeated(keys):
+            return number, repeated[0]
+    return None
+
+
+def find_repeated(keys: Sequence[str]) -> list[str]:
+    """Return the keys that are given more than once."""
+    return [key for key, count in Counter(keys).items() if count > 1]
+
+
+def _group_keys(connection: duckdb.DuckDBPyConnection) -> list[tuple[list[str], int]]:
+    """Return the different lists of keys that ``records`` have, each with its first record."""
     rows = connection.execute(
-        "SELECT keys FROM (SELECT number, coalesce(keys, CAST(to_json(json_keys(json)) AS VARCHAR))"
-        " AS keys FROM records) GROUP BY keys ORDER BY min(number)"
+        "SELECT keys, min(number) AS number FROM (SELECT number, coalesce(keys, "
+        "CAST(to_json(json_keys(json)) AS VARCHAR)) AS keys FROM records) "
+        "GROUP BY keys ORDER BY number"
     ).fetchall()
-    return list(dict.fromkeys(key for (keys,) in rows for key in json.loads(keys)))
+    return [(json.loads(keys), number) for keys, number in rows]
 
 
 def pointer(key: str) -> str:
@@ -165,19 +187,18 @@ def pointer(key: str) -> str:
 def load_json(content: bytes, origin: str) -> Any:
     r"""Parse a JSON document in UTF-8, which messages refer to as `origin`.
 
-    Python accepts more than JSON allows: NaN, and halves of characters such as ``"\ud800"``, which
-    cannot be written to any file. Both are errors here.
+    Python accepts more than JSON allows: NaN, halves of characters such as ``"\ud800"``, which
+    cannot be written to any file, and keys given twice, of which it keeps the last. All are errors
+    here.
     """
+    text = decode_document(content, origin)
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(
-            f"{origin}, line {line:,}: byte 0x{content[error.start]:02x} is not UTF-8; save the "
-            "file as UTF-8"
-        ) from None
-    try:
-        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_float)
+        document = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_float,
+            object_pairs_hook=_make_object,
+        )
         if _SURROGATE.search(text):
             json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -202,7 +223,8 @@ def too_deep_error(origin: str) -> UnreadableError:
 
 def walk_elements(content: bytes, origin: str, begin: BeginElement, end: EndElement) -> None:
     """Call `begin` and `end` for every element of an XML document without entities."""
-    parser = expat.ParserCreate()
+    # A byte order mark says more than a declaration, which editors forget to change.
+    parser = expat.ParserCreate("utf-8" if content.startswith(codecs.BOM_UTF8) else None)
     depth = 0
 
     def begin_element(name: str, attributes: dict[str, str]) -> None:
@@ -262,9 +284,12 @@ def is_xml_encoding(encoding: str | None) -> bool:
     return True
 
 
-def check_entities(content: bytes, origin: str) -> None:
-    """Raise an error if XML that another library is going to parse has entities."""
+def check_entities(content: bytes, origin: str) -> bytes:
+    """Return XML for another library, in its true encoding; raise an error for entities."""
     walk_elements(content, origin, lambda name, attributes: None, lambda name: None)
+    if content.startswith(codecs.BOM_UTF8):
+        return _DECLARATION.sub(b"", content.removeprefix(codecs.BOM_UTF8))
+    return content
 
 
 def _create_records_view(connection: duckdb.DuckDBPyConnection, where: str = "") -> None:
@@ -289,6 +314,14 @@ def _locate_error(file: LocalFile, *, max_searched: int = MAX_SEARCHED) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number in JSON")
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        repeated = find_repeated([key for key, _ in pairs])
+        raise ValueError(f"key {quote_list(repeated)} is given twice")
+    return made
 
 
 def _parse_float(text: str) -> float:

@@ -51,8 +51,16 @@ def taxonomy_from_paths(
 
 
 def find_separator(labels: Sequence[str]) -> str:
-    """Return the separator that most paths contain."""
-    return max(SEPARATORS, key=lambda separator: sum(separator in label for label in labels))
+    """Return the separator that most paths contain.
+
+    A ``>`` within ``g>h > i`` separates nothing, so it counts only where there is no `` > ``.
+    """
+
+    def count(separator: str) -> int:
+        wider = [other for other in SEPARATORS if separator in other and other != separator]
+        return sum(separator in x and not any(other in x for other in wider) for x in labels)
+
+    return max(SEPARATORS, key=count)
 
 
 def find_paths(labels: Sequence[str]) -> str | None:

@@ -23,12 +23,15 @@ from mhpc.errors import (
     warn,
 )
 from mhpc.read.archives import HARMLESS_BYTES, MAX_ARCHIVE_BYTES
-from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile
+from mhpc.read.files import MAX_RATIO, ZIP_ERRORS, LocalFile, describe_error
 from mhpc.read.json_xml import is_xml_encoding
 from mhpc.read.workbooks import DamagedError, EncryptedError, load_sheets, load_sheets_apart
 
 MAX_SHEET_CELLS = 1 << 26
 """How many cells the rectangle of all filled cells of a sheet may have: 67 million."""
+
+MAX_SHEET_COLUMNS = 1 << 14
+"""The most columns that spreadsheet programs have; the library would make millions."""
 
 MIN_HEADER_CELLS = 2
 """How many cells of a row are filled if it is the header, and not a title above it."""
@@ -47,6 +50,9 @@ _OPEN_DOCUMENT_TAG = re.compile(
 )
 _CELL_TAGS = (b"sheetData", b"table-cell")
 """What every sheet of Excel and of OpenDocument has that has cells."""
+
+_ERROR = re.compile(rb"""<c\s[^>]*\bt\s*=\s*["']e["']|<[^>]*\bcalcext:value-type\s*=\s*["']error""")
+"""A cell that holds an error, such as #N/A, which the library reads as empty."""
 
 _REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']([^"']*)""")
 
@@ -108,7 +114,7 @@ def _check_workbook(path: Path, name: str, max_ratio: int, max_cells: int) -> bo
     except UnreadableError:
         raise
     except ZIP_ERRORS as error:
-        raise UnreadableError(f"{name} is a damaged spreadsheet: {error}") from None
+        raise UnreadableError(f"{name} is a damaged spreadsheet: {describe_error(error)}") from None
 
 
 def _encrypted_error(name: str) -> UnreadableError:
@@ -148,7 +154,7 @@ class _MemberCheck:
             self._parser.StartCdataSectionHandler = self._note_free_text
         self._extents = (_ExcelExtent(), _OpenDocumentExtent())
         self._rest = b""
-        self._has_cells = self._has_free_text = False
+        self._has_cells = self._has_free_text = self._has_errors = False
 
     def feed(self, block: bytes) -> None:
         """Check the next bytes."""
@@ -165,6 +171,12 @@ class _MemberCheck:
         """Check the end."""
         self._parse(b"", is_last=True)
         self._scan(self._rest)
+        if self._has_errors:
+            warn(
+                f"{self._name}: cells with an error, such as #N/A, are read as empty",
+                ReadingWarning,
+                stacklevel=6,
+            )
         if self._has_cells and self._has_free_text:
             # Text that looks like a tag hides cells behind it from the search for places.
             raise self._damaged(
@@ -182,6 +194,7 @@ class _MemberCheck:
 
     def _scan(self, text: bytes) -> None:
         self._has_cells |= any(tag in text for tag in _CELL_TAGS)
+        self._has_errors |= _ERROR.search(text) is not None
         if self._parser is None:
             self._has_free_text |= b"<!" in text or text.count(b"<?") > text.count(b"<?xml ")
         for extent in self._extents:
@@ -191,6 +204,10 @@ class _MemberCheck:
                     f"{self._name}: the filled cells of a sheet are too far apart, or too many; "
                     f"the most is {self._max_cells:,} cells, with the empty ones between them: "
                     "save the table as CSV"
+                )
+            if extent.columns > MAX_SHEET_COLUMNS:
+                raise self._damaged(
+                    f"a cell in column {extent.columns:,}, and there are {MAX_SHEET_COLUMNS:,}"
                 )
 
     def _refuse_entity(self, *_: object) -> NoReturn:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -242,9 +242,10 @@ def _check_density(connection: duckdb.DuckDBPyConnection, width: int, origin: st
 
 def _cast_to_text(name: str, kind: str) -> str:
     if kind in ("FLOAT", "DOUBLE"):
+        # TRY_CAST, as the cast is also tried on values of a dictionary that fail the condition.
         return (
             f"CASE WHEN isnan({name}) THEN NULL WHEN {name} = trunc({name}) AND "
-            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) "
+            f"abs({name}) < {MAX_EXACT_FLOAT:.0f} THEN CAST(TRY_CAST({name} AS BIGINT) AS VARCHAR) "
             f"ELSE CAST({name} AS VARCHAR) END"
         )
     return f"CAST({name} AS VARCHAR)"
@@ -299,8 +300,22 @@ def _load_parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Seq
         raise UnreadableError(
             f"{file.name}: the names of its columns are not UTF-8; write the file again"
         ) from None
-    check_width(len(columns), file.name)
+    _check_names(_names_in_parquet(connection, file), file.name)
     return columns
+
+
+def _names_in_parquet(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> list[str]:
+    """Return the names of the columns as they are in the file: DuckDB makes them different."""
+    first = some_files((file.parts or (file.path,))[:1])
+    _, *rows = connection.execute(
+        f"SELECT name, num_children FROM parquet_schema({first})"
+    ).fetchall()
+    names, skipped = [], 0
+    for name, children in rows:
+        if not skipped:
+            names.append(name)
+        skipped += (children or 0) - (1 if skipped else 0)
+    return names
 
 
 def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Sequence[str]:
@@ -327,7 +342,9 @@ def _load_object(connection: duckdb.DuckDBPyConnection, source: Any, origin: str
         return _load_relation(connection, source, origin)
     source = to_arrow(source, origin)
     if (native := to_native_frame(source, origin)) is not None:
-        return _load_native_frame(connection, native, origin)
+        # DuckDB lacks a few types of Arrow, such as half floats.
+        with suppress(duckdb.NotImplementedException):
+            return _load_native_frame(connection, native, origin)
     named_columns = to_columns(source, origin)
     columns = _check_names([name for name, _ in named_columns], origin)
     cells = [column for _, column in named_columns]
@@ -344,7 +361,8 @@ def _load_native_frame(
     connection: duckdb.DuckDBPyConnection, frame: Any, origin: str
 ) -> Sequence[str]:
     connection.register("frame", frame)
-    columns = _check_names(connection.table("frame").columns, origin)
+    # DuckDB makes names different that are the same but for their case.
+    columns = _check_names(list(map(str, getattr(frame, "column_names", frame.columns))), origin)
     names = ", ".join(map(identifier, columns))
     # Arrow is as fast to query as a table of DuckDB; Python texts are better converted once.
     is_arrow = type(frame).__module__.startswith("pyarrow")

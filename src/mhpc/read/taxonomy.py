@@ -173,6 +173,8 @@ def _check_size(taxonomy: Taxonomy, origin: str) -> None:
 
 def _check_characters(taxonomy: Taxonomy, origin: str) -> None:
     """Raise an error if a label could not be written: RDF may have halves of characters."""
+    if "" in taxonomy.labels.ids:
+        raise TaxonomyError(f"{origin} has a label without a character; give it a name")
     for text in (*taxonomy.labels, *taxonomy.names):
         try:
             text.encode()

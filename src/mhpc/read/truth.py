@@ -107,6 +107,7 @@ def _read_known(source: TableSource, options: ReadOptions) -> Truth:
                 "SELECT instance, label FROM cells WHERE label IS NULL OR "
                 f"coalesce(TRY_CAST(score AS DOUBLE), 1) > {MIN_CERTAIN_SCORE} ORDER BY number",
             )
+            _check_known(votes)
         cells = votes.cells or read_cells(table, votes.columns, ("instance", "label"))
         check_not_empty(cells, "instance", origin)
         is_random = _find_drawn(votes, cells.index["instance"])
@@ -118,6 +119,14 @@ def _read_known(source: TableSource, options: ReadOptions) -> Truth:
         origin=origin,
         is_random=is_random,
     )
+
+
+def _check_known(votes: VoteTable) -> None:
+    if not votes.table.connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
+        raise DataError(
+            f"{votes.table.origin}: no label in it has a score above {MIN_CERTAIN_SCORE}, so none "
+            "is known; leave the scores out if all labels are"
+        )
 
 
 def _find_drawn(votes: VoteTable, instances: Index) -> BoolArray | None:

@@ -7,6 +7,7 @@ gives scores elsewhere, its confidence in this vote is not known, and the mean o
 for it; a vote that is repeated without its score is left out.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -244,7 +245,7 @@ def _scale_error(
     votes: VotesInput, facts: _ScoreFacts, *, is_scaled: bool, above: float
 ) -> DataError:
     advice = "a score is a number from 0 to 1"
-    if is_scaled:
+    if is_scaled and math.isfinite(facts.highest):
         usual = next((scale for scale in SCALES if facts.highest <= scale), facts.highest)
         give = option("score_max", int(usual) if usual.is_integer() else usual)
         advice += f"; if {usual:g} is the highest possible score, give {give}"
@@ -259,8 +260,8 @@ def _score_error(
         "ORDER BY number LIMIT 1"
     ).fetchone() or (0, "", "", "")
     return DataError(
-        f"{votes.locate(number)}: score {text!r} for label {quote_list([label])} of source "
-        f"{quote_list([source])}; {advice}"
+        f"{votes.locate(number)}: score {quote_list([text])} for label {quote_list([label])} of "
+        f"source {quote_list([source])}; {advice}"
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import UnreadableError
-from mhpc.read.files import LocalFile, read_document
+from mhpc.read.files import LocalFile, decode_document, read_document
 
 
 class TaxonomyFormat(Protocol):
@@ -63,3 +63,7 @@ class TaxonomyInput:
     def read_content(self) -> bytes:
         """Return the whole content of the file, decompressed."""
         return read_document(self.require_file())
+
+    def read_text(self) -> str:
+        """Return the whole content of the file as text, which must be UTF-8."""
+        return decode_document(self.read_content(), self.origin)

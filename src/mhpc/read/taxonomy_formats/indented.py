@@ -4,6 +4,7 @@ import re
 
 from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError
+from mhpc.read.files import split_lines
 from mhpc.read.tables import MAX_CELL
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 from mhpc.read.taxonomy_formats.headers import is_header
@@ -28,7 +29,7 @@ class Indented:
         """Look for lines that are indented or have bullets, and that have only one cell."""
         if source.file is None:
             return False
-        lines = [line for line in source.head.splitlines()[:SAMPLED_LINES] if line.strip()]
+        lines = [line for line in split_lines(source.head)[:SAMPLED_LINES] if line.strip()]
         parsed = [_split_line(line) for line in lines]
         if any("\t" in text for _, _, text in parsed) or _have_cells(lines):
             return False
@@ -41,10 +42,10 @@ class Indented:
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all lines, each below the last line that is indented less."""
-        text = source.read_content().decode("utf-8-sig", errors="replace")
+        text = source.read_text()
         tree = TreeBuilder()
         path: list[tuple[str, int]] = []
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(split_lines(text), start=1):
             indent, _, label = _split_line(line)
             if not label:
                 continue

@@ -12,13 +12,16 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import TaxonomyError, quote_list
 from mhpc.read.columns import TAXONOMY_ALIASES, normalize_name
 from mhpc.read.json_xml import MAX_DEPTH, load_json, too_deep_error
+from mhpc.read.paths import find_paths, taxonomy_from_paths
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 from mhpc.read.taxonomy_formats.levels import find_levels
+from mhpc.read.taxonomy_formats.tables import TaxonomyTable
 from mhpc.read.taxonomy_formats.trees import TreeNodes, connect_nodes
 
 _IDS = ("id", "code", "key", "uri")
 _NAMES = ("name", "label", "title", "text", "value")
 _CHILDREN = ("children", "nodes", "subcategories", "subclasses", "items", "narrower")
+_LINKED_DATA_KEYS = {"@context", "@graph", "@id"}
 _PARENTS = {normalize_name(name) for name in TAXONOMY_ALIASES["parent"]}
 _MAX_CACHED_KEYS = 32
 
@@ -50,9 +53,16 @@ class NestedJson:
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all nodes, each below the node that contains it."""
         if source.file is None:
-            document = source.value
-        else:
-            document = load_json(source.read_content(), source.origin)
+            return taxonomy_from_document(source.value, source.origin)
+        document = load_json(source.read_content(), source.origin)
+        _refuse_linked_data(document, source.origin)
+        if are_rows(document):
+            # Only a later object has a parent.
+            return TaxonomyTable().read(source)
+        if isinstance(document, list) and set(map(type, document)) == {str}:
+            separator = find_paths(document)
+            if separator:
+                return taxonomy_from_paths(document, separator=separator, origin=source.origin)
         return taxonomy_from_document(document, source.origin)
 
 
@@ -62,7 +72,28 @@ def taxonomy_from_document(document: Any, origin: str) -> Taxonomy:
         nodes = _list_nodes(document, origin)
     except RecursionError:
         raise too_deep_error(origin) from None
+    if (nodes.parents < 0).all():
+        _refuse_unknown_children(document, origin)
     return connect_nodes(nodes, origin)
+
+
+def _refuse_linked_data(document: Any, origin: str) -> None:
+    first = document[0] if isinstance(document, list) and document else document
+    if isinstance(first, dict) and not _LINKED_DATA_KEYS.isdisjoint(first):
+        raise TaxonomyError(f"{origin} is JSON-LD, which is not read; save it as Turtle or RDF/XML")
+
+
+def _refuse_unknown_children(document: Any, origin: str) -> None:
+    """Raise an error if the labels of a flat list seem to have children under an unknown key."""
+    for node in document if isinstance(document, list) else ():
+        for key, inside in node.items() if isinstance(node, Mapping) and _has_name(node) else ():
+            if isinstance(inside, list) and any(
+                isinstance(item, Mapping) and _has_name(item) for item in inside
+            ):
+                raise TaxonomyError(
+                    f"{origin}: nothing says what the objects under {quote_list([str(key)])} are; "
+                    "if they are the labels below, call the key 'children'"
+                )
 
 
 def are_rows(document: Any) -> bool:
@@ -180,7 +211,7 @@ def _walk_children(content: Any, *, is_top: bool) -> Iterator[tuple[str | None, 
     if isinstance(content, Mapping) and not _is_node(content):
         for name, inside in content.items():
             unnamed = isinstance(inside, Mapping) and _is_node(inside) and not _has_name(inside)
-            yield None, str(name), _describe_node(inside)[2] if unnamed else inside
+            yield None, _text_or_none(name), _describe_node(inside)[2] if unnamed else inside
     elif isinstance(content, Mapping):
         yield _describe_node(content)
     elif isinstance(content, Sequence | set | frozenset) and not isinstance(content, str):
@@ -191,9 +222,10 @@ def _walk_children(content: Any, *, is_top: bool) -> Iterator[tuple[str | None, 
             elif isinstance(item, Mapping | list):
                 yield from _walk_children(item, is_top=is_top)
             else:
-                yield None, str(item), None
+                yield None, _text_or_none(item), None
     elif content is not None and not is_top and content != "":
-        yield None, str(content), None
+        # A number or a truth value beside a label is no label below it.
+        yield None, content if isinstance(content, str) else None, None
 
 
 def _describe_node(node: Mapping[Any, Any]) -> tuple[str | None, str | None, Any]:
@@ -240,4 +272,6 @@ def _find_attributes(keys: tuple[Any, ...]) -> _Attributes:
 
 
 def _text_or_none(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
     return None if value is None else str(value)

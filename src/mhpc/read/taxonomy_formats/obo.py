@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
-from mhpc.errors import ParameterError, TaxonomyError, UnreadableError, option
+from mhpc.errors import ParameterError, TaxonomyError, UnreadableError, option, quote_list
+from mhpc.read.files import split_lines
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _RELATIONS = ("part_of",)
@@ -44,7 +45,13 @@ class Obo:
                 f"{option('taxonomy_format', f'obo={source.argument}')}: no such relation; give "
                 "obo or obo=part_of"
             )
-        terms = {term.id: term for term in _read_terms(source)}
+        terms: dict[str, _Term] = {}
+        for term in _read_terms(source):
+            if terms.setdefault(term.id, term) is not term:
+                raise TaxonomyError(
+                    f"{source.origin}, line {term.line:,}: term {quote_list([term.id])} is given a "
+                    "second time; put its tags together"
+                )
         current = {id_: term for id_, term in terms.items() if not term.is_obsolete}
         if not current:
             raise TaxonomyError(f"{source.origin}: no term that is not obsolete")
@@ -104,11 +111,7 @@ def _read_terms(source: TaxonomyInput) -> Iterator[_Term]:
 
 
 def _read_lines(source: TaxonomyInput) -> list[str]:
-    try:
-        text = source.read_content().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{source.origin}: byte {error.start:,} is not UTF-8") from None
-    return text.replace("\r\n", "\n").split("\n")
+    return split_lines(source.read_text())
 
 
 def _add_tag(term: _Term, tag: str, value: str, relation: str | None) -> None:

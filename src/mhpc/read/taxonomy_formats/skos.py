@@ -10,11 +10,15 @@ from typing import Any
 from mhpc.data.taxonomy import Taxonomy, build_taxonomy
 from mhpc.errors import MissingExtraError, TaxonomyError, UnreadableError
 from mhpc.process import SharedSetting, no_fork
+from mhpc.read.files import split_lines
 from mhpc.read.json_xml import check_entities
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
 
 _LANGUAGES = ("en", None)
 _TURTLE_BEGINNINGS = ("@prefix", "@base", "prefix ", "base ", "<http", "<urn:")
+
+_BASE = "http://relative.invalid/"
+"""What relative URIs are resolved against, instead of the folder that the program runs in."""
 
 _PARSING: ContextVar[bool] = ContextVar("parsing RDF", default=False)
 
@@ -35,7 +39,7 @@ class Skos:
         if source.file.format == "xml":
             namespace = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
             return "rdf:RDF" in source.head or namespace in source.head
-        lines = [line for line in source.head.splitlines() if line.strip() and line[:1] != "#"]
+        lines = [line for line in split_lines(source.head) if line.strip() and line[:1] != "#"]
         return bool(lines) and lines[0].lower().startswith(_TURTLE_BEGINNINGS)
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
@@ -45,12 +49,12 @@ class Skos:
         if not names:
             raise TaxonomyError(f"{source.origin}: no SKOS concept and no class in it")
         edges = [
-            (str(child), str(parent))
+            (_label_of(child), _label_of(parent))
             for child, parent in _find_edges(graph)
             if {child, parent} <= names.keys()
         ]
         return build_taxonomy(
-            list(map(str, names)), edges, names=list(names.values()), origin=source.origin
+            list(map(_label_of, names)), edges, names=list(names.values()), origin=source.origin
         )
 
 
@@ -58,7 +62,7 @@ def _parse_graph(source: TaxonomyInput) -> Any:
     content = source.read_content()
     is_xml = source.file is not None and source.file.format == "xml"
     if is_xml:
-        check_entities(content, source.origin)
+        content = check_entities(content, source.origin)
     try:
         with no_fork:
             from rdflib import Graph
@@ -68,7 +72,9 @@ def _parse_graph(source: TaxonomyInput) -> Any:
         ) from None
     try:
         with _silent_rdflib():
-            return Graph().parse(data=content, format="xml" if is_xml else "turtle")
+            if is_xml:
+                return Graph().parse(data=content, format="xml")
+            return Graph().parse(data=content, format="turtle", publicID=_BASE)
     except Exception as error:  # noqa: BLE001 - every parser of rdflib has errors of its own
         message = " ".join(str(error).split())[:200]
         raise UnreadableError(f"{source.origin} is damaged RDF: {message}") from None
@@ -124,6 +130,11 @@ def _find_edges(graph: Any) -> set[tuple[Any, Any]]:
     }
 
 
+def _label_of(node: Any) -> str:
+    """Return the URI of a node; a relative one as the file has it."""
+    return str(node).removeprefix(_BASE)
+
+
 def _preferred_name(graph: Any, node: Any) -> str:
     """Return the preferred label: the English one, or else the one without a language."""
     from rdflib import RDFS, SKOS
@@ -131,7 +142,7 @@ def _preferred_name(graph: Any, node: Any) -> str:
     for predicate in (SKOS.prefLabel, RDFS.label):
         if names := sorted(graph.objects(node, predicate), key=_language_rank):
             return str(names[0])
-    uri = str(node)
+    uri = _label_of(node)
     return uri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1] or uri
 
 

@@ -24,6 +24,7 @@ from mhpc.read.columns import (
     normalize_name,
     read_cells,
 )
+from mhpc.read.files import split_lines
 from mhpc.read.paths import SEPARATORS, find_separator, taxonomy_from_paths
 from mhpc.read.tables import MAX_CELL, Table, open_table, store_cells, text_sql
 from mhpc.read.taxonomy_formats.base import TaxonomyInput
@@ -268,12 +269,15 @@ class BareEdges:
         delimiter = _find_delimiter(lines)
         if delimiter is None or len(lines) < 2:
             return False
+        if delimiter == " " and any(re.search(r"(^|\s)\W+(\s|$)", line) for line in lines):
+            # Bullets and headings, not labels.
+            return False
         first = {normalize_name(cell.strip().strip('"')) for cell in lines[0].split(delimiter)}
         return first.isdisjoint(COLUMN_NAMES) and len(first) == 2
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all labels on the edges."""
-        text = source.read_content().decode("utf-8-sig", errors="replace")
+        text = source.read_text()
         delimiter = _find_delimiter(_sample_lines(text)) or "\t"
         pairs = []
         for number, cells in _read_rows(text, delimiter, source.origin):
@@ -291,7 +295,7 @@ class BareEdges:
 
 
 def _sample_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines()[:SAMPLED_LINES] if line.strip()]
+    return [line for line in split_lines(text)[:SAMPLED_LINES] if line.strip()]
 
 
 def _find_delimiter(lines: list[str]) -> str | None:
@@ -342,8 +346,8 @@ class BarePaths:
 
     def read(self, source: TaxonomyInput) -> Taxonomy:
         """Return the taxonomy of all paths and their prefixes."""
-        text = source.read_content().decode("utf-8-sig", errors="replace")
-        lines = [line.strip().strip('"') for line in text.splitlines() if line.strip()]
+        text = source.read_text()
+        lines = [line.strip().strip('"') for line in split_lines(text) if line.strip()]
         if lines and _is_comment(lines[0]):
             del lines[0]
         labels = list(dict.fromkeys(lines))

@@ -72,6 +72,7 @@ def connect_nodes(nodes: TreeNodes, origin: str) -> Taxonomy:
     """
     if not nodes.names:
         raise TaxonomyError(f"{origin}: no label in it")
+    nodes = _merge_repeated(nodes)
     child = np.flatnonzero(nodes.parents >= 0)
     parent = nodes.parents[child]
     if set(nodes.ids) == {None} and len(set(nodes.names)) == len(nodes.names):
@@ -83,6 +84,22 @@ def connect_nodes(nodes: TreeNodes, origin: str) -> Taxonomy:
     position = index.locate(ids)
     return connect_labels(
         index, position[child], position[parent], names=list(name_of.values()), origin=origin
+    )
+
+
+def _merge_repeated(nodes: TreeNodes) -> TreeNodes:
+    """Return the nodes without those that repeat a node: the same name in the same place, no id."""
+    if len(set(nodes.names)) == len(nodes.names):
+        return nodes
+    first: dict[tuple[int, str | None, str], int] = {}
+    merged = [-1]
+    for parent, id_, name in zip(nodes.parents.tolist(), nodes.ids, nodes.names, strict=True):
+        key = (merged[parent + 1], id_, name)
+        merged.append(first.setdefault(key, len(first)))
+    return TreeNodes(
+        [id_ for _, id_, _ in first],
+        [name for _, _, name in first],
+        np.array([parent for parent, _, _ in first], dtype=np.int64),
     )
 
 

@@ -27,6 +27,7 @@ from mhpc.read.files import LocalFile
 from mhpc.read.headers import name_columns
 from mhpc.read.json_xml import (
     count_records,
+    find_repeated_key,
     first_record,
     load_array,
     load_lines,
@@ -127,11 +128,20 @@ class VotesInput:
             if load := loaders.get(self.files[0].format):
                 load(self.connection, self.files[0])
                 self._unwrap_records()
+                self._check_keys()
             return self.files[0].format in loaders
         if not _are_mappings(self.value) or not _has_nested_cells(self.value):
             return False
         load_mappings(self.connection, self.value, self.origin)
         return True
+
+    def _check_keys(self) -> None:
+        """Raise an error if an object has a key twice: readers differ in which of them counts."""
+        if repeated := find_repeated_key(self.connection):
+            number, key = repeated
+            raise UnreadableError(
+                f"{self.locate(number)}: key {quote_list([key])} is given twice; correct it"
+            )
 
     def _unwrap_records(self) -> None:
         """Replace a single object around a list, such as ``{"results": […]}``, by that list.

@@ -7,7 +7,7 @@ import duckdb
 
 from mhpc.errors import UnreadableError
 from mhpc.read.archives import source_name
-from mhpc.read.files import LocalFile
+from mhpc.read.files import LocalFile, split_lines
 from mhpc.read.vote_formats.base import (
     ROWS_PER_FILE,
     SCORED_COLUMNS,
@@ -67,7 +67,7 @@ class Cafa:
 
 
 def _is_cafa(file: LocalFile) -> bool:
-    first = next((line for line in file.head.splitlines()[:20] if line.strip()), "")
+    first = next((line for line in split_lines(file.head)[:20] if line.strip()), "")
     if file.format != "csv":
         return False
     return first.startswith(("AUTHOR\t", "AUTHOR ")) or bool(_LINE.fullmatch(first))

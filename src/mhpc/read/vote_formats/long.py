@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from mhpc.data.votes import ABSTAIN_WORD
 from mhpc.errors import MissingColumnError, ReadingWarning, option, pluralize, quote_list, warn
 from mhpc.read.columns import ALIASES, normalize_name
 from mhpc.read.files import LocalFile
@@ -10,6 +11,7 @@ from mhpc.read.vote_formats.base import (
     LongTable,
     VotesInput,
     check_rows,
+    path_sql,
     replace_cells,
     row_number_sql,
     unnest_labels_sql,
@@ -42,6 +44,9 @@ class LongFormat:
         roles = _find_roles(votes, columns)
         _warn_of_headers(votes.files)
         table = Table(votes.connection, votes.columns, votes.origin)
+        if votes.files and votes.has_records:
+            _mark_abstentions(votes, roles["label"])
+        _refuse_second_header(votes, roles)
         _keep_drawn(table, roles["instance"])
         if _has_lists(table, roles["label"]):
             _unnest_lists(votes, table, roles)
@@ -54,6 +59,24 @@ class LongFormat:
                 votes, "cells", wrong="score < 0", message="'its rank is not a number from 1 on'"
             )
         return LongTable(_built_columns(roles))
+
+
+def _mark_abstentions(votes: VotesInput, column: str) -> None:
+    """Read null, which JSON tells from an empty text, as "asked, but did not know"."""
+    name = identifier(column)
+    votes.connection.execute(
+        f"UPDATE cells SET {name} = {literal(ABSTAIN_WORD)} WHERE {name} IS NULL"
+    )
+
+
+def _refuse_second_header(votes: VotesInput, roles: Mapping[str, str]) -> None:
+    """Raise an error if the header is repeated, as where files were joined: it is no vote."""
+    if votes.only_file is None or votes.only_file.format != "csv" or votes.only_file.names:
+        return
+    names = [roles[role] for role in ("instance", "source", "label") if role in roles]
+    repeated = " AND ".join(f"{identifier(name)} = {literal(name)}" for name in names)
+    numbered = f"(SELECT {row_number_sql(votes)} AS number, * FROM cells)"
+    check_rows(votes, numbered, wrong=repeated, message="'the header again; leave that row out'")
 
 
 def _find_roles(votes: VotesInput, columns: Mapping[str, str]) -> dict[str, str]:
@@ -172,12 +195,19 @@ def _has_lists(table: Table, column: str) -> bool:
 
 
 def _is_list_column(table: Table, name: str) -> bool:
-    return str(table.connection.table("cells").select(name).types[0]).endswith("[]")
+    return _kind_of(table, name).endswith("]")
+
+
+def _kind_of(table: Table, name: str) -> str:
+    """Return the type of a column; that of a list is the type of its items and brackets."""
+    return str(table.connection.table("cells").select(name).types[0])
 
 
 def _unnest_lists(votes: VotesInput, table: Table, roles: Mapping[str, str]) -> None:
     name = identifier(roles["label"])
-    if _is_list_column(table, name):
+    if _kind_of(table, name).endswith("[][]"):
+        labels = f"list_transform({name}, lambda path: {path_sql('path')})"
+    elif _is_list_column(table, name):
         labels = f"CAST({name} AS VARCHAR[])"
     else:
         labels = f"""from_json({name}, '["VARCHAR"]')"""

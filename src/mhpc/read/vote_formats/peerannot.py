@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mhpc.data.votes import ABSTAIN_WORD
 from mhpc.errors import DataError, quote_list
 from mhpc.read.columns import Cells, number_ids
 from mhpc.read.files import read_document
@@ -35,7 +36,8 @@ class Peerannot:
         """Make a long table with one row per answer of a worker."""
         votes.require_files(self.name)
         answers = _read_answers(votes)
-        labels = list(chain.from_iterable(map(dict.values, answers.values())))
+        given = list(chain.from_iterable(map(dict.values, answers.values())))
+        labels = list(map(_name_abstention, given))
         cells = _number_rows(answers, labels)
         if cells is None:
             rows = _make_rows(answers, labels)
@@ -76,12 +78,19 @@ def _make_rows(
     answers: Mapping[str, Mapping[str, Any]], labels: Sequence[Any]
 ) -> dict[str, list[Any]]:
     if list in set(map(type, labels)):
-        labels = [label if isinstance(label, list) else [label] for label in labels]
+        labels = [
+            [_name_abstention(item) for item in label] if isinstance(label, list) else [label]
+            for label in labels
+        ]
     return {
         "instance": [task for task, workers in answers.items() for _ in workers],
         "source": [worker for workers in answers.values() for worker in workers],
         "label": list(labels),
     }
+
+
+def _name_abstention(label: Any) -> Any:
+    return ABSTAIN_WORD if label is None else label
 
 
 def _read_answers(votes: VotesInput) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,15 @@ from mhpc.data.votes import ABSTAIN_WORD
 from mhpc.errors import MissingColumnError, option, quote_list
 from mhpc.read.columns import ALIASES, find_columns, normalize_name
 from mhpc.read.json_xml import pointer
-from mhpc.read.vote_formats.base import SCORED_COLUMNS, LongTable, VotesInput, field_sql, path_sql
+from mhpc.read.vote_formats.base import (
+    SCORED_COLUMNS,
+    LongTable,
+    VotesInput,
+    check_rows,
+    field_sql,
+    list_sql,
+    path_sql,
+)
 from mhpc.system.database import literal
 
 ANSWER_KEYS = (
@@ -118,6 +126,12 @@ def _unnest_answers(votes: VotesInput, key: str, instance: str) -> None:
         f"CREATE TEMP TABLE nested AS SELECT number, {instance} AS instance, {value} AS value "
         f"FROM records WHERE json_type({value}) IN ('ARRAY', 'OBJECT')"
     )
+    check_rows(
+        votes, "nested",
+        wrong="json_type(value) = 'OBJECT' AND "
+        "len(json_keys(value)) > len(list_distinct(json_keys(value)))",
+        message="'a source is given twice; put its labels together'",
+    )  # fmt: skip
     votes.connection.execute(
         "CREATE TEMP TABLE answers AS "
         "SELECT number, instance, NULL AS source, CAST(answer AS VARCHAR) AS json FROM "
@@ -160,6 +174,7 @@ def _make_long(
         f"json_extract(json, {literal(pointer(keys['label']))}) AS labels, {score} AS score, "
         f"{negative} AS negative FROM answers"
     )
+    _check_items(votes)
     select = "SELECT number, instance, source, negative"
     kind = "coalesce(json_type(labels), 'NULL')"
     whole_score = (
@@ -174,7 +189,8 @@ def _make_long(
         f"{select}, labels ->> '$', {whole_score} FROM labelled "
         f"WHERE {kind} NOT IN ('ARRAY', 'OBJECT', 'NULL')",
         # a list of labels, or of labels with scores
-        f"{select}, {_label_sql('item')}, coalesce({_score_sql('item')}, "
+        f"{select}, coalesce({_label_sql('item')}, {literal(ABSTAIN_WORD)}), "
+        f"coalesce({_score_sql('item')}, "
         f"{_score_at_sql('score', 'position', _label_sql('item'))}, {whole_score}) FROM "
         f"(SELECT *, generate_subscripts(items, 1) AS position, unnest(items) AS item FROM "
         f"(SELECT *, from_json(labels, '[\"JSON\"]') AS items FROM labelled "
@@ -188,6 +204,18 @@ def _make_long(
     ]
     votes.connection.execute(
         f"CREATE TEMP TABLE cells AS SELECT * FROM ({' UNION ALL '.join(parts)}) ORDER BY number"
+    )
+
+
+def _check_items(votes: VotesInput) -> None:
+    """Raise an error if an object in a list of labels has no key for the label."""
+    items = "unnest(from_json(labels, '[\"JSON\"]')) AS item"
+    check_rows(
+        votes,
+        f"(SELECT number, {items} FROM labelled WHERE json_type(labels) = 'ARRAY')",
+        wrong="json_type(item) = 'OBJECT' AND len(list_filter(json_keys(item), "
+        f"lambda key: key IN {list_sql(LABEL_KEYS)})) = 0",
+        message="CAST(item AS VARCHAR)[:100] || ' has no label; give it the key label'",
     )
 
 

@@ -49,7 +49,10 @@ class Tsv(Csv):
 
 
 class JsonLines(WriteFormat):
-    """One JSON object per line with one key per column; null if a cell is empty."""
+    """One JSON object per line with one key per column; null if a cell is empty.
+
+    The label of an answer "none of these" is an empty text: null would mean "did not know".
+    """
 
     name: ClassVar[str] = "jsonl"
     writes: ClassVar[tuple[Content, ...]] = ("votes", "taxonomy", *RUN_CONTENTS)
@@ -61,6 +64,8 @@ class JsonLines(WriteFormat):
         with as_text(file) as text:
             for row in table.rows():
                 object_ = dict(zip(names, row, strict=True))
+                if content == "votes" and object_["label"] is None:
+                    object_["label"] = ""
                 text.write(json.dumps(object_, ensure_ascii=False, allow_nan=False) + "\n")
 
 
