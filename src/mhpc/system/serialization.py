@@ -219,7 +219,7 @@ class _Reader:
     def _read_array(self, name: str) -> np.ndarray:
         """Return an array, the same object for every field that shares it."""
         if name not in self.loaded:
-            self.loaded[name] = self.arrays[name]
+            self.loaded[name] = _check_numbers(self.arrays[name])
         return self.loaded[name]
 
     def _read_sparse(self, description: Mapping[str, Any]) -> sparse.csr_array:
@@ -241,6 +241,15 @@ class _Reader:
         if name not in registered_types():
             raise _other_version(self.path, f"it contains {name[:40]!r}")
         return registered_types()[name]
+
+
+def _check_numbers(array: np.ndarray) -> np.ndarray:
+    """Return an array of real numbers; nothing that is saved is unknown, though limits may be."""
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"an array holds {array.dtype.name[:40]}, not numbers")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError("an array has a cell that is not a number")
+    return array
 
 
 def field_types(kind: type[Any]) -> dict[str, Any]:
