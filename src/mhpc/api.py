@@ -152,7 +152,7 @@ def consolidate(
                 votes, taxonomy, unknown=policy, instances=instances, gold=votes.gold,
                 known_sources=known_sources(model, new_sources),
             )  # fmt: skip
-            model = adapt_model(model, panel, n_labels=len(taxonomy))
+            model = adapt_model(model, panel, taxonomy=taxonomy)
             scores, fitted_rule = apply_model(model, panel, progress=progress), model.rule
         else:
             if update is not None:
@@ -283,7 +283,7 @@ def conflicts(
     result = _as_result(result)
     check_choice("strategy", strategy, get_args(Strategy))
     top, seed = check_count("top", top), check_seed(seed)
-    with single_threaded_blas():
+    with errors_of(result.model), single_threaded_blas():
         return find_conflicts(
             result.panel, result.consolidation, result.decision, limit=top, strategy=strategy,
             seed=seed,

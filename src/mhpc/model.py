@@ -6,7 +6,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from mhpc.data.summary import Model
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.errors import MhpcError, UnreadableError
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import METHODS
@@ -50,10 +53,14 @@ class SavedModel:
 
     A pickle or a copy contains the model itself, since the folder may be elsewhere by then. If it
     is already, the copy has no model either, and says so when it is called for.
+
+    Given the method and the taxonomy of the run, a model of another run is refused.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, method: str | None = None, taxonomy: Taxonomy | None = None
+    ) -> None:
+        self.folder, self.method, self.taxonomy = folder, method, taxonomy
         self._identity = identify_run(folder)
 
     def __call__(self) -> Model:
@@ -63,7 +70,15 @@ class SavedModel:
     @cached_property
     def _model(self) -> Model:
         with one_run(self.folder, identity=self._identity):
-            return read_model(self.folder)
+            model = read_model(self.folder)
+        if self.method not in (None, model.method):
+            raise UnreadableError(
+                f"{self.folder / _FILE} holds a model of {model.method[:80]!r}, but run.json is of "
+                f"a run by {self.method[:80]!r}: one of them is of another run; consolidate again"
+            )
+        if self.taxonomy is not None:
+            model.check_taxonomy(self.taxonomy)
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         with suppress(MhpcError, OSError):
@@ -76,10 +91,12 @@ def model_errors(folder: Path) -> Iterator[None]:
     """Report what goes wrong while a saved model is used as damage of its file.
 
     Types are checked when the file is read. Whether arrays fit each other only shows when
-    something is computed from them.
+    something is computed from them: the scores are then no finite numbers, whatever NumPy warns
+    of on the way.
     """
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     except (MhpcError, OSError, MemoryError):
         raise
     except Exception as error:

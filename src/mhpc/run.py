@@ -208,7 +208,7 @@ class _Run:
             if self.earlier is None:
                 encoded, scores, model = self._fit(encoded)
             else:
-                scores, model = self._apply(self.earlier, encoded, len(taxonomy), new_sources)
+                scores, model = self._apply(self.earlier, encoded, taxonomy, new_sources)
         scores = replace(scores, notes=(*scores.notes, *self.notes))
         log_scores(scores)
         with self._stage("evaluating"):
@@ -234,10 +234,14 @@ class _Run:
         )
 
     def _apply(
-        self, earlier: Model, encoded: EncodedVotes, n_labels: int, new_sources: tuple[str, ...]
+        self,
+        earlier: Model,
+        encoded: EncodedVotes,
+        taxonomy: Taxonomy,
+        new_sources: tuple[str, ...],
     ) -> tuple[Consolidation, Model]:
         """Score by the model of an earlier run, updated if that is asked for, and its rule."""
-        model = adapt_model(earlier, encoded.template, n_labels=n_labels)
+        model = adapt_model(earlier, encoded.template, taxonomy=taxonomy)
         if self.settings.update:
             fitted = model.fitted.update(encoded.partitions)
             if fitted is None:
@@ -408,7 +412,8 @@ def _read_result(folder: Path, votes: str | Path | Sequence[str], panel: Panel |
             f"the votes have other instances than {folder}; give those that were consolidated with "
             f"{CHOOSE_VOTES}, or consolidate again"
         )
-    model = SavedModel(folder) if (folder / "model.npz").is_file() else None
+    has_model = (folder / "model.npz").is_file()
+    model = SavedModel(folder, document.summary.method, scores.taxonomy) if has_model else None
     if model is not None:
         scores = replace(scores, fitted=partial(_fitted, model))
         if panel.denials is not None:

@@ -140,7 +140,7 @@ def known_sources(model: Model, new: NewSources = "error") -> KnownSources:
     return KnownSources(model.sources, model.scope, model.has_gold, new)
 
 
-def adapt_model(model: Model, panel: Panel, *, n_labels: int) -> Model:
+def adapt_model(model: Model, panel: Panel, *, taxonomy: Taxonomy) -> Model:
     """Return a model for the sources and labels of a panel, some of which may be new.
 
     A new source is as reliable as the known ones are on average. A new label scores the share of
@@ -152,9 +152,10 @@ def adapt_model(model: Model, panel: Panel, *, n_labels: int) -> Model:
         The model of an earlier run.
     panel : Panel
         Any panel with the sources and labels of the votes, aligned with those of the model.
-    n_labels : int
-        The number of labels that the earlier run had, which come first.
+    taxonomy : Taxonomy
+        The taxonomy of the earlier run, whose labels come first.
     """
+    model.check_taxonomy(taxonomy)
     fitted, n_known = model.fitted, len(model.sources) - model.has_gold
     denial_weights = model.denial_weights
     if len(panel.sources) != len(model.sources):
@@ -164,13 +165,14 @@ def adapt_model(model: Model, panel: Panel, *, n_labels: int) -> Model:
         fitted = fitted.with_sources(SourceChange(origin, averaged=np.arange(n_known)))
         if denial_weights is not None:
             denial_weights = denial_weights.with_sources(origin)
-    if len(panel.taxonomy) > n_labels:
-        fitted = put_back_labels(fitted, np.arange(n_labels))
+    if len(panel.taxonomy) > len(taxonomy):
+        fitted = put_back_labels(fitted, np.arange(len(taxonomy)))
     if fitted is model.fitted:
         return model
     return replace(
         model, fitted=fitted, sources=panel.sources, scope=panel.scope,
         has_gold=panel.gold is not None, denial_weights=denial_weights,
+        taxonomy=panel.taxonomy.fingerprint,
     )  # fmt: skip
 
 
@@ -231,6 +233,7 @@ def make_model(scores: Consolidation, rule: FittedRule, panel: Panel) -> Model:
         scope=panel.scope,
         denial_weights=scores.denial_weights,
         has_gold=panel.gold is not None,
+        taxonomy=panel.taxonomy.fingerprint,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stress.faults.attack import Attack, Step
-from stress.faults.checks import same_table
+from stress.faults.checks import Check, same_labels, same_table, scores_in_range
 from stress.faults.runner import Place
 from stress.faults.samples import BINARY_VOTES
 from tests.fixtures.damaged_files import (
@@ -19,6 +19,7 @@ from tests.fixtures.damaged_files import (
     TROUBLESOME_BYTES,
     UNEXPECTED_VALUES,
 )
+from tests.fixtures.saved_files import change_array
 
 CHECKED = ("votes.csv.gz", "votes.zip", "votes.xlsx", "votes.ods")
 """Formats with a checksum: what is still read must be right."""
@@ -101,22 +102,34 @@ def encodings_declared(place: Place, rng: random.Random) -> Attack:
 
 
 def run_folders(place: Place, rng: random.Random) -> Attack:
-    """Draw an edit of one field of run.json, or of a cell, column or row of a table."""
+    """Draw an edit of one field of run.json, of a cell, column or row of a table, or of an array.
+
+    Where the model is as it was, applying it gives the labels that it gave, or is refused.
+    """
     run = rng.choice(("OUT-sa", "OUT-auto", "OUT-auto"))
     place.copy(run, "votes.csv", "truth.csv")
     tables = ("labels.csv", "items.csv", "sources.csv", "taxonomy.csv")
-    if rng.random() < 0.7:
+    is_applied_alike: Check | None = same_labels(place, run.removeprefix("OUT-"), "APPLIED")
+    if rng.random() < 0.6:
         path = place.folder / run / "run.json"
         document, what = _edit_field(json.loads(path.read_bytes()), rng)
         path.write_text(json.dumps(document), encoding="utf-8")
-    elif rng.random() < 0.9:
+    elif rng.random() < 0.6:
         name = rng.choice(tables)
         what = f"{name}: {_edit_table(place.folder / run / name, rng)}"
+    elif rng.random() < 0.8:
+        change_array(place.folder / run / "model.npz", rng)
+        what, is_applied_alike = "an array of model.npz", None
     else:
         name = rng.choice((*tables, "run.json", "model.npz", "scores.parquet"))
         (place.folder / run / name).unlink()
         what = f"{name} removed"
-    return Attack(f"{run}: {what}", _read_run(run, rng))
+    apply = Step(
+        ["consolidate", "votes.csv", "--apply", run, "-o", "APPLIED"], ["APPLIED"],
+        check=is_applied_alike,
+    )  # fmt: skip
+    show = Step(["convert", "APPLIED", "-", "--what", "scores"], check=scores_in_range)
+    return Attack(f"{run}: {what}", [*_read_run(run, rng), apply, show])
 
 
 def _edit_field(document: Any, rng: random.Random) -> tuple[Any, str]:
@@ -211,7 +224,6 @@ def _read_run(run: str, rng: random.Random) -> list[Step]:
         Step(["convert", run, "-", "--what", rng.choice(("labels", "scores", "wide", "items"))]),
         Step(["convert", run, "-", "--what", rng.choice(("sources", "conflicts"))]),
         Step(["convert", run, "-", "--to", rng.choice(("label-studio", "argilla", "cafa"))]),
-        Step(["consolidate", "votes.csv", "--apply", run, "-o", "APPLIED"], ["APPLIED"]),
         Step(["consolidate", "votes.csv", "--update", run, "-o", "UPDATED"], ["UPDATED"]),
         Step(["consolidate", "--config", f"{run}/run.json", "-o", "AGAIN"], ["AGAIN"]),
         Step(["inspect", run]),

@@ -71,7 +71,7 @@ def fit(method: BaseMethod, panel: Panel) -> Model:
 
 def score(model: Model, panel: Panel) -> np.ndarray:
     aligned = align_sources(panel, known_sources(model, "prior"))
-    adapted = adapt_model(model, aligned, n_labels=len(GARDEN))
+    adapted = adapt_model(model, aligned, taxonomy=GARDEN)
     return np.asarray(dense(apply_model(adapted, aligned).score))
 
 
@@ -79,7 +79,7 @@ def score(model: Model, panel: Panel) -> np.ndarray:
 def test_without_new_sources_and_labels_the_model_is_the_same(method: BaseMethod) -> None:
     model = fit(method, panel_of(OLD))
     aligned = align_sources(panel_of(NEW), known_sources(model, "prior"))
-    assert adapt_model(model, aligned, n_labels=len(GARDEN)) is model
+    assert adapt_model(model, aligned, taxonomy=GARDEN) is model
 
 
 @METHOD
@@ -148,7 +148,7 @@ def test_a_new_source_has_the_mean_of_the_known_ones_without_those_that_are_left
 def test_wawa_weighs_a_new_source_by_the_mean_agreement_of_the_known_ones() -> None:
     model = fit(make_method("wawa"), panel_of(OLD))
     aligned = align_sources(panel_of([("z", "new", "oak")]), known_sources(model, "prior"))
-    weights = adapt_model(model, aligned, n_labels=len(GARDEN)).fitted.weights
+    weights = adapt_model(model, aligned, taxonomy=GARDEN).fitted.weights
     assert weights.agreement[3] == pytest.approx(weights.agreement[:3].mean())
     assert weights.answers[3] == 0
 
@@ -158,7 +158,7 @@ def test_an_adapted_model_can_be_adapted_again() -> None:
     for name in ("d", "e"):
         panel = panel_of([*NEW, ("z", name, "oak")])
         aligned = align_sources(panel, known_sources(model, "prior"))
-        model = adapt_model(model, aligned, n_labels=len(GARDEN))
+        model = adapt_model(model, aligned, taxonomy=GARDEN)
     assert model.sources.ids == ("a", "b", "c", "d", "e")
     assert np.isfinite(dense(apply_model(model, aligned).score)).all()
 
@@ -167,7 +167,7 @@ def test_auto_leaves_sources_without_information_out_of_the_average() -> None:
     model = fit(make_method("auto"), panel_of(OLD))
     fitted = replace(model.fitted, left_out=np.array([2]))
     aligned = align_sources(panel_of([("z", "new", "oak")]), known_sources(model, "prior"))
-    adapted = adapt_model(replace(model, fitted=fitted), aligned, n_labels=len(GARDEN)).fitted
+    adapted = adapt_model(replace(model, fitted=fitted), aligned, taxonomy=GARDEN).fitted
     skill = adapted.dawid_skene.skills.sensitivity
     assert skill[2].tolist() != skill[:2].mean(axis=0).tolist()
     np.testing.assert_allclose(skill[3], skill[:2].mean(axis=0))

@@ -116,6 +116,20 @@ def test_limits_select_what_to_review_first_and_are_noted(folder: Path) -> None:
     assert gain == sorted(gain, reverse=True)
 
 
+@pytest.mark.parametrize(("labels", "explained"), [(0, 1), (4, 1), (100, 2)])
+def test_instances_with_too_many_labels_to_explain_are_left_out_but_the_first(
+    labels: int, explained: int, folder: Path
+) -> None:
+    result = load_run(folder)
+    assert result.document is not None
+    page = make_page_data(
+        result.panel, result.consolidation, result.decision, result.sources, result.document,
+        limits=PageLimits(labels=labels),
+    )  # fmt: skip
+    assert page["shown"]["conflicts"] == [explained, 2]
+    assert len(page["conflicts"]) == explained
+
+
 def test_a_run_on_dask_workers_has_the_same_facts(folder: Path) -> None:
     pytest.importorskip("distributed")
     votes, taxonomy = (folder.parent / f"{name}.csv" for name in ("votes", "taxonomy"))

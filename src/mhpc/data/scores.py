@@ -98,6 +98,13 @@ class Scores:
     specific: Block
     expected_answers: tuple[Block, Block] | None = None
 
+    def __post_init__(self) -> None:
+        for name, view in (("score", self.score), ("specific", self.specific)):
+            values = np.asarray(view.data if sparse.issparse(view) else view)
+            # A comparison with nan is false.
+            if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):
+                raise ValueError(f"{name} is negative or no finite number")
+
 
 @dataclass(frozen=True, eq=False)
 class Consolidation:

@@ -13,8 +13,9 @@ from mhpc.data.index import Index
 from mhpc.data.profiles import SourceProfile
 from mhpc.data.scorecard import Scorecard
 from mhpc.data.scores import Step
+from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import MatchKind
-from mhpc.errors import pluralize, quote_list
+from mhpc.errors import UnreadableError, pluralize, quote_list
 from mhpc.numerics.arrays import FloatArray, Sparse
 from mhpc.parameters import registered
 from mhpc.system.display import Shown, ShownTable, percent
@@ -331,6 +332,8 @@ class Model:
         How much negative votes count, as in `Consolidation`.
     has_gold : bool
         Whether the last of the sources is that of gold labels.
+    taxonomy : str
+        The fingerprint of the taxonomy; empty if the model is of an earlier version.
     """
 
     method: str
@@ -341,3 +344,13 @@ class Model:
     scope: Sparse | None = None
     denial_weights: DenialWeights | None = None
     has_gold: bool = False
+    taxonomy: str = ""
+
+    def check_taxonomy(self, taxonomy: Taxonomy) -> None:
+        """Refuse a taxonomy with other labels, or in another order, than that of the model."""
+        if self.taxonomy not in ("", taxonomy.fingerprint):
+            raise UnreadableError(
+                "taxonomy.csv of the run is not the taxonomy that its model.npz was fitted to: "
+                "labels or parents differ, or the order of the rows; put the file back, or "
+                "consolidate again"
+            )

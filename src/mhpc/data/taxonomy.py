@@ -1,5 +1,6 @@
 """Taxonomy: labels with parents, as a tree or a directed acyclic graph."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -63,6 +64,14 @@ class Taxonomy:
     parents: Sparse
     alternative_ids: Mapping[str, str] = field(default_factory=dict)
     exclusive: tuple[tuple[int, ...], ...] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the labels, their order and their parents, on which every array depends."""
+        ids = "\n".join(self.labels.ids).encode(errors="backslashreplace")
+        child, parent = self.parents.nonzero()
+        edges = np.sort(child.astype("<i8") * len(self) + parent)
+        return hashlib.blake2b(ids + edges.tobytes(), digest_size=16).hexdigest()
 
     @cached_property
     def children(self) -> Sparse:

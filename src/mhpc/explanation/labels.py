@@ -225,5 +225,7 @@ class _Case:
     def _list_further_deniers(self, wanted: int) -> Iterator[SourceStance]:
         """List the sources that deny a label and give none, so that they have no answer."""
         panel, (column, source) = self.scored.panel, self._deniers
+        if not len(column):
+            return
         for denying in np.setdiff1d(source[column == wanted], panel.source[self.answers]):
             yield SourceStance(panel.sources[denying], "against", None)

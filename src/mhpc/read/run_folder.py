@@ -23,6 +23,7 @@ from mhpc.data.taxonomy import Taxonomy
 from mhpc.data.votes import NewSources, Unknown
 from mhpc.errors import UnreadableError, quote_list
 from mhpc.numerics.arrays import FloatArray, IntArray, Sparse
+from mhpc.numerics.sparse import max_of_equal
 from mhpc.parameters import has_nul
 from mhpc.read.columns import Cells, check_not_empty, find_columns, read_cells
 from mhpc.read.json_xml import load_json
@@ -181,6 +182,7 @@ def read_run_document(folder: Path) -> RunDocument:
     recorded_adapter, summary_adapter = _adapters()
     recorded = _validate(recorded_adapter, content, path)
     summary = _validate(summary_adapter, content, path)
+    _check_names(summary, path)
     return RunDocument(document, recorded.settings, recorded.inputs, summary)
 
 
@@ -265,6 +267,26 @@ def _put(document: Any, place: tuple[int | str, ...], value: float) -> None:
     document[last] = value
 
 
+def _check_names(summary: RunSummary, path: Path) -> None:
+    """Refuse a document that lists a source or an instance twice, or not all sources."""
+    sources = [profile.source for profile in summary.sources]
+    disagreements = [disagreement.instance for disagreement in summary.conflicts.instances]
+    for role, names in (("source", sources), ("instance", disagreements)):
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise UnreadableError(f"{path} is damaged: it lists {role} {twice!r} twice; {_CURE}")
+    _check_count(path, "sources", len(sources), summary)
+
+
+def _check_count(file: Path, what: str, count: int, summary: RunSummary) -> None:
+    """Refuse a file with more or fewer of something than ``run.json`` has counted."""
+    if count != summary.counts[what]:
+        raise UnreadableError(
+            f"{file} has {count:,} {what}, but run.json counts {summary.counts[what]:,}: one of "
+            f"them is damaged, or of another run; {_CURE}"
+        )
+
+
 def read_run(folder: Path) -> Consolidation:
     """Read the scores of a run; those that ``--top`` left out are 0."""
     document = read_run_document(folder)
@@ -276,6 +298,9 @@ def read_run(folder: Path) -> Consolidation:
         values = {name: read_numbers(table, name) for name in ("score", "specific")}
     instances = cells.index["instance"]
     row, label = cells.position["instance"], _locate(cells, "label", taxonomy, table, folder)
+    _check_count(folder / "scores.parquet", "instances", len(instances), summary)
+    _check_count(folder / "taxonomy.csv", "labels", len(taxonomy), summary)
+    _check_scores(values, row * len(taxonomy) + label, table)
 
     def matrix(name: str) -> Sparse:
         shape = (len(instances), len(taxonomy))
@@ -293,6 +318,23 @@ def read_run(folder: Path) -> Consolidation:
         combination=summary.combination,
         is_cut=top != "all" and top < min(len(taxonomy), np.bincount(row).max(initial=0) + 1),
     )
+
+
+def _check_scores(values: Mapping[str, FloatArray], cell: IntArray, table: Table) -> None:
+    """Refuse negative scores, and two of an instance for one label."""
+    for column, numbers in values.items():
+        if len(negative := np.flatnonzero(numbers < 0)):
+            raise UnreadableError(
+                f"{table.origin}: row {negative[0] + 1:,} has a number below 0 in column "
+                f"{column!r}; {_CURE}"
+            )
+    if len(np.unique(cell)) < len(cell):
+        order = np.argsort(cell, kind="stable")
+        twice = order[1:][np.diff(cell[order]) == 0].min()
+        raise UnreadableError(
+            f"{table.origin}: row {twice + 1:,} has an instance and a label that an earlier row "
+            f"has; {_CURE}"
+        )
 
 
 def read_decision(
@@ -390,21 +432,20 @@ def _read_label_sets(
     row = _locate(cells, "instance", instances, table, folder)
     label = _locate(cells, "label", taxonomy, table, folder)
     labelled = label != UNKNOWN
-    label_sets = sparse.csr_array((score[labelled], (row[labelled], label[labelled])), shape=shape)
-    label_sets.sort_indices()
-    if not with_scores:
-        label_sets.data[:] = 1.0
-    return label_sets
+    cell, score = max_of_equal((row * shape[1] + label)[labelled], score[labelled])
+    return sparse.csr_array((score, np.divmod(cell, max(shape[1], 1))), shape=shape)
 
 
 def _has_rows(path: Path) -> bool:
     """Tell whether anything follows the header: a run may find no label at all."""
     try:
         with path.open("rb") as file:
-            file.readline()
-            return bool(file.readline())
+            header, row = file.readline(), file.readline()
     except OSError as error:
         raise UnreadableError(f"{path} cannot be read: {error.strerror}") from None
+    if not header:
+        raise UnreadableError(f"{path} is empty; {_CURE}")
+    return bool(row)
 
 
 def _read_cells(table: Table, names: tuple[str, ...]) -> Cells:

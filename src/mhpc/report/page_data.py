@@ -32,7 +32,7 @@ from mhpc.explanation.queries import (
 )
 from mhpc.explanation.sources import count_run
 from mhpc.methods.scope import with_inferred_scope
-from mhpc.numerics.arrays import FloatArray
+from mhpc.numerics.arrays import FloatArray, IntArray
 from mhpc.report.accuracy import accuracy_facts, prediction_facts
 from mhpc.report.contributions import contributions_facts
 from mhpc.report.file_names import file_name, list_paths, remove_folders, shorten_settings
@@ -64,13 +64,16 @@ class PageLimits:
     instances : int
         Instances that are listed.
     explained : int
-        Disputed instances that are explained.
+        Instances to review that are explained.
+    labels : int
+        Labels that are explained, of all these instances together; the first is explained anyway.
     sources : int
         Sources whose agreement is shown.
     """
 
     instances: int = 10_000
     explained: int = 200
+    labels: int = 100_000
     sources: int = 60
 
 
@@ -141,7 +144,7 @@ def make_page_data(
     counts = count_run(panel, consolidation, decision, limit=limits.instances)
     agreement = compare_sample(SinglePartition(panel), panel.scope)
     ranked = panel.instances.locate(counts.disagreements.ids)
-    first = ranked[: limits.explained]
+    first = _select_explained(panel, decision, ranked[: limits.explained], limits.labels)
     instances, review = list_instances(panel, consolidation, decision, limit=limits.instances)
     order = np.argsort(first)
     explanations = explain_instances(panel, consolidation, decision, first[order])
@@ -177,6 +180,21 @@ def make_page_data(
         "predictions": predictions,
         "contributions": to_json(worth),
     }
+
+
+def _select_explained(
+    panel: Panel, decision: Decision, ranked: IntArray, max_labels: int
+) -> IntArray:
+    """Return the first instances that have no more labels than are explained on a page.
+
+    An instance may have thousands: on a DAG, all that is above the labels that sources gave.
+    """
+    order = np.argsort(ranked)
+    part = panel.select_instances(ranked[order])
+    labels = part.sum_answers(part.augmented) + decision.reason[ranked[order]]
+    n_labels = np.empty(len(ranked), dtype=np.int64)
+    n_labels[order] = np.diff(labels.tocsr().indptr)
+    return ranked[: max(int((np.cumsum(n_labels) <= max_labels).sum()), 1)]
 
 
 def _agreement(pairs: PairwiseAgreement, answers: FloatArray, limit: int) -> dict[str, Any]:

@@ -219,7 +219,7 @@ class _Reader:
     def _read_array(self, name: str) -> np.ndarray:
         """Return an array, the same object for every field that shares it."""
         if name not in self.loaded:
-            self.loaded[name] = _load_array(self.arrays, name)
+            self.loaded[name] = _check_numbers(_load_array(self.arrays, name))
         return self.loaded[name]
 
     def _read_sparse(self, description: Mapping[str, Any]) -> sparse.csr_array:
@@ -257,6 +257,15 @@ def _load_array(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     except Exception as error:  # noqa: BLE001 - any; see above
         reason = error
     raise ValueError(f"its array {name!r} cannot be read") from reason
+
+
+def _check_numbers(array: np.ndarray) -> np.ndarray:
+    """Return an array of real numbers; nothing that is saved is unknown, though limits may be."""
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"an array holds {array.dtype.name[:40]}, not numbers")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError("an array has a cell that is not a number")
+    return array
 
 
 def field_types(kind: type[Any]) -> dict[str, Any]:
