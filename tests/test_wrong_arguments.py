@@ -57,6 +57,12 @@ NUMBERS: dict[str, Callable[[Any], object]] = {
     "keep": lambda value: mhpc.source_contributions(result(), keep=value),
 }
 
+FUNCTIONS: dict[str, Callable[[Any], object]] = {
+    "progress": lambda value: mhpc.consolidate(VOTES, LABELS, progress=value),
+    "progress of a comparison": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], progress=value),
+    "report": lambda value: mhpc.compare(VOTES, LABELS, ["sa"], report=value),
+}
+
 MAPPINGS: dict[str, Callable[[Any], object]] = {
     "columns": lambda value: mhpc.read_taxonomy(LABELS, columns=value),
     "costs": lambda value: mhpc.source_contributions(result(), costs=value),
@@ -84,6 +90,13 @@ def test_what_is_not_a_number_is_refused_by_name(name: str) -> None:
     for value in ("x", True, -0.5, float("nan"), [1], {"a": 1}, np.zeros(2), len):
         with pytest.raises(ParameterError, match=f"^{name.split()[0]} = "):
             NUMBERS[name](value)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_cannot_be_called_is_refused_by_name(name: str) -> None:
+    for value in (None, "x", 7, ["x"], np.zeros(2)):
+        with pytest.raises(ParameterError, match=f"^{name.split()[0]} = .* give a function"):
+            FUNCTIONS[name](value)
 
 
 @pytest.mark.parametrize("name", MAPPINGS)
@@ -192,3 +205,11 @@ def test_a_long_path_in_a_list_is_a_label_that_is_too_long() -> None:
 def test_a_message_is_one_line_whatever_the_file_is_called() -> None:
     with pytest.raises(mhpc.MhpcError, match="^a b: no such file$"):
         mhpc.read_votes("a\nb")
+
+
+@pytest.mark.filterwarnings("ignore::mhpc.MhpcWarning")
+@pytest.mark.parametrize("words", ["dunno", ["dunno"], iter(["dunno"]), [7, "dunno"]])
+def test_words_for_not_known_are_no_labels_of_a_taxonomy_made_from_votes(words: Any) -> None:
+    votes = [*VOTES, ("3", "ann", "dunno"), ("3", "bob", "d")]
+    result = mhpc.consolidate(votes, method="majority", abstain=words)
+    assert set(result.consolidation.taxonomy) == {"ant", "bee", "d"}

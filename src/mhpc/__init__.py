@@ -43,11 +43,12 @@ def __dir__() -> list[str]:
 def _modules() -> dict[str, str]:
     """Return the module of every public name: those of the stub, and every registered method."""
     import ast
-    from pathlib import Path
+    from importlib.resources import files
 
     from mhpc.methods.registry import METHODS
 
-    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    # The package may be in a zip archive.
+    stub = ast.parse((files("mhpc") / "__init__.pyi").read_text(encoding="utf-8"))
     listed = {
         alias.name: statement.module or ""
         for statement in stub.body

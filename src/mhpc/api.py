@@ -33,6 +33,7 @@ from mhpc.numerics.arrays import Sparse
 from mhpc.parameters import (
     check_choice,
     check_count,
+    check_function,
     check_id,
     check_seed,
     check_text,
@@ -137,6 +138,7 @@ def consolidate(
     >>> consolidate(votes, taxonomy, gold={"photo-2": "ant"}, rule="one-path").labels
     {'photo-1': ['insect', 'bee'], 'photo-2': ['insect', 'ant']}
     """
+    check_function("progress", progress)
     votes = read_votes(votes)
     check_earlier(
         apply, update, new_sources, taxonomy=taxonomy, method=method,
@@ -158,7 +160,7 @@ def consolidate(
             if update is not None:
                 votes, taxonomy, method = join_result(update, votes)
             panel = encode_votes(
-                votes, as_taxonomy(taxonomy, votes, abstain), unknown=policy,
+                votes, as_taxonomy(taxonomy, votes, policy.abstain), unknown=policy,
                 instances=instances, gold=votes.gold,
             )  # fmt: skip
             scores = fit_and_score(as_method(method), panel, progress=progress)
@@ -345,8 +347,8 @@ def inspect(
     Inspection(1 answer of 2 sources on 1 instance, 1 unknown label)
     """
     votes = read_votes(votes)
-    taxonomy = as_taxonomy(taxonomy, votes, abstain)
     policy = LabelPolicy.of(unknown, abstain)
+    taxonomy = as_taxonomy(taxonomy, votes, policy.abstain)
     if policy.unknown in ("auto", "error", "graft"):
         policy = replace(policy, unknown="drop")
     with silence_warnings():

@@ -13,7 +13,7 @@ from mhpc.errors import ParameterError
 from mhpc.methods.base import Method
 from mhpc.methods.memory import check_memory
 from mhpc.methods.registry import METHODS, make_grid
-from mhpc.parameters import check_count, check_seed, check_type
+from mhpc.parameters import check_count, check_function, check_seed, check_type
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
 from mhpc.selection.racing import MIN_INSTANCES, race
@@ -80,9 +80,11 @@ def compare(
     instances = check_count("instances", instances, least=1)
     if jobs is not None:
         jobs = check_count("jobs", jobs, least=1)
+    check_function("progress", progress)
+    check_function("report", report)
     votes = read_votes(votes)
     policy = LabelPolicy.of(unknown, abstain)
-    panel = encode_votes(votes, as_taxonomy(taxonomy, votes, abstain), unknown=policy)
+    panel = encode_votes(votes, as_taxonomy(taxonomy, votes, policy.abstain), unknown=policy)
     with single_threaded_blas():
         losses = race(
             panel, candidates, n_folds=folds, seed=seed, jobs=jobs, min_instances=instances,

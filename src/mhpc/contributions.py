@@ -10,7 +10,7 @@ from mhpc.encoding.gold import encode_truth
 from mhpc.errors import ParameterError
 from mhpc.explanation.contributions import measure_contributions
 from mhpc.model import errors_of
-from mhpc.parameters import check_mapping, check_type, is_number, show_value
+from mhpc.parameters import check_function, check_mapping, check_type, is_number, show_value
 from mhpc.read.truth import read_truth
 from mhpc.result import Result
 from mhpc.run import load_run
@@ -68,8 +68,7 @@ def source_contributions(
             f"keep = {show_value(keep)} is not allowed; give a share above 0, at most 1"
         )
     check_mapping("costs", costs, "sources to prices")
-    if not callable(progress):
-        raise ParameterError(f"progress = {show_value(progress)} is not allowed; give a function")
+    check_function("progress", progress)
     check_type("result", result, (Result, str, Path), "a Result, or the folder of a run")
     loaded = result if isinstance(result, Result) else load_run(result)
     panel = loaded.panel

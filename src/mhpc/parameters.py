@@ -153,6 +153,12 @@ def check_mapping(name: str, value: object, what: str) -> None:
         )
 
 
+def check_function(name: str, value: object) -> None:
+    """Raise an error if an argument cannot be called."""
+    if not callable(value):
+        raise ParameterError(f"{name} = {show_value(value)} is not allowed; give a function")
+
+
 def check_id(name: str, value: object, what: str) -> str:
     """Return an argument as the text of an id, which may be an integer; `what` says what to give.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from mhpc.errors import MhpcWarning, UnknownLabelError
+from mhpc.errors import MhpcWarning, ParameterError, UnknownLabelError
 from tests.fixtures.build import GARDEN
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -150,3 +150,13 @@ def test_classes_have_names() -> None:
     model = Consolidator(taxonomy, method="majority", rule="one-path").fit([["1", "2"], ["2", "2"]])
     assert model.classes_.tolist() == ["1", "2"]
     assert model.class_names_.tolist() == ["tree", "oak"]
+
+
+@pytest.mark.parametrize("wrong", [7, None, object(), 0.5])
+def test_what_is_no_list_of_labels_is_refused_by_name(wrong: object) -> None:
+    model = Consolidator(["rose", "oak"], method="majority").fit([["rose", "oak"]])
+    with pytest.raises(ParameterError, match="^y = "):
+        model.score([["rose", "oak"]], wrong)
+    with pytest.raises(ParameterError, match="^Y = "):
+        model.inverse_transform(wrong)
+    assert model.inverse_transform([None, ["oak"]]) == [(), ("oak",)]

@@ -145,6 +145,11 @@ def test_an_interrupt_is_one_though_duckdb_makes_an_error_of_it() -> None:
         raise RuntimeError("Query interrupted")
     with pytest.raises(KeyboardInterrupt), database():
         raise duckdb.Error("Traceback (most recent call last):\n  …\nKeyboardInterrupt: \n")
+    asked = "counting the rows of the object registered as 'frame' failed: KeyboardInterrupt: "
+    with pytest.raises(KeyboardInterrupt), database():
+        raise duckdb.InvalidInputException(asked)
+    with pytest.raises(duckdb.Error), database():
+        raise duckdb.Error(f"CSV Error on Line: 1\nOriginal Line: {asked}")
     with pytest.raises(KeyboardInterrupt):
         reason(duckdb.Error("Traceback (most recent call last):\n  …\nKeyboardInterrupt: \n"))
     with pytest.raises(RuntimeError, match="something else"), database():

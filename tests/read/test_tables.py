@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 from pyarrow import feather, parquet
 
-from mhpc.errors import DataError, UnreadableError
+from mhpc.errors import DataError, MissingExtraError, UnreadableError
 from mhpc.read.tables import open_table, store_cells, text_sql
 
 
@@ -156,7 +156,7 @@ def test_an_arrow_file_without_pyarrow_names_what_to_install(
     path = tmp_path / "table.arrow"
     feather.write_feather(pyarrow.table({"id": [1]}), path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UnreadableError, match=r"Arrow file; pip install 'mhpc\[arrow\]'"):
+    with pytest.raises(MissingExtraError, match=r"Arrow file; pip install 'mhpc\[arrow\]'"):
         columns(path)
 
 

@@ -3,6 +3,7 @@
 It needs pandas, not crowd-kit.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mhpc.adapters.common import decide, predict_scores, sparse_scores, taxonomy_from
@@ -10,7 +11,13 @@ from mhpc.api import consolidate
 from mhpc.data.decision import Decision, labelled_scores
 from mhpc.data.scores import Consolidation
 from mhpc.data.votes import Votes
-from mhpc.errors import DataError, MissingColumnError, ParameterError, quote_list
+from mhpc.errors import (
+    DataError,
+    MissingColumnError,
+    MissingExtraError,
+    ParameterError,
+    quote_list,
+)
 from mhpc.methods.base import Method
 from mhpc.parameters import check_choice, check_type
 from mhpc.read.votes import read_votes
@@ -18,6 +25,9 @@ from mhpc.rules.base import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+if find_spec("pandas") is None:
+    raise MissingExtraError("mhpc.adapters.crowdkit needs pandas; pip install 'mhpc[adapters]'")
 
 
 _COLUMNS = ("task", "worker", "label")

@@ -4,7 +4,7 @@ A row of X is an instance, a column is a source, and a cell is the answer of the
 list of labels (empty for "none of these"), or None or nan where the source was not asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from mhpc.data.votes import Votes
 from mhpc.errors import UnknownLabelError
 from mhpc.methods.base import Method
 from mhpc.numerics.arrays import Sparse
+from mhpc.parameters import check_type
 from mhpc.read.frames import is_missing
 from mhpc.read.votes import read_votes
 from mhpc.rules.base import Rule
@@ -27,7 +28,7 @@ except ImportError:
     from mhpc.errors import MissingExtraError
 
     raise MissingExtraError(
-        "mhpc.adapters.sklearn needs scikit-learn; pip install mhpc[adapters]"
+        "mhpc.adapters.sklearn needs scikit-learn; pip install 'mhpc[adapters]'"
     ) from None
 
 
@@ -107,7 +108,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
     def inverse_transform(self, Y: Any) -> list[tuple[str, ...]]:
         """Return label sets, (n, K), as tuples of labels, as MultiLabelBinarizer does."""
         check_is_fitted(self)
-        return [tuple(labels) for labels in _label_lists(Y, self.classes_)]
+        return [tuple(labels or ()) for labels in _label_lists(Y, self.classes_, name="Y")]
 
     def score(self, X: Any, y: Any) -> float:
         """Return the hierarchical F of the predicted label sets, ancestors included, at most 1.
@@ -124,7 +125,7 @@ class Consolidator(BaseEstimator):  # type: ignore[misc]
             out. The score is nan if there is nothing to measure.
         """
         scores = self._score(X)
-        truth = dict(enumerate(_label_lists(y, self.classes_)))
+        truth = dict(enumerate(_label_lists(y, self.classes_, name="y")))
         known = {str(row): labels for row, labels in truth.items() if labels is not None}
         decided = decide(self.result_, scores).reason
         try:
@@ -168,8 +169,9 @@ def _labels(cell: Any) -> Iterator[Any]:
         yield cell
 
 
-def _label_lists(y: Any, classes: Any) -> list[Any]:
+def _label_lists(y: Any, classes: Any, *, name: str) -> list[Any]:
     """Return the labels of every row of indicators, or of every cell; None if they are unknown."""
+    check_type(name, y, Iterable, "labels, or an array of 0 and 1")
     if getattr(y, "ndim", 1) == 2:
         rows = y.tocsr() if hasattr(y, "toarray") else np.asarray(y)
         return [classes[np.flatnonzero(_to_row(row))].tolist() for row in rows]

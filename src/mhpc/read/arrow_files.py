@@ -22,13 +22,16 @@ _FAILED = 4
 def check_arrow_file(file: "LocalFile") -> None:
     """Raise an error if an Arrow file is damaged."""
     # Imported here because the other process runs this file by itself.
+    from importlib.resources import as_file, files
+
     from mhpc.errors import UnreadableError
     from mhpc.system.child_process import MAX_MEMORY, ScriptError, run_script
 
     # Only large files need more, and only their largest batch is decompressed at a time.
     memory = MAX_MEMORY + 4 * file.path.stat().st_size
     try:
-        run_script(Path(__file__), [str(file.path.absolute())], memory=memory)
+        with as_file(files("mhpc.read") / Path(__file__).name) as script:
+            run_script(script, [str(file.path.absolute())], memory=memory)
     except ScriptError as error:
         raise UnreadableError(f"{file.name} is a damaged Arrow file: {error}") from None
 

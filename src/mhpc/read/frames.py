@@ -15,6 +15,9 @@ MAX_EXACT_FLOAT = 1e15
 """Floats below this have at least one digit after the point, so that 7.0 can only mean 7."""
 
 _NUMBER_DTYPES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.float64))
+_LARGE_INTEGERS = (nw.UInt64, nw.Int128, nw.UInt128)
+"""Types of integers that do not fit into 64 bits with a sign."""
+
 _LIST_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -169,7 +172,7 @@ def _series_to_texts(series: Any) -> Any:
         cells = np.array(series.to_numpy(), dtype=object)
         cells[series.is_null().to_numpy()] = None
         return cells
-    if dtype.is_integer() and not series.null_count() and dtype != nw.UInt64:
+    if dtype.is_integer() and not series.null_count() and dtype not in _LARGE_INTEGERS:
         return series.to_numpy()
     return to_texts(series.to_list())
 

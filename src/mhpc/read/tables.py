@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from mhpc.errors import DataError, UnreadableError
+from mhpc.errors import DataError, MissingExtraError, UnreadableError
 from mhpc.read.arrow_files import check_arrow_file
 from mhpc.read.files import HEAD_BYTES, MAX_HEADER_BYTES, LocalFile, local_file
 from mhpc.read.frames import MAX_EXACT_FLOAT, to_arrow, to_columns, to_native_frame
@@ -322,7 +322,7 @@ def _load_arrow(connection: duckdb.DuckDBPyConnection, file: LocalFile) -> Seque
     try:
         from pyarrow import ArrowException, ipc
     except ImportError:
-        raise UnreadableError(
+        raise MissingExtraError(
             f"{file.name} is an Arrow file; pip install 'mhpc[arrow]' to read it"
         ) from None
     check_arrow_file(file)

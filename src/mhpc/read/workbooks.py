@@ -63,11 +63,14 @@ def load_sheets_apart(
 ) -> dict[str, Any]:
     """Return the same as `load_sheets` from another process, with dates as text."""
     # Imported here because that process runs this file by itself.
+    from importlib.resources import as_file, files
+
     from mhpc.system.child_process import ScriptError, run_script
 
     arguments = [str(path.absolute()), *([] if sheet is None else [sheet])]
     try:
-        code, output = run_script(Path(__file__), arguments, seconds=seconds)
+        with as_file(files("mhpc.read") / Path(__file__).name) as script:
+            code, output = run_script(script, arguments, seconds=seconds)
     except ScriptError as error:
         raise DamagedError(str(error)) from None
     if code == _ENCRYPTED:

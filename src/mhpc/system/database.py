@@ -63,12 +63,19 @@ def database(*, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnectio
             OPEN_FOLDERS.pop(folder, None)
 
 
+_IN_A_CALLBACK = re.compile(
+    r"([A-Z][A-Za-z ]* Error: )?(counting|reading|exporting|offering) [^\n]* failed: "
+    r"KeyboardInterrupt:\s*"
+)
+"""What DuckDB says of an interrupt while it asks a dataframe or an Arrow table for its content."""
+
+
 def _check_interrupt(error: Exception) -> None:
     """Raise what a signal handler of Python raises, of which DuckDB makes an error of its own."""
     # The message of another error may quote a file, and so these words.
     first_line, *others = str(error).strip().splitlines() or [""]
     is_raised = first_line.startswith("Traceback") and others[-1:] == ["KeyboardInterrupt:"]
-    if first_line == "Query interrupted" or is_raised:
+    if first_line == "Query interrupted" or is_raised or _IN_A_CALLBACK.fullmatch(str(error)):
         raise KeyboardInterrupt from None
 
 
