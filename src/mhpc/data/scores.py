@@ -50,6 +50,9 @@ STRIP_CELLS = 1 << 18
 GROUP_SIZE = 5
 """Labels whose largest score is found first when the best labels of an instance are."""
 
+ROUNDING = 1e-6
+"""How far below 0 a computed score may be, from rounding."""
+
 _MAX_KEY = 1e12
 """Numbers below this are precise enough to keep the cells of different rows apart."""
 
@@ -102,7 +105,7 @@ class Scores:
         for name, view in (("score", self.score), ("specific", self.specific)):
             values = np.asarray(view.data if sparse.issparse(view) else view)
             # A comparison with nan is false.
-            if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):
+            if not (values.min(initial=0.0) > -ROUNDING and values.max(initial=0.0) < np.inf):
                 raise ValueError(f"{name} is negative or no finite number")
 
 

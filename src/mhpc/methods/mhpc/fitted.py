@@ -456,7 +456,8 @@ class FittedMHPC(FittedMethod, saved_as="mhpc.fitted"):
         return self.extension.find_vertices(self.inputs.rows(panel, answered, self.used))
 
     def _make_scores(self, z: FloatArray, panel: Panel, answered: IntArray) -> Scores:
-        K = len(self.used)
+        # Conjugate gradients may end a little below 0.
+        K, z = len(self.used), np.maximum(z, 0.0)
         specific = score = self._over_labels(z[:, :K], 0)
         if self.both_views:
             score = self._over_labels(z[:, K:], 1)
