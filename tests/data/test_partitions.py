@@ -64,6 +64,12 @@ def test_selected_instances_keep_their_answers_and_all_sources() -> None:
     assert panel_block(panel, slice(0, len(panel.instances))) is panel
 
 
+def test_no_instances_can_be_selected() -> None:
+    part = random_panel().select_instances(np.zeros(0, dtype=np.int64))
+    assert (len(part.instances), len(part.instance), part.raw.shape[0]) == (0, 0, 0)
+    assert dense(part.mean("raw", "answers")).shape == (0, len(part.taxonomy))
+
+
 def test_selected_instances_keep_their_known_labels() -> None:
     panel = random_panel()
     truth = panel.augmented[:3]

@@ -161,10 +161,11 @@ class Panel:
 
     def select_instances(self, instances: IntArray) -> "Panel":
         """Return the panel of some instances, at increasing positions, with all sources."""
-        first, last = np.searchsorted(self.instance, (instances[0], instances[-1] + 1))
-        new_position = np.full(instances[-1] - instances[0] + 1, -1, dtype=np.int64)
-        new_position[instances - instances[0]] = np.arange(len(instances))
-        instance = new_position[self.instance[first:last] - instances[0]]
+        start, stop = (instances[0], instances[-1] + 1) if len(instances) else (0, 0)
+        first, last = np.searchsorted(self.instance, (start, stop))
+        new_position = np.full(stop - start, -1, dtype=np.int64)
+        new_position[instances - start] = np.arange(len(instances))
+        instance = new_position[self.instance[first:last] - start]
         if len(new_position) == len(instances):
             answers = slice(first, last)
             rows: slice | IntArray = answers
