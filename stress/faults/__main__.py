@@ -29,6 +29,7 @@ CLASSES: dict[str, FaultClass] = {
     "encodings": files.encodings_declared,
     "run-folders": files.run_folders,
     "documents": files.documents,
+    "labels": files.labels,
     "taxonomies": usage.taxonomies,
     "parameters": usage.parameters,
     "options": usage.options,

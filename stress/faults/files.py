@@ -5,7 +5,7 @@ import encodings.aliases
 import io
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -285,3 +285,72 @@ def _votes(size: int, rng: random.Random) -> str:
 
 
 _DOCUMENTS: tuple[Callable[[int, random.Random], str], ...] = (_wide, _deep, _many, _mixed, _votes)
+
+
+def labels(place: Place, rng: random.Random) -> Attack:
+    """Draw a tree of labels that look like something else, in one of the forms of a taxonomy."""
+    names = rng.sample([f"{a}{mark}{b}" for mark in _MARKS for a, b in ("xy", "1z", "ab")], 8)
+    parents = {
+        name: rng.choice([None, *names[:number]]) if number else None
+        for number, name in enumerate(names)
+    }
+    # Without a second level, an outline would be a column of labels.
+    parents[names[1]] = names[0]
+    name, text = rng.choice(_FORMS)(parents)
+    (place.folder / name).write_text(text, encoding="utf-8", newline="")
+
+    def check(_: Path, stdout: str) -> Iterator[str]:
+        _header, *rows = csv.reader(io.StringIO(stdout, newline=""))
+        if {(label, parent) for label, parent, *_ in rows} != {
+            (label, parent or "") for label, parent in parents.items()
+        }:
+            yield "another taxonomy than the file has"
+
+    words = ["convert", name, "-", "--to", "csv", "--what", "taxonomy"]
+    return Attack(f"{name} with {names}", [Step(words, check=check)])
+
+
+Parents = Mapping[str, str | None]
+
+_MARKS = (
+    "\u2028", "\x85", "\x0b", "\x0c", "\u200b", "'", "#", "%", "&amp;", "<", " ", "\u00a0", "=",
+    "\u00e9", "e\u0301", "\U0001f600", "\u05d0", "{", "]", "*", "null", "NaN",
+)  # fmt: skip
+
+
+def _as_rows(parents: Parents) -> tuple[str, str]:
+    text = io.StringIO()
+    csv.writer(text).writerows([("label", "parent"), *parents.items()])
+    return "t.csv", text.getvalue()
+
+
+def _as_nodes(parents: Parents) -> tuple[str, str]:
+    def below(parent: str | None) -> list[dict[str, Any]]:
+        return [
+            {"name": x, "children": below(x)} for x, above in parents.items() if above == parent
+        ]
+
+    return "t.json", json.dumps(below(None))
+
+
+def _as_keys(parents: Parents) -> tuple[str, str]:
+    def below(parent: str | None) -> dict[str, Any]:
+        return {x: below(x) for x, above in parents.items() if above == parent}
+
+    return "t.json", json.dumps(below(None), ensure_ascii=False)
+
+
+def _as_outline(parents: Parents) -> tuple[str, str]:
+    def below(parent: str | None, depth: int) -> str:
+        inside = (x for x, above in parents.items() if above == parent)
+        return "".join("\t" * depth + x + "\n" + below(x, depth + 1) for x in inside)
+
+    return "t.txt", below(None, 0)
+
+
+_FORMS: tuple[Callable[[Parents], tuple[str, str]], ...] = (
+    _as_rows,
+    _as_nodes,
+    _as_keys,
+    _as_outline,
+)
