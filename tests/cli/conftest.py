@@ -70,6 +70,7 @@ def check_advice(words: list[str], messages: str) -> None:
     command = next((word for word in words if word in parameters()), None)
     for line in messages.splitlines() if command else ():
         if line.startswith(("mhpc: error", "mhpc: warning", "Error: ")):
-            # What the user wrote is quoted.
-            for mention in options_in(re.sub(r"'[^']*'|\"[^\"]*\"", "", line)):
+            # What the user wrote is quoted; click 8.1 does not quote unknown options.
+            advice = re.sub(r"'[^']*'|\"[^\"]*\"|No such option: \S+", "", line)
+            for mention in options_in(advice):
                 assert mention.flag in parameters()[mention.command or command or ""], line
