@@ -40,7 +40,7 @@ from mhpc.parameters import (
     show_value,
     to_texts,
 )
-from mhpc.read.run_folder import read_labels, read_run
+from mhpc.read.run_folder import one_run, read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
 from mhpc.read.truth import read_truth
 from mhpc.read.votes import read_votes
@@ -207,8 +207,9 @@ def evaluate(
             f"decided = {show_value(decided)} is not allowed; give a sparse array, (N, K)"
         )
     if isinstance(result, str | Path):
-        scores = read_run(Path(result))
-        decided = read_labels(Path(result), scores) if decided is None else decided
+        with one_run(Path(result)):
+            scores = read_run(Path(result))
+            decided = read_labels(Path(result), scores) if decided is None else decided
     else:
         scores = result.consolidation if isinstance(result, Result) else result
     if decided is None and isinstance(result, Result):

@@ -10,6 +10,7 @@ from mhpc.data.summary import Model
 from mhpc.errors import MhpcError, UnreadableError
 from mhpc.methods.fitted import FittedMethod
 from mhpc.methods.registry import METHODS
+from mhpc.read.run_folder import identify_run, one_run
 from mhpc.rules.registry import RULES
 from mhpc.system.caching import cached_property
 from mhpc.system.files import restore_folder
@@ -53,6 +54,7 @@ class SavedModel:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._identity = identify_run(folder)
 
     def __call__(self) -> Model:
         """Return the model."""
@@ -60,7 +62,8 @@ class SavedModel:
 
     @cached_property
     def _model(self) -> Model:
-        return read_model(self.folder)
+        with one_run(self.folder, identity=self._identity):
+            return read_model(self.folder)
 
     def __getstate__(self) -> dict[str, Any]:
         with suppress(MhpcError, OSError):

@@ -45,6 +45,7 @@ from mhpc.read.inputs import InputFiles, fingerprint_inputs, list_paths
 from mhpc.read.label_map import read_label_map
 from mhpc.read.run_folder import (
     RecordedSettings,
+    one_run,
     read_decision,
     read_run,
     read_run_document,
@@ -387,6 +388,11 @@ def load_run(folder: str | Path, *, votes: str | Path | Sequence[str] = ()) -> R
 
 def _load(folder: Path, votes: str | Path | Sequence[str], panel: Panel | None = None) -> Result:
     """Read a run; with a panel, the encoded votes, nothing but its results."""
+    with one_run(folder):
+        return _read_result(folder, votes, panel)
+
+
+def _read_result(folder: Path, votes: str | Path | Sequence[str], panel: Panel | None) -> Result:
     document = read_run_document(folder)
     settings = resolve_files(document.settings, folder)
     scores = read_run(folder)

@@ -7,10 +7,13 @@ from typing import Any
 import duckdb
 import pytest
 
+import mhpc
+from mhpc.cli import main
 from mhpc.data.profiles import Proportion
 from mhpc.errors import DataError, MissingColumnError, UnreadableError
 from mhpc.numerics.arrays import dense
-from mhpc.read.run_folder import read_labelled_scores, read_run, read_run_document
+from mhpc.read.run_folder import one_run, read_labelled_scores, read_run, read_run_document
+from mhpc.read.taxonomy import read_taxonomy
 from mhpc.run import run
 from mhpc.settings import RunSettings
 
@@ -180,3 +183,76 @@ def test_damaged_labels_are_refused(folder: Path) -> None:
     (folder / "labels.csv").unlink()
     with pytest.raises(UnreadableError, match="labels.csv cannot be read"):
         read_labelled_scores(folder)
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> tuple[Path, Path]:
+    """The outputs of two runs on other instances; the second is to replace the first."""
+    for name, ids in (("OUT", "12345"), ("other", "45678")):
+        votes = [(n, source, "bee" if n in "15" else "ant") for n in ids for source in ("ann", "b")]
+        mhpc.consolidate(votes, ["bee", "ant"], method="sa").save(tmp_path / name)
+    return tmp_path / "OUT", tmp_path / "other"
+
+
+def replace_folder(old: Path, new: Path) -> None:
+    shutil.rmtree(old)
+    new.rename(old)
+
+
+def test_a_folder_that_is_replaced_while_it_is_read_is_refused(two_runs: tuple[Path, Path]) -> None:
+    """Whether what was read contradicts itself or not."""
+    folder, other = two_runs
+    with (  # noqa: PT012 - the error that it raises is replaced
+        pytest.raises(UnreadableError, match="OUT was replaced while it was read; run again"),
+        one_run(folder),
+    ):
+        replace_folder(folder, other)
+        raise ValueError("index and data must have the same length")
+    shutil.copytree(folder, other)
+    with pytest.raises(UnreadableError, match="was replaced"), one_run(folder):
+        replace_folder(folder, other)
+
+
+def test_the_error_of_a_folder_that_stays_is_kept(two_runs: tuple[Path, Path]) -> None:
+    with pytest.raises(KeyError), one_run(two_runs[0]):
+        raise KeyError("bee")
+    with one_run(two_runs[0]):
+        # A page in it does not make it another run.
+        (two_runs[0] / "report.html").touch()
+
+
+def test_a_model_is_not_read_from_the_folder_of_another_run(two_runs: tuple[Path, Path]) -> None:
+    result = mhpc.load_run(two_runs[0])
+    replace_folder(*two_runs)
+    with pytest.raises(UnreadableError, match="was replaced"):
+        mhpc.explain(result, "1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("evaluate", "OUT", "--truth", "truth.csv"), ("explain", "OUT", "4"), ("sources", "OUT"),
+     ("convert", "OUT", "-"), ("report", "OUT")],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_no_command_mixes_two_runs(
+    words: tuple[str, ...],
+    two_runs: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, other = two_runs
+    monkeypatch.chdir(folder.parent)
+    Path("truth.csv").write_text("instance,label\n4,ant\n5,bee\n")
+
+    def replace_before(path: Path) -> Any:
+        if other.exists():
+            replace_folder(folder, other)
+        return read_taxonomy(path)
+
+    monkeypatch.setattr("mhpc.read.run_folder.read_taxonomy", replace_before)
+    with pytest.raises(SystemExit) as end:
+        main([*words])
+    out, err = capsys.readouterr()
+    assert (end.value.code, out) == (1, "")
+    assert "OUT was replaced while it was read" in err
+    assert not (folder / "report.html").exists()

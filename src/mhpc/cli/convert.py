@@ -65,6 +65,7 @@ def convert(
     labels, the least certain first, and cafa holds the scores. label-studio-config holds a
     taxonomy.
     """
+    from mhpc.read.run_folder import one_run
     from mhpc.system.files import STDOUT, check_target, restore_folder
     from mhpc.write.tables import write_file
 
@@ -74,7 +75,8 @@ def convert(
     settings: dict[str, Any] = dict(parameters)
     restore_folder(Path(source))
     if (Path(source) / "run.json").is_file():
-        content, what, task_settings = _read_result(Path(source), what, format_, tasks)
+        with one_run(Path(source)):
+            content, what, task_settings = _read_result(Path(source), what, format_, tasks)
         settings = task_settings | settings
     else:
         if tasks is not None:

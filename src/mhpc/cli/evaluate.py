@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from mhpc.cli.messages import say, to_one_line
+from mhpc.cli.messages import say
 from mhpc.cli.options import format_json, given_settings, json_option, print_rich, setting
 
 if TYPE_CHECKING:
@@ -46,20 +46,21 @@ def evaluate(folder: Path, view: Any, unknown: Any, as_json: bool, **values: Any
     """
     from mhpc.api import evaluate as evaluate_run
     from mhpc.errors import pluralize
-    from mhpc.read.run_folder import read_labels, read_run, read_run_document
+    from mhpc.read.run_folder import one_run, read_labels, read_run, read_run_document
     from mhpc.report.summary import to_json
 
     settings = given_settings(values)
     if "truth" not in settings:
         raise click.UsageError("--truth FILE is missing")
-    truth = read_labels_of(folder, "truth", settings)
-    top = read_run_document(folder).settings.top
-    consolidation = read_run(folder)
-    decided = read_labels(folder, consolidation)
-    card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
-    accuracy = None
-    if len(truth.instances) < len(consolidation.instances):
-        accuracy = _estimate(folder, consolidation, decided, truth, unknown)
+    with one_run(folder):
+        truth = read_labels_of(folder, "truth", settings)
+        top = read_run_document(folder).settings.top
+        consolidation = read_run(folder)
+        decided = read_labels(folder, consolidation)
+        card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
+        accuracy = None
+        if len(truth.instances) < len(consolidation.instances):
+            accuracy = _estimate(folder, consolidation, decided, truth, unknown)
     if as_json:
         found = to_json(card)
         click.echo(format_json({**found, "accuracy": accuracy} if accuracy else found))
@@ -129,7 +130,7 @@ def _estimate(
         try:
             return estimate_accuracy(folder, truth, unknown=unknown)
         except MhpcError as error:
-            say(f"mhpc: warning: the other instances are not estimated: {to_one_line(error)}")
+            say(f"mhpc: warning: the other instances are not estimated: {error}")
             return None
 
 

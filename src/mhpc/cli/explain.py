@@ -31,11 +31,13 @@ def explain(
     from are read again.
     """
     from mhpc.api import explain as explain_result
+    from mhpc.read.run_folder import one_run
     from mhpc.report.terminal import render_explanation
     from mhpc.run import load_run
 
-    result = load_run(folder, votes=votes)
-    show(explain_result(result, instance, label), render_explanation, as_json=as_json)
+    with one_run(folder):
+        explanation = explain_result(load_run(folder, votes=votes), instance, label)
+    show(explanation, render_explanation, as_json=as_json)
 
 
 def parse_top(text: str) -> "Top":
@@ -91,14 +93,16 @@ def conflicts(
     are read again. The column drawn says for each instance how it was selected.
     """
     from mhpc.errors import pluralize
+    from mhpc.read.run_folder import one_run
     from mhpc.report.terminal import render_conflicts
     from mhpc.system.files import STDOUT, atomic_file, check_target
     from mhpc.write.tables import write_file
 
     def load(top: "Top") -> "Disagreements":
-        if strategy == "gain":
-            return load_conflicts(folder, top, votes)
-        return _draw_conflicts(folder, top, votes, strategy, seed)
+        with one_run(folder):
+            if strategy == "gain":
+                return load_conflicts(folder, top, votes)
+            return _draw_conflicts(folder, top, votes, strategy, seed)
 
     if target is None:
         show(load(top or _SHOWN), render_conflicts, as_json=as_json)

@@ -29,6 +29,7 @@ def report(
     It shows the labels and why they were chosen, the taxonomy, the sources, and the instances to
     review. The votes that OUT/ was made from are read again.
     """
+    from mhpc.read.run_folder import one_run
     from mhpc.read.show import find_show
     from mhpc.report.html import write_report
     from mhpc.run import page_data_of_run
@@ -36,7 +37,9 @@ def report(
     with StderrProgress(display) as progress:
         progress("writing the report", 0, 0)
         source = find_show(folder, show, embed_images)
-        write_report(folder, page_data_of_run(folder, votes=votes, show=source))
+        with one_run(folder):
+            facts = page_data_of_run(folder, votes=votes, show=source)
+        write_report(folder, facts)
     page = folder / "report.html"
     # The exact name is for programs.
     click.echo(to_one_line(page) if sys.stdout.isatty() else page)

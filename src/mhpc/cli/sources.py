@@ -92,6 +92,7 @@ def sources(
     per cost, which gives quality against cost. The votes that OUT/ was made from are read again.
     """
     from mhpc.contributions import source_contributions
+    from mhpc.read.run_folder import one_run
     from mhpc.report.contributions import render_contributions
     from mhpc.run import load_run
     from mhpc.system.files import STDOUT, check_target
@@ -99,7 +100,7 @@ def sources(
     settings = given_settings(values)
     if target is not None and target != STDOUT:
         check_target(Path(target), force=force)
-    with StderrProgress(display) as progress:
+    with StderrProgress(display) as progress, one_run(folder):
         progress("reading", 0, 0)
         result = load_run(folder, votes=votes)
         found = source_contributions(

@@ -10,10 +10,8 @@ import gzip
 import lzma
 import os
 import re
-import select
 import stat
 import struct
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -25,8 +23,9 @@ from typing import Any, BinaryIO, Literal
 import duckdb
 
 from mhpc.errors import UnreadableError, suggest
+from mhpc.read.streams import is_endless_stream, refuse_endless, standard_input, temporary_copy
 from mhpc.system.database import database, reason, text_lines
-from mhpc.system.files import restore_folder, temporary_folder
+from mhpc.system.files import restore_folder
 
 FileFormat = Literal[
     "csv", "jsonl", "json", "xml", "zip", "parquet", "arrow", "arff", "spreadsheet"
@@ -127,12 +126,12 @@ def local_file(
     path = Path(source)
     check_path(path, str(source))
     if str(source) == STDIN:
-        with _temporary_copy(_standard_input()) as copy:
+        with temporary_copy(standard_input()) as copy:
             yield identify(
                 copy, name="standard input", max_unpacked=max_unpacked, max_ratio=max_ratio
             )
     elif path.is_fifo():
-        with path.open("rb") as pipe, _temporary_copy(pipe) as copy:
+        with path.open("rb") as pipe, temporary_copy(pipe) as copy:
             yield identify(copy, name=str(source), max_unpacked=max_unpacked, max_ratio=max_ratio)
     elif parts := _parquet_files_in(path):
         for part in parts:
@@ -244,43 +243,6 @@ def max_zstd_size(path: Path) -> int | None:
         return unpacked if file.tell() == size else None
 
 
-@contextmanager
-def _temporary_copy(stream: BinaryIO) -> Iterator[Path]:
-    with temporary_folder("mhpc-") as folder:
-        copy = folder / "copy"
-        with copy.open("wb") as out:
-            while block := _read_block(stream):
-                out.write(block)
-                if len(block) < _READ_BYTES and stream.isatty():
-                    # A terminal says only once that the input ends.
-                    break
-        yield copy
-
-
-def _standard_input() -> BinaryIO:
-    """Return standard input; there is none if it was closed before the program started."""
-    if sys.stdin is None:
-        raise UnreadableError("standard input cannot be read: it is closed")
-    stream = sys.stdin.buffer
-    is_endless = False
-    with suppress(OSError, ValueError):
-        is_endless = _is_endless(stream.fileno())
-    _refuse_endless("standard input", is_endless=is_endless)
-    return stream
-
-
-def _read_block(stream: BinaryIO) -> bytes:
-    try:
-        while (block := stream.read(_READ_BYTES)) is None:
-            # The stream does not block, and who writes to it is slow.
-            select.select([stream], [], [])
-        return block
-    except (OSError, ValueError) as error:
-        # A stream may be closed, or open for writing only.
-        reason_ = getattr(error, "strerror", None) or error
-        raise UnreadableError(f"the input stream cannot be read: {reason_}") from None
-
-
 def _parquet_files_in(path: Path) -> tuple[Path, ...]:
     """Return the Parquet files of a folder, by name, without hidden files of other tools."""
     if not path.is_dir():
@@ -316,23 +278,10 @@ def check_path(path: Path, name: str) -> None:
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             try:
-                is_endless = _is_endless(handle)
+                is_endless = is_endless_stream(handle)
             finally:
                 os.close(handle)
-    _refuse_endless(name, is_endless=is_endless)
-
-
-def _is_endless(handle: int) -> bool:
-    """Return whether a device may never end: it is neither empty nor a terminal."""
-    state = os.fstat(handle)
-    is_device = stat.S_ISBLK(state.st_mode) or stat.S_ISCHR(state.st_mode)
-    is_null = state.st_rdev == Path(os.devnull).stat().st_rdev
-    return is_device and not is_null and not os.isatty(handle)
-
-
-def _refuse_endless(name: str, *, is_endless: bool) -> None:
-    if is_endless:
-        raise UnreadableError(f"{name} is a device, which may never end; give a file")
+    refuse_endless(name, is_endless=is_endless)
 
 
 def _read_head(path: Path, name: str) -> bytes:

@@ -1,11 +1,12 @@
 """What ``mhpc consolidate`` wrote into OUT/, read back: run.json, items, labels and scores."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -104,6 +105,56 @@ class RunDocument:
     settings: RecordedSettings
     inputs: RecordedInputs
     summary: RunSummary
+
+
+RunIdentity: TypeAlias = tuple[int, ...] | None
+"""What tells the output of a run from another one in the same place; None: there is none."""
+
+
+def identify_run(folder: Path) -> RunIdentity:
+    """Return the identity of the output of a run."""
+    try:
+        mark = (folder / "run.json").stat()
+        return folder.stat().st_ino, mark.st_ino, mark.st_mtime_ns, mark.st_size
+    except (OSError, ValueError):
+        return None
+
+
+@contextmanager
+def one_run(folder: Path, *, identity: RunIdentity = None) -> Iterator[None]:
+    """Make sure that all that is read within the block belongs to one run.
+
+    Another process may replace the folder between two of its files.
+
+    Parameters
+    ----------
+    folder : path
+        The output of the run.
+    identity : tuple, optional
+        That of the run; by default, of the one that is there at the beginning.
+
+    Raises
+    ------
+    UnreadableError
+        When the folder was replaced, whatever went wrong because of that.
+    """
+    restore_folder(folder)
+    before = identity or identify_run(folder)
+    try:
+        yield
+    except Exception:
+        _check_identity(folder, before)
+        raise
+    _check_identity(folder, before)
+
+
+def _check_identity(folder: Path, before: RunIdentity) -> None:
+    now = identify_run(folder)
+    # One that is gone cannot be mixed up with another.
+    if None not in (before, now) and now != before:
+        raise UnreadableError(
+            f"{folder} was replaced while it was read; run again when nothing writes to it"
+        ) from None
 
 
 def read_run_document(folder: Path) -> RunDocument:
@@ -282,9 +333,10 @@ def read_labels(folder: Path, scores: Consolidation) -> Sparse:
 
 def read_labelled_scores(folder: Path) -> LabelledScores:
     """Read the scores and the label sets of a run, in the form in which they are converted."""
-    scores = read_run(folder)
-    label_sets = _read_label_sets(folder, scores.taxonomy, scores.instances, with_scores=True)
-    disagreements = read_run_document(folder).summary.conflicts.instances
+    with one_run(folder):
+        scores = read_run(folder)
+        label_sets = _read_label_sets(folder, scores.taxonomy, scores.instances, with_scores=True)
+        disagreements = read_run_document(folder).summary.conflicts.instances
     review_order = tuple(disagreement.instance for disagreement in disagreements)
     return LabelledScores(scores, label_sets, review_order=review_order)
 
