@@ -66,9 +66,6 @@ def streams(place: Place, rng: random.Random) -> Attack:
     _copy_all(place)
     words, outputs = any_command(rng, votes=rng.choice(("votes.csv", "-")))
     stdin, stdout, stderr = (rng.choice(each) for each in (STDIN, STDOUT, STDERR))
-    if "-" in words[1:2] and stdin == "zero":
-        # Nobody can read all of it.
-        stdin = "closed"
     step = Step(words, outputs, stdin, stdout, stderr, fresh=True)
     return Attack(f"stdin {stdin}, stdout {stdout}, stderr {stderr}", [step])
 
@@ -156,7 +153,8 @@ def _long(_: Place, rng: random.Random) -> str:
 
 def _device(_: Place, rng: random.Random) -> str:
     return rng.choice(("/dev/null", "/dev/full", "/dev/stdin", "/dev/fd/9", "/proc/self/mem",
-                       "/proc/self/x", "/proc", "/dev/zero/x", "/sys/kernel"))  # fmt: skip
+                       "/proc/self/x", "/proc", "/dev/zero/x", "/dev/urandom",
+                       "/sys/kernel"))  # fmt: skip
 
 
 def _strange(_: Place, rng: random.Random) -> str:
@@ -190,7 +188,8 @@ def moves(place: Place, rng: random.Random) -> Attack:
     hidden = [".OUT-*", "OUT"]
     following = rng.choice((
         ["report", "OUT"], ["explain", "OUT", "photo-001"], ["conflicts", "OUT"], ["sources",
-        "OUT"],
+        "OUT"], ["report", "OUT/../OUT"],
+        ["inspect", "votes.csv", "--taxonomy", "OUT/taxonomy.csv"],
         ["convert", "OUT", "-"], ["evaluate", "OUT", "--truth", "truth.csv"],
         [*consolidate, "--method", "sa"], ["consolidate", "votes.csv", "--apply", "OUT", "-o",
         "NEW"],

@@ -1,5 +1,6 @@
 """The judge of `stress.faults` can fail: planted faults are found, and clean ends are accepted."""
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -136,5 +137,7 @@ def test_commands_run_in_forks_and_in_new_interpreters(runner: Runner, tmp_path:
 def test_a_command_that_waits_forever_hangs(samples: Path, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     with Runner(samples, timeout=0.5) as runner:
-        problems, _ = runner.run(Step(["inspect", "-"], stdin="zero"), tmp_path)
+        # Nobody writes to it.
+        os.mkfifo(tmp_path / "work" / "pipe")
+        problems, _ = runner.run(Step(["inspect", "pipe"]), tmp_path)
     assert problems == ["hangs"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from mhpc.cli.messages import say, to_one_line
+from mhpc.cli.messages import say
 from mhpc.cli.options import (
     format_json,
     given_settings,
@@ -141,7 +141,7 @@ def _estimate(
         try:
             return estimate_accuracy(folder, truth, unknown=unknown)
         except MhpcError as error:
-            say(f"mhpc: warning: the other instances are not estimated: {to_one_line(error)}")
+            say(f"mhpc: warning: the other instances are not estimated: {error}")
             return None
 
 
