@@ -43,7 +43,7 @@ from mhpc.parameters import (
 )
 from mhpc.read.run_folder import one_run, read_labels, read_run
 from mhpc.read.taxonomy import read_taxonomy, taxonomy_from_votes
-from mhpc.read.truth import read_truth
+from mhpc.read.truth import read_gold, read_truth
 from mhpc.read.votes import read_votes
 from mhpc.result import Result
 from mhpc.rules.base import Rule, apply_rule
@@ -145,7 +145,7 @@ def consolidate(
         **({"rule": rule, "gold": gold} if apply is not None else {}),
     )  # fmt: skip
     if gold is not None:
-        votes = replace(votes, gold=read_truth(gold))
+        votes = replace(votes, gold=read_gold(gold))
     policy = LabelPolicy.of(unknown, abstain)
     with use_memory_budget(parse_size(memory)), single_threaded_blas(), _errors_of_earlier(apply):
         if apply is not None:

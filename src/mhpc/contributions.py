@@ -11,7 +11,7 @@ from mhpc.errors import ParameterError
 from mhpc.explanation.contributions import measure_contributions
 from mhpc.model import errors_of
 from mhpc.parameters import check_function, check_mapping, check_type, is_number, show_value
-from mhpc.read.truth import read_truth
+from mhpc.read.truth import read_gold
 from mhpc.result import Result
 from mhpc.run import load_run
 from mhpc.system.blas import single_threaded_blas
@@ -75,7 +75,7 @@ def source_contributions(
     with errors_of(loaded.model), single_threaded_blas():
         known = None
         if gold is not None:
-            known = encode_truth(read_truth(gold), panel.taxonomy, panel.instances, unknown=unknown)
+            known = encode_truth(read_gold(gold), panel.taxonomy, panel.instances, unknown=unknown)
         return measure_contributions(
             loaded.predictor, panel, loaded.sources, gold=known, costs=costs, keep=keep,
             progress=progress,

@@ -8,7 +8,7 @@ from mhpc.data.votes import Policy, Truth
 from mhpc.encoding.gold import encode_truth
 from mhpc.errors import DataError
 from mhpc.parameters import check_type
-from mhpc.read.truth import read_truth
+from mhpc.read.truth import read_gold
 from mhpc.result import Result, measure_accuracy
 from mhpc.run import load_run
 from mhpc.system.display import Progress, silent
@@ -57,7 +57,7 @@ def estimate_accuracy(
     loaded = result if isinstance(result, Result) else load_run(result)
     panel = loaded.panel
     if gold is not None:
-        truth = encode_truth(read_truth(gold), panel.taxonomy, panel.instances, unknown=unknown)
+        truth = encode_truth(read_gold(gold), panel.taxonomy, panel.instances, unknown=unknown)
     elif panel.gold is not None:
         truth = panel.gold
     else:

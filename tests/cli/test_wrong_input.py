@@ -175,7 +175,7 @@ CASES = {
         truth="instance,label\n1,bee\n4,bee\n", args=("--truth", "truth.csv"),
     ),
     "truth that shares no instance": Case(
-        ("truth.csv: none of its 2 instances has votes", "'photo-1'", "are the ids the same?"),
+        ("truth.csv: none of its instances has votes", "'photo-1'", "are the ids the same?"),
         truth="instance,label\nphoto-1,bee\nphoto-2,bee\n",
         args=("--truth", "truth.csv", "--unknown", "drop"),
     ),

@@ -141,7 +141,7 @@ def encode_truth(
 def _check_instances(truth: Truth, instances: Index, *, unknown: IntArray, refuse: bool) -> None:
     if len(unknown) == len(truth.instances):
         raise UnknownInstanceError(
-            f"{truth.origin}: none of its {pluralize(len(unknown), 'instance')} has votes (it has "
+            f"{truth.origin}: none of its instances has votes (it has "
             f"{truth.instances[0]!r}, the votes have {instances[0]!r}); are the ids the same?"
         )
     if not len(unknown):

@@ -56,7 +56,7 @@ def tabulate_votes(source: Any) -> Any:
     return source
 
 
-def tabulate_truth(source: Any, columns: Columns = None) -> Any:
+def tabulate_truth(source: Any, columns: Columns = None, *, name: str = "the truth") -> Any:
     """Return known labels as a mapping of columns if they are plain objects, else as they are.
 
     Parameters
@@ -67,6 +67,8 @@ def tabulate_truth(source: Any, columns: Columns = None) -> Any:
         of a column, such as ``instance``, holds columns.
     columns : mapping of role to column, optional
         The columns that the user chose; with any, a mapping holds columns.
+    name : str
+        What to call it in messages.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def tabulate_truth(source: Any, columns: Columns = None) -> Any:
             return source
         return _truth_columns(source.items())
     if _are_rows(source):
-        _check_lengths(source, (2,), "the truth", "instance and label")
+        _check_lengths(source, (2,), name, "instance and label")
         return _truth_columns(source)
     return source
 

@@ -126,7 +126,7 @@ def taxonomy_from_labels(labels: Iterable[str], origin: str) -> Taxonomy:
     else:
         taxonomy = build_taxonomy(distinct, (), origin=built)
         what = f": {len(taxonomy):,} labels without a hierarchy"
-    _check_size(taxonomy, origin)
+    _check_size(taxonomy, f"the taxonomy built from {built}")
     warn(f"No taxonomy was given: built from {built}{what}", MhpcWarning, stacklevel=2)
     return taxonomy
 

@@ -64,8 +64,15 @@ def read_truth(
     return read_truth_as(source, options)
 
 
-def read_truth_as(source: Truth | TableSource, options: ReadOptions) -> Truth:
-    """Read known labels by options that are one object; otherwise as `read_truth`."""
+def read_gold(source: Truth | TableSource) -> Truth:
+    """Read gold labels, which messages call so; otherwise as `read_truth`."""
+    return read_truth_as(source, ReadOptions(), name="the gold labels")
+
+
+def read_truth_as(
+    source: Truth | TableSource, options: ReadOptions, *, name: str = "the truth"
+) -> Truth:
+    """Read known labels by options that are one object; `name` is what messages call them."""
     if isinstance(source, Truth):
         return source
     if isinstance(source, str | Path):
@@ -73,9 +80,9 @@ def read_truth_as(source: Truth | TableSource, options: ReadOptions) -> Truth:
             if file.format == "arff":
                 return read_arff(file).truth
             if file.format != "zip":
-                return _read_known(file, options)
-        return _read_known(source, options)
-    return _read_known(tabulate_truth(source, options.columns), options)
+                return _read_known(file, options, name)
+        return _read_known(source, options, name)
+    return _read_known(tabulate_truth(source, options.columns, name=name), options, name)
 
 
 def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
@@ -92,10 +99,10 @@ def make_truth(rows: Sequence[tuple[str, str | None]], origin: str) -> Truth:
     )
 
 
-def _read_known(source: TableSource, options: ReadOptions) -> Truth:
+def _read_known(source: TableSource, options: ReadOptions, name: str) -> Truth:
     """Read labels as if they were the votes of one source, which knows the truth."""
     options = replace(options, ignore_scores=True)
-    with open_votes(source, options, name="the truth", default_source=_TRUTH) as votes:
+    with open_votes(source, options, name=name, default_source=_TRUTH) as votes:
         table, origin = votes.table, votes.table.origin
         if votes.has_gold:
             rows = table.connection.execute("SELECT instance, label FROM gold").fetchall()
