@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from tools.run_notebook import run_cells
@@ -22,6 +23,7 @@ def test_the_dataframe_example_beats_the_majority_vote() -> None:
     assert float(consolidated) > float(majority) + 0.05
 
 
+@pytest.mark.skipif(pandas.__version__ < "3", reason="pandas 2 prints tables differently")
 def test_the_outputs_of_the_notebook_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
