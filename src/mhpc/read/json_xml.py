@@ -40,7 +40,7 @@ _XML_ENCODINGS = re.compile(
 """The encodings in which XML is read: those of expat, and common ones of one byte per character."""
 
 _NOT_A_NUMBER = r"(?i)[:,\[]\s*-?(nan|inf)"
-"""Where an object may have a number such as NaN or -Infinity, which DuckDB reads in any spelling."""
+"""Where an object may have NaN or -Infinity, which DuckDB reads in any spelling."""
 
 _JSON_TEXT = r'"(\\.|[^"\\])*"'
 """A text in JSON."""
