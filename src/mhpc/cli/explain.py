@@ -98,8 +98,8 @@ def conflicts(
     other reasons, such as a single vague answer. The largest expected gain comes first: 1 minus the
     expected F of the labels, which a review makes right. Of the disputed labels the most specific
     ones are listed, with the number of answers for and against.
-    For more instances than OUT/ records (at most 200), and for random ones, the votes that it was made from
-    are read again. The column drawn says for each instance how it was selected.
+    For more instances than OUT/ records (at most 200), and for random ones, the votes that it was
+    made from are read again. The column drawn says for each instance how it was selected.
     """
     from mhpc.errors import pluralize
     from mhpc.read.run_folder import one_run
