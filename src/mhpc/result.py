@@ -12,7 +12,7 @@ from mhpc.accuracy import decide_held_out, estimate_others, predict_sets
 from mhpc.data.accuracy import Accuracy
 from mhpc.data.contributions import SourceContributions
 from mhpc.data.decision import Decision, FittedRule, LabelledScores, labelled_scores
-from mhpc.data.disagreement import MAX_RANKED, Disagreements
+from mhpc.data.disagreement import MAX_RANKED, Disagreements, select_recorded
 from mhpc.data.items import Items
 from mhpc.data.panel import Panel, SinglePartition
 from mhpc.data.profiles import SourceProfiles
@@ -186,7 +186,7 @@ class Result:
         """
         content = self._content(what)
         if content is self.outcome:
-            disputed = self._conflicts(MAX_RANKED).instances
+            disputed = select_recorded(self._conflicts(MAX_RANKED).instances)
             content = replace(content, review_order=tuple(case.instance for case in disputed))
         write_file(target, content, what, format=format, parameters=parameters)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import mhpc as package
-from mhpc.data.disagreement import MAX_RANKED
+from mhpc.data.disagreement import MAX_RANKED, MAX_RECORDED_LABELS
 from mhpc.report.summary import to_json
 from tests.fixtures.commands import Mhpc
 
@@ -174,3 +174,33 @@ def test_another_seed_draws_another_sample(mhpc: Mhpc, out: Path) -> None:
     )
     assert first == again != other
     assert len(set(first)) == 9
+
+
+def test_a_run_records_fewer_instances_if_each_has_many_disputed_labels(
+    mhpc: Mhpc, garden: Path
+) -> None:
+    n_parents, n_instances = 150, 150
+    parents = "".join(f"p{number},\nhub,p{number}\n" for number in range(n_parents))
+    (garden / "taxonomy.csv").write_text(f"label,parent\n{parents}leaf,hub\n")
+    # Ann's label is below one parent only; Bob supports all others, which she contradicts.
+    votes = "".join(
+        f"{number},ann,p{number}\n{number},bob,leaf\n{number},cat,leaf\n"
+        for number in range(n_instances)
+    )
+    (garden / "votes.csv").write_text(f"instance,source,label\n{votes}")
+    mhpc(
+        "consolidate",
+        "votes.csv",
+        "--taxonomy",
+        "taxonomy.csv",
+        "-o",
+        "OUT",
+        "--method",
+        "majority",
+    )
+    recorded = json.loads((garden / "OUT" / "run.json").read_text())["conflicts"]["instances"]
+    n_labels = [len(case["disputed"]) for case in recorded]
+    assert sum(n_labels[:-1]) < MAX_RECORDED_LABELS <= sum(n_labels)
+    found = json.loads(mhpc("conflicts", "OUT", "--json", "--top", n_instances).stdout)["instances"]
+    assert len(found) == n_instances > len(recorded)
+    assert found[: len(recorded)] == recorded

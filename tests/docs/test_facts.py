@@ -15,7 +15,7 @@ import pytest
 import mhpc
 from mhpc.cli import main
 from mhpc.data.decision import RULE_SAMPLE
-from mhpc.data.disagreement import MAX_RANKED
+from mhpc.data.disagreement import MAX_RANKED, MAX_RECORDED_LABELS
 from mhpc.data.spelling import ABSTAIN_WORDS, NONE_WORDS
 from mhpc.data.votes import MAX_FEW
 from mhpc.datasets.garden import garden_folder
@@ -253,6 +253,7 @@ def test_the_files_of_a_review_are_described() -> None:
         ("review.md", f"at most {show.MAX_COLUMNS} columns"),
         ("explain.md", f"A run records {MAX_RANKED} disputed instances and {MAX_CONFUSED_PAIRS} "
          "pairs"),
+        ("explain.md", f"once they have {MAX_RECORDED_LABELS:,} disputed labels"),
         ("explain.md", f"a gain of at least {MIN_GAIN}"),
         ("explain.md", f"a random sample of at most {AGREEMENT_SAMPLE:,} instances"),
         ("explain.md", f"from a dependence of {NEAR_DUPLICATE}; `correlated` above {CORRELATED}"),

@@ -224,3 +224,26 @@ def test_the_content_of_rdf_is_not_logged(tmp_path: Path, caplog: pytest.LogCapt
     )
     assert read_taxonomy(path).labels.ids == ("urn:a b", "urn:c")
     assert not caplog.records
+
+
+@pytest.mark.parametrize("word", ["NaN", "nan", "-Infinity", "inf"])
+@pytest.mark.parametrize("row", ['"item": {}', '"item": 2, "tags": [1,\t{}]'])
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_numbers_that_json_does_not_have_are_refused(
+    tmp_path: Path, word: str, row: str, ending: str
+) -> None:
+    path = tmp_path / f"votes.{ending}"
+    lines = [
+        '{"item": 1, "source": "ann", "label": "bee"}',
+        f'{{"source": "ann", "label": "bee", {row.format(word)}}}',
+    ]
+    path.write_text("\n".join(lines) if ending == "jsonl" else f"[{', '.join(lines)}]")
+    with pytest.raises(UnreadableError, match=f" 2: {word} is not a number in JSON"):
+        read_votes(path)
+
+
+def test_texts_in_json_may_look_like_such_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "votes.jsonl"
+    path.write_text(r'{"item": "1, NaN", "source": "a \" : inf", "label": "[nan"}')
+    votes = read_votes(path)
+    assert (votes.instances.ids, votes.labels.ids) == (("1, NaN",), ("[nan",))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mhpc.errors import DataError, MissingColumnError
+from mhpc.errors import DataError, MhpcWarning, MissingColumnError
 from mhpc.read.truth import read_truth
 
 
@@ -47,3 +47,19 @@ def test_known_labels_with_low_scores_are_no_empty_table() -> None:
     rows = {"instance": ["1"], "label": ["bee"], "score": [0.4]}
     with pytest.raises(DataError, match="no label in it has a score above"):
         read_truth(rows)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "instance,label,score\n1,bee,0.9\n1,ant,0.5\n2,ant,1\n",
+        "instance,ant,bee\n1,0.5,0.9\n2,1,0\n",
+    ],
+)
+def test_labels_left_out_for_their_score_are_counted(tmp_path: Path, lines: str) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text(lines)
+    with pytest.warns(MhpcWarning, match="1 label left out, with a score of at most 0.5"):
+        truth = read_truth(path)
+    pairs = zip(truth.instance, truth.label, strict=True)
+    assert [(truth.instances[i], truth.labels[k]) for i, k in pairs] == [("1", "bee"), ("2", "ant")]

@@ -98,8 +98,8 @@ def conflicts(
     other reasons, such as a single vague answer. The largest expected gain comes first: 1 minus the
     expected F of the labels, which a review makes right. Of the disputed labels the most specific
     ones are listed, with the number of answers for and against.
-    For more instances than OUT/ records (200), and for random ones, the votes that it was made from
-    are read again. The column drawn says for each instance how it was selected.
+    For more instances than OUT/ records (at most 200), and for random ones, the votes that it was
+    made from are read again. The column drawn says for each instance how it was selected.
     """
     from mhpc.errors import pluralize
     from mhpc.read.run_folder import one_run
@@ -145,7 +145,7 @@ def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disa
     votes : sequence of str, optional
         Where the votes are now, which are read again if the run does not record as many.
     """
-    from mhpc.data.disagreement import MAX_RANKED
+    from mhpc.data.disagreement import are_all_recorded
     from mhpc.explanation.queries import find_conflicts
     from mhpc.read.run_folder import read_run_document
     from mhpc.run import load_run
@@ -153,7 +153,7 @@ def load_conflicts(folder: Path, top: "Top", votes: Sequence[str] = ()) -> "Disa
     document = read_run_document(folder)
     recorded, n_instances = document.summary.conflicts, document.summary.counts["instances"]
     limit = n_instances if top == "all" else top
-    if limit <= len(recorded.instances) or len(recorded.instances) < MAX_RANKED:
+    if limit <= len(recorded.instances) or are_all_recorded(recorded.instances):
         return replace(
             recorded,
             instances=recorded.instances[:limit],

@@ -17,6 +17,9 @@ from mhpc.system.display import Shown, ShownTable
 MAX_RANKED = 200
 """Instances to review that a run records, those with the largest expected gain."""
 
+MAX_RECORDED_LABELS = 20_000
+"""A run records no further instance once those before have this many disputed labels together."""
+
 _MAX_LABELS = 4
 """Disputed labels that are shown of an instance."""
 
@@ -178,6 +181,22 @@ class Disagreements(Shown):
                 ],
                 len(self.confusions),
             )
+
+
+def select_recorded(instances: tuple[Disagreement, ...]) -> tuple[Disagreement, ...]:
+    """Return the first instances, those that a run records.
+
+    Where a label has thousands of parents, an instance may have as many disputed labels.
+    """
+    before = np.cumsum([0, *(len(case.disputed) for case in instances)])
+    count = int(np.searchsorted(before[:-1], MAX_RECORDED_LABELS))
+    return instances[: min(count, MAX_RANKED)]
+
+
+def are_all_recorded(instances: tuple[Disagreement, ...]) -> bool:
+    """Return whether the instances that a run records are all that it could record."""
+    n_labels = sum(len(case.disputed) for case in instances)
+    return len(instances) < MAX_RANKED and n_labels < MAX_RECORDED_LABELS
 
 
 def _disputed_ids(case: Disagreement) -> tuple[str, ...]:

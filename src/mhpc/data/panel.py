@@ -475,9 +475,8 @@ def dense_blocks(
 
 def panel_block(panel: Panel, block: slice) -> Panel:
     """Return the panel of a block of instances; the panel itself if the block is all of it."""
-    if block == slice(0, len(panel.instances)):
-        return panel
-    return panel.select_instances(np.arange(block.start, block.stop))
+    is_all = block == slice(0, len(panel.instances))
+    return panel if is_all else panel.select_instances(np.arange(block.start, block.stop))
 
 
 def panel_rows(panel: Panel, instances: IntArray) -> Panel:

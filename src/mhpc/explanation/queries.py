@@ -7,7 +7,13 @@ from typing import Literal
 import numpy as np
 
 from mhpc.data.decision import Decision
-from mhpc.data.disagreement import Disagreement, Disagreements, Explanation, Strategy
+from mhpc.data.disagreement import (
+    Disagreement,
+    Disagreements,
+    Explanation,
+    Strategy,
+    select_recorded,
+)
 from mhpc.data.index import UNKNOWN, draw_order
 from mhpc.data.panel import Panel, PanelPartitions, SinglePartition, drop_gold
 from mhpc.data.scores import Consolidation
@@ -136,7 +142,8 @@ def find_conflicts(
     scoped, consolidation = with_inferred_scope(panel), complete_scores(panel, consolidation)
     counts = count_run(scoped, consolidation, decision, limit=limit)
     pairs = limit if pairs is None else pairs
-    found = find_disagreements(SinglePartition(scoped), scoped.scope, counts, limit=pairs)
+    partition = SinglePartition(scoped)
+    found = find_disagreements(partition, scoped.scope, counts, limit=pairs, every_label=True)
     if strategy == "gain":
         return found
     rows = draw_instances(panel, seed)[:limit]
@@ -221,11 +228,16 @@ def find_disagreements(
     counts: RunCounts,
     *,
     limit: int = MAX_CONFUSED_PAIRS,
+    every_label: bool = False,
 ) -> Disagreements:
-    """Return the ranked instances of a run, and at most `limit` pairs of confused labels."""
+    """Return the ranked instances of a run, and at most `limit` pairs of confused labels.
+
+    Unless `every_label`, these are as many instances as a run records.
+    """
+    instances = counts.disagreements.to_records(partitions.taxonomy)
     agreement = compare_sample(partitions, scope)
     disagreements = Disagreements(
-        instances=counts.disagreements.to_records(partitions.taxonomy),
+        instances=instances if every_label else select_recorded(instances),
         disputed=counts.disagreements.count,
         to_review=counts.disagreements.to_review,
         confusions=find_confused_pairs(agreement, partitions.taxonomy, limit=limit),

@@ -39,6 +39,12 @@ _XML_ENCODINGS = re.compile(
 )
 """The encodings in which XML is read: those of expat, and common ones of one byte per character."""
 
+_NOT_A_NUMBER = r"(?i)[:,\[]\s*-?(nan|inf)"
+"""Where an object may have NaN or -Infinity, which DuckDB reads in any spelling."""
+
+_JSON_TEXT = r'"(\\.|[^"\\])*"'
+"""A text in JSON."""
+
 _DECLARATION = re.compile(rb"\s*<\?xml\s.*?\?>", re.DOTALL)
 
 BeginElement: TypeAlias = Callable[[str, dict[str, str]], None]
@@ -65,6 +71,7 @@ def load_lines(
             f"{file.name}, line {wrong[0]:,}: {quote_list([wrong[1]])} is not a JSON object; "
             "give one per line"
         )
+    _check_numbers(connection, f"{file.name}, line")
 
 
 def load_array(
@@ -93,6 +100,7 @@ def load_array(
         raise UnreadableError(
             f"{file.name}, record {wrong[0]:,}: {quote_list([wrong[1]])} is not a JSON object"
         )
+    _check_numbers(connection, f"{file.name}, record")
 
 
 def load_mappings(
@@ -297,6 +305,24 @@ def _create_records_view(connection: duckdb.DuckDBPyConnection, where: str = "")
         "CREATE OR REPLACE TEMP VIEW records AS SELECT rowid + 1 AS number, json, keys "
         f"FROM objects {where}"
     )
+
+
+def _check_numbers(connection: duckdb.DuckDBPyConnection, place: str) -> None:
+    """Raise an error for NaN and infinity, which would become ids; `place` comes before numbers.
+
+    Texts are left out of the few records that have such a word after a comma or the like.
+    """
+    wrong = connection.execute(
+        "SELECT number, regexp_extract(bare, $word || '[a-z]*') FROM (SELECT number, "
+        "regexp_replace(json, $text, '', 'gs') AS bare FROM records "
+        "WHERE regexp_matches(json, $word)) WHERE regexp_matches(bare, $word) LIMIT 1",
+        {"word": _NOT_A_NUMBER, "text": _JSON_TEXT},
+    ).fetchone()
+    if wrong:
+        word = wrong[1][1:].strip()
+        raise UnreadableError(
+            f"{place} {wrong[0]:,}: {word} is not a number in JSON; write null for a missing value"
+        )
 
 
 def _locate_error(file: LocalFile, *, max_searched: int = MAX_SEARCHED) -> str:

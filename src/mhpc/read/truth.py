@@ -8,7 +8,7 @@ import numpy as np
 
 from mhpc.data.index import Index
 from mhpc.data.votes import Truth
-from mhpc.errors import DataError, pluralize, quote_list
+from mhpc.errors import DataError, MhpcWarning, pluralize, quote_list, warn
 from mhpc.numerics.arrays import BoolArray
 from mhpc.read.arff import read_arff
 from mhpc.read.columns import check_not_empty, read_cells
@@ -109,12 +109,7 @@ def _read_known(source: TableSource, options: ReadOptions, name: str) -> Truth:
             return make_truth(rows, origin)
         _keep_reviewer(votes)
         if not votes.is_original and "score" in votes.columns:
-            replace_cells(
-                VotesInput(table.connection, origin),
-                "SELECT instance, label FROM cells WHERE label IS NULL OR "
-                f"coalesce(TRY_CAST(score AS DOUBLE), 1) > {MIN_CERTAIN_SCORE} ORDER BY number",
-            )
-            _check_known(votes)
+            _drop_uncertain(votes)
         cells = votes.cells or read_cells(table, votes.columns, ("instance", "label"))
         check_not_empty(cells, "instance", origin)
         is_random = _find_drawn(votes, cells.index["instance"])
@@ -126,6 +121,27 @@ def _read_known(source: TableSource, options: ReadOptions, name: str) -> Truth:
         origin=origin,
         is_random=is_random,
     )
+
+
+def _drop_uncertain(votes: VoteTable) -> None:
+    """Drop labels whose score is too low to know them, and say how many; 0 is a plain "no"."""
+    score, origin = "coalesce(TRY_CAST(score AS DOUBLE), 1)", votes.table.origin
+    (count,) = votes.table.connection.execute(
+        "SELECT count(*) FROM cells WHERE label IS NOT NULL AND "
+        f"{score} > 0 AND {score} <= {MIN_CERTAIN_SCORE}"
+    ).fetchone() or (0,)
+    replace_cells(
+        VotesInput(votes.table.connection, origin),
+        "SELECT instance, label FROM cells WHERE label IS NULL OR "
+        f"{score} > {MIN_CERTAIN_SCORE} ORDER BY number",
+    )
+    _check_known(votes)
+    if count:
+        warn(
+            f"{origin}: {pluralize(count, 'label')} left out, with a score of at most "
+            f"{MIN_CERTAIN_SCORE}",
+            MhpcWarning,
+        )
 
 
 def _check_known(votes: VoteTable) -> None:
