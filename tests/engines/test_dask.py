@@ -35,6 +35,7 @@ from mhpc.read.options import ReadOptions
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system.display import Progress, silent
+from stress.faults.listeners import IMPOSTOR
 from tests.fixtures.clusters import ClusterProcesses, start_cluster, write_votes
 from tests.fixtures.commands import shows_bug
 
@@ -409,8 +410,9 @@ def listen(answer: bytes | None) -> Iterator[int]:
         (b"SSH-2.0-OpenSSH_9.2\r\n", "another program listens there"),
         # A message of 24 bytes that has one frame of 8.
         (struct.pack("<QQQ", 24, 1, 8) + b"\xc1" * 8, "another program listens there"),
+        (IMPOSTOR, "another program listens there"),
     ],
-    ids=["silent", "of another protocol", "damaged"],
+    ids=["silent", "of another protocol", "damaged", "claims to be a scheduler"],
 )
 def test_a_server_that_is_not_a_scheduler_is_reported(
     answer: bytes | None, reason: str, capfd: pytest.CaptureFixture[str]

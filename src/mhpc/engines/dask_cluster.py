@@ -18,7 +18,7 @@ from typing import Any
 
 from mhpc.errors import MissingExtraError, ParameterError, WorkerError, option
 from mhpc.system.files import temporary_folder
-from mhpc.system.limits import check_limits, cluster_needs
+from mhpc.system.limits import check_limits, cluster_needs, explain_exhaustion
 from mhpc.system.network import Address, check_reachable, parse_address
 from mhpc.system.parallel import core_count, defer_interrupts
 
@@ -69,7 +69,8 @@ def connect(
     if place is not None:
         # Before Dask is imported, which takes a second.
         _check_listening(place, timeout=timeout)
-    import distributed
+    # It brings settings, some of which are changed for this run.
+    import distributed  # noqa: F401
 
     with ExitStack() as stack:
         stack.enter_context(_quiet())
@@ -77,14 +78,7 @@ def connect(
             _check_scheduler(place, timeout=timeout)
         started = stack.enter_context(_local_cluster()) if place is None else None
         where = "this machine" if place is None else str(place)
-        try:
-            client = distributed.Client(
-                where if started is None else started,
-                timeout=_CLIENT_TIMEOUT, set_as_default=False, name="mhpc",
-            )  # fmt: skip
-        except (OSError, ValueError, ImportError) as error:
-            # It is gone, or its version of Dask is too different.
-            raise _no_scheduler(where, _shorten(error)) from None
+        client = _make_client(where if started is None else started, where)
         stack.callback(_close, client, timeout=2)
         cluster = DaskCluster(client, where, started=started is not None, patience=patience)
         cluster.check_workers()
@@ -283,6 +277,25 @@ async def _ask_for_kind(address: Address, settings: Any, timeout: float) -> Any:
             comm.abort()
 
     return await asyncio.wait_for(ask(), timeout)
+
+
+def _make_client(scheduler: Any, where: str) -> Any:
+    """Connect a client; one that fails is closed at once, not later with a warning."""
+    from distributed import Client
+
+    client: Any = Client.__new__(Client)
+    try:
+        client.__init__(scheduler, timeout=_CLIENT_TIMEOUT, set_as_default=False, name="mhpc")
+    except Exception as error:
+        _close(client, timeout=1)
+        client.status = "closed"
+        if explain_exhaustion(error) is not None:
+            raise
+        # It is gone, or its version of Dask is too different; or it only seemed to be one.
+        expected = isinstance(error, OSError | ValueError | ImportError)
+        reason = _shorten(error) if expected else "another program listens there"
+        raise _no_scheduler(where, reason) from None
+    return client
 
 
 def _no_scheduler(where: object, reason: str) -> WorkerError:
