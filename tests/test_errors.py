@@ -2,12 +2,14 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import mhpc
-from mhpc.errors import DataError, MhpcWarning, OutputExistsError, option, spell_options
+from mhpc import errors
+from mhpc.errors import DataError, MhpcError, MhpcWarning, OutputExistsError, option, spell_options
 
 SOURCE = Path(mhpc.__file__).parent
 
@@ -80,3 +82,39 @@ def test_no_message_outside_the_command_line_spells_an_option() -> None:
         if re.search(r"(^|[\s(])--[a-z]", text)
     }
     assert spelled == set()
+
+
+def test_a_message_that_quotes_an_error_keeps_its_options() -> None:
+    inner = DataError(f"leave them out with {option('unknown', 'drop')}")
+    outer = DataError(f"settings X: {inner.message}")
+    assert str(outer) == "settings X: leave them out with unknown='drop'"
+    assert spell_options(outer) == "settings X: leave them out with --unknown drop"
+
+
+def quoted_errors(tree: ast.Module) -> Iterator[str]:
+    """Yield the own errors that f-strings quote as text, in which options are spelled already."""
+    for handler in ast.walk(tree):
+        if not isinstance(handler, ast.ExceptHandler) or handler.type is None:
+            continue
+        caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        names = {name.id for name in caught if isinstance(name, ast.Name)}
+        if not names & {name for name in dir(errors) if is_own_error(name)}:
+            continue
+        for node in ast.walk(handler):
+            quoted = node.value if isinstance(node, ast.FormattedValue) else None
+            if isinstance(quoted, ast.Name) and quoted.id == handler.name:
+                yield f"{', '.join(sorted(names))}: line {quoted.lineno}"
+
+
+def is_own_error(name: str) -> bool:
+    kind = getattr(errors, name)
+    return isinstance(kind, type) and issubclass(kind, MhpcError)
+
+
+def test_no_message_quotes_an_error_whose_options_are_spelled_already() -> None:
+    quoted = {
+        (file.relative_to(SOURCE).as_posix(), place)
+        for file in SOURCE.rglob("*.py")
+        for place in quoted_errors(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert quoted == set()

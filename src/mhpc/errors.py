@@ -68,8 +68,13 @@ class MhpcError(Exception):
 
     exit_code = 1
 
+    @property
+    def message(self) -> str:
+        """The message with its options as data, for a message that quotes it."""
+        return super().__str__()
+
     def __str__(self) -> str:
-        return _abridge(" ".join(spell_arguments(super().__str__()).split()))
+        return _abridge(" ".join(spell_arguments(self.message).split()))
 
 
 class DataError(MhpcError, ValueError):

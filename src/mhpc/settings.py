@@ -281,4 +281,4 @@ def _check_values(settings: dict[str, Any], path: Path) -> None:
     try:
         RunSettings(**{"votes": "-", **settings})
     except ParameterError as error:
-        raise ParameterError(f"settings {path}: {error}") from None
+        raise ParameterError(f"settings {path}: {error.message}") from None

@@ -44,6 +44,17 @@ def _send(data: bytes) -> Callable[[socket.socket], None]:
     return lambda connection: connection.sendall(data)
 
 
+def _frame(content: bytes) -> bytes:
+    """Return a message of Dask: its size, the number of frames, their sizes, and a frame."""
+    return struct.pack("<QQQ", 16 + len(content), 1, len(content)) + content
+
+
+_HANDSHAKE = b"\x83\xabcompression\xc0\xa6python\x93\x03\x0b\x00\xafpickle-protocol\x05"
+IMPOSTOR = _frame(_HANDSHAKE) + _frame(b"\x81\xa4type\xa9Scheduler") * 3
+"""What a server says that claims to be a scheduler, but does not register clients: a handshake, and
+``{"type": "Scheduler"}`` to every question."""
+
+
 LISTENERS: dict[str, Callable[[socket.socket], None]] = {
     "silent": _send(b""),
     "hangs up": _hang_up,
@@ -54,11 +65,11 @@ LISTENERS: dict[str, Callable[[socket.socket], None]] = {
     "HTTP": _answer_http,
     "SSH": _send(b"SSH-2.0-OpenSSH_9.2\r\n"),
     "zeros": _send(bytes(1000)),
-    # Messages of Dask begin with their size, the number of frames, and their sizes.
     "a message of 8 GB": _send(struct.pack("<QQQ", 8 << 30, 1, 8 << 30)),
     "a million frames": _send(struct.pack("<QQ", 8 << 20, 1 << 20)),
     "damaged frames": _send(struct.pack("<QQQ", 24, 1, 8) + b"\xc1" * 8),
-    "an empty message": _send(struct.pack("<QQQ", 17, 1, 1) + b"\x80"),
+    "an empty message": _send(_frame(b"\x80")),
+    "claims to be a scheduler": _send(IMPOSTOR),
 }
 """What a server does with a connection that it has accepted, by name."""
 

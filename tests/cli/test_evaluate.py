@@ -127,7 +127,12 @@ def test_gold_labels_of_a_run_are_held_out_in_turn(garden: Path, mhpc: Mhpc) -> 
     found = json.loads(done.stdout)
     sets = {score["metric"]: score["value"] for score in found["sets"]}
     assert (sets["exact_match"], found["accuracy"]["value"]) == (1, 0)
-    (garden / "votes.csv").unlink()
+    (garden / "votes.csv").rename(garden / "moved.csv")
     done = mhpc("evaluate", "OUT", "--truth", "gold.csv", "--json")
     assert (done.returncode, "accuracy" in json.loads(done.stdout)) == (0, False)
-    assert "are not estimated" in done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "are not estimated" in line
+    # What the line advises works.
+    assert line.endswith("say where it is with --votes FILE")
+    done = mhpc("evaluate", "OUT", "--truth", "gold.csv", "--votes", "moved.csv", "--json")
+    assert (done.stderr, json.loads(done.stdout)["accuracy"]) == ("", found["accuracy"])

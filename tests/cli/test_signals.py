@@ -174,3 +174,15 @@ main()
 def test_an_interrupt_while_the_command_line_is_loaded_leaves_no_traceback() -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
+def test_semaphores_of_a_process_that_exits_at_once_are_released_in_silence() -> None:
+    program = """
+import multiprocessing, os
+from mhpc.cli.messages import show_no_traceback
+show_no_traceback()
+lock = multiprocessing.get_context("spawn").Lock()
+os._exit(143)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (143, "")

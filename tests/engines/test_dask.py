@@ -1,5 +1,6 @@
 """Both engines give the same results, even if workers are killed."""
 
+import asyncio
 import csv
 import json
 import os
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from mhpc.read.options import ReadOptions
 from mhpc.run import run
 from mhpc.settings import RunSettings
 from mhpc.system.display import Progress, silent
+from stress.faults.listeners import IMPOSTOR
 from tests.fixtures.clusters import ClusterProcesses, start_cluster, write_votes
 from tests.fixtures.commands import shows_bug
 
@@ -317,6 +320,33 @@ def test_a_killed_worker_does_not_change_the_result(
     assert_same(local_run, dask_run)
 
 
+class LosesAResult:
+    """A client that loses a connection while it fetches a result, and is slow the second time."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.fetched = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+    async def gather(self, future: Any, *, asynchronous: bool) -> Any:
+        self.fetched += 1
+        if self.fetched == 1:
+            raise asyncio.CancelledError
+        await asyncio.sleep(1.2)
+        return await self.client.gather(future, asynchronous=asynchronous)
+
+
+def test_a_result_that_is_lost_on_its_way_is_fetched_again(cluster: ClusterProcesses) -> None:
+    with connect(cluster.address) as workers:
+        client = LosesAResult(workers.client)
+        workers = replace(workers, client=client)
+        assert workers.result(workers.submit(sum, (1, 2))) == 3
+    # One that arrives slowly is waited for.
+    assert client.fetched == 2
+
+
 @pytest.mark.parametrize("scheduler", [False, True], ids=["all workers", "the scheduler"])
 def test_a_lost_cluster_is_reported_and_leaves_no_files(
     scheduler: bool, votes_folder: Path, tmp_path: Path
@@ -380,8 +410,9 @@ def listen(answer: bytes | None) -> Iterator[int]:
         (b"SSH-2.0-OpenSSH_9.2\r\n", "another program listens there"),
         # A message of 24 bytes that has one frame of 8.
         (struct.pack("<QQQ", 24, 1, 8) + b"\xc1" * 8, "another program listens there"),
+        (IMPOSTOR, "another program listens there"),
     ],
-    ids=["silent", "of another protocol", "damaged"],
+    ids=["silent", "of another protocol", "damaged", "claims to be a scheduler"],
 )
 def test_a_server_that_is_not_a_scheduler_is_reported(
     answer: bytes | None, reason: str, capfd: pytest.CaptureFixture[str]
@@ -440,6 +471,45 @@ def test_a_cluster_that_is_slow_to_close_does_not_hide_the_error(
     monkeypatch.setattr(distributed, "LocalCluster", lambda **_: SlowToClose())
     with pytest.raises(WorkerError, match="the error"), dask_cluster._local_cluster():
         raise WorkerError("the error")
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """Return whether a process is one of `multiprocessing` that works."""
+    return "spawn_main" in " ".join(process.cmdline())
+
+
+@contextmanager
+def kill_children(most: int) -> Iterator[None]:
+    """Kill the first processes that this one starts as workers."""
+    over = threading.Event()
+
+    def kill() -> None:
+        seen = set[int]()
+        while not over.wait(0.01) and len(seen) < most:
+            for child in psutil.Process().children():
+                with suppress(psutil.Error):
+                    if child.pid not in seen and is_worker(child):
+                        seen.add(child.pid)
+                        child.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        killer.join()
+
+
+def test_a_worker_that_dies_before_it_is_ready_is_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_cluster, "core_count", lambda: 1)
+    with kill_children(1), connect(None) as cluster:
+        assert cluster.result(cluster.submit(sum, (1, 2))) == 3
+    with kill_children(100), pytest.raises(WorkerError, match="die before they are ready"):
+        connect(None).__enter__()
+    assert not [child for child in psutil.Process().children() if is_worker(child)]
 
 
 def test_a_local_cluster_ends_with_the_run_and_with_an_interrupt(

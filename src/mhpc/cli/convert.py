@@ -93,13 +93,13 @@ def convert(
 
 
 def _choose_format(target: str) -> str:
-    from mhpc.errors import ParameterError
+    from mhpc.errors import ParameterError, spell_options
     from mhpc.write.tables import format_for
 
     try:
         return format_for(target)
     except ParameterError as error:
-        raise click.UsageError(f"{error} with --to") from None
+        raise click.UsageError(spell_options(f"{error.message} with --to")) from None
 
 
 def _read_result(

@@ -15,6 +15,7 @@ from mhpc.cli.options import (
     print_rich,
     progress_option,
     setting,
+    votes_option,
 )
 from mhpc.cli.progress import Display, show_stage
 
@@ -44,16 +45,23 @@ if TYPE_CHECKING:
     "an error, or drop them; or take the most similar label (nearest), or the deepest known label "
     "of a path (ancestor), and drop the instances.",
 )  # fmt: skip
+@votes_option
 @json_option
 @progress_option
 def evaluate(
-    folder: Path, view: Any, unknown: Any, as_json: bool, display: Display, **values: Any
+    folder: Path,
+    view: Any,
+    unknown: Any,
+    votes: tuple[str, ...],
+    as_json: bool,
+    display: Display,
+    **values: Any,
 ) -> None:
     """Measure the scores and the label sets in OUT/ against a truth.
 
     If the truth does not have all instances, the accuracy of the others is estimated from those
     that it has, as if they had been drawn at random. A column drawn says which of them were:
-    random.
+    random. If the run used gold labels, this reads its votes again.
     """
     from mhpc.api import evaluate as evaluate_run
     from mhpc.errors import pluralize
@@ -71,7 +79,7 @@ def evaluate(
         decided = read_labels(folder, consolidation)
         card = evaluate_run(consolidation, truth, view=view, unknown=unknown, decided=decided)
         if len(truth.instances) < len(consolidation.instances):
-            accuracy = _estimate(folder, consolidation, decided, truth, unknown)
+            accuracy = _estimate(folder, consolidation, decided, truth, unknown, votes)
     if as_json:
         found = to_json(card)
         click.echo(format_json({**found, "accuracy": accuracy} if accuracy else found))
@@ -125,12 +133,14 @@ def _estimate(
     decided: "Sparse",
     truth: "Truth",
     unknown: "Unknown",
+    votes: tuple[str, ...],
 ) -> "Accuracy | None":
     """Estimate how accurate the other instances are; None if a run with gold lost its votes."""
     from mhpc.accuracy import estimate_others, predict_sets
     from mhpc.encoding.gold import encode_truth
     from mhpc.errors import MhpcError, silence_warnings
     from mhpc.estimate import estimate_accuracy
+    from mhpc.run import load_run
 
     with silence_warnings():
         # Measuring has warned.
@@ -139,9 +149,9 @@ def _estimate(
             encoded = encode_truth(truth, taxonomy, instances, unknown=unknown)
             return estimate_others(predict_sets(consolidation, decided), consolidation, encoded)
         try:
-            return estimate_accuracy(folder, truth, unknown=unknown)
+            return estimate_accuracy(load_run(folder, votes=votes), truth, unknown=unknown)
         except MhpcError as error:
-            say(f"mhpc: warning: the other instances are not estimated: {error}")
+            say(f"mhpc: warning: the other instances are not estimated: {error.message}")
             return None
 
 

@@ -65,6 +65,8 @@ def show_no_traceback() -> None:
     sys.unraisablehook = lambda event: _report(event.exc_value)
     # Whatever PYTHONWARNINGS says, warnings of libraries are neither shown nor errors.
     warnings.simplefilter("ignore")
+    # Nor those of processes that this one starts, which inherit these options.
+    sys.warnoptions[:] = ["ignore"]
     logging.setLogRecordFactory(_without_traceback(logging.getLogRecordFactory()))
     logging.lastResort = _Errors(logging.ERROR)
 

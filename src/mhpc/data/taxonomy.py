@@ -400,7 +400,7 @@ def connect_labels(
         # Only labels without a cycle have a depth.
         _ = taxonomy.depth
     except TaxonomyError as error:
-        raise TaxonomyError(f"{origin}: {error}") from None
+        raise TaxonomyError(f"{origin}: {error.message}") from None
     return taxonomy
 
 

@@ -10,7 +10,7 @@ import logging
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from typing import Any
 
 from mhpc.errors import MissingExtraError, ParameterError, WorkerError, option
 from mhpc.system.files import temporary_folder
-from mhpc.system.limits import check_limits, cluster_needs
+from mhpc.system.limits import check_limits, cluster_needs, explain_exhaustion
 from mhpc.system.network import Address, check_reachable, parse_address
 from mhpc.system.parallel import core_count, defer_interrupts
 
@@ -69,7 +69,8 @@ def connect(
     if place is not None:
         # Before Dask is imported, which takes a second.
         _check_listening(place, timeout=timeout)
-    import distributed
+    # It brings settings, some of which are changed for this run.
+    import distributed  # noqa: F401
 
     with ExitStack() as stack:
         stack.enter_context(_quiet())
@@ -77,14 +78,7 @@ def connect(
             _check_scheduler(place, timeout=timeout)
         started = stack.enter_context(_local_cluster()) if place is None else None
         where = "this machine" if place is None else str(place)
-        try:
-            client = distributed.Client(
-                where if started is None else started,
-                timeout=_CLIENT_TIMEOUT, set_as_default=False, name="mhpc",
-            )  # fmt: skip
-        except (OSError, ValueError, ImportError) as error:
-            # It is gone, or its version of Dask is too different.
-            raise _no_scheduler(where, _shorten(error)) from None
+        client = _make_client(where if started is None else started, where)
         stack.callback(_close, client, timeout=2)
         cluster = DaskCluster(client, where, started=started is not None, patience=patience)
         cluster.check_workers()
@@ -151,14 +145,17 @@ class DaskCluster:
             the work itself is raised as it is.
         """
         last_seen = time.monotonic()
-        with self._explain_errors():
+        with self._explain_errors(), ExitStack() as stack:
+            fetched = self._fetch(future, stack)
             while True:
-                try:
-                    return future.result(timeout=_POLL_INTERVAL)
-                except TimeoutError:
-                    # The result may have arrived just now, or be an error of the work itself.
-                    if future.done():
-                        return future.result()
+                if wait([fetched], timeout=_POLL_INTERVAL).done:
+                    try:
+                        return fetched.result()
+                    except CancelledError:
+                        if future.cancelled() or self.client.status != "running":
+                            raise
+                    # The worker that held the result was lost; another one computes it again.
+                    fetched = self._fetch(future, stack)
                 report(sum(task.done() for task in of))
                 if self.client.nthreads():
                     last_seen = time.monotonic()
@@ -183,6 +180,16 @@ class DaskCluster:
             ) from None
         except OSError:
             raise self._lost() from None
+
+    def _fetch(self, future: Any, stack: ExitStack) -> Future[Any]:
+        """Begin to wait for a result and to fetch it, until the stack is closed.
+
+        Waiting for some time only, as Dask's futures can, would break off what arrives slowly.
+        """
+        coroutine = self.client.gather(future, asynchronous=True)
+        fetched = asyncio.run_coroutine_threadsafe(coroutine, self.client.loop.asyncio_loop)
+        stack.callback(fetched.cancel)
+        return fetched
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -272,6 +279,25 @@ async def _ask_for_kind(address: Address, settings: Any, timeout: float) -> Any:
     return await asyncio.wait_for(ask(), timeout)
 
 
+def _make_client(scheduler: Any, where: str) -> Any:
+    """Connect a client; one that fails is closed at once, not later with a warning."""
+    from distributed import Client
+
+    client: Any = Client.__new__(Client)
+    try:
+        client.__init__(scheduler, timeout=_CLIENT_TIMEOUT, set_as_default=False, name="mhpc")
+    except Exception as error:
+        _close(client, timeout=1)
+        client.status = "closed"
+        if explain_exhaustion(error) is not None:
+            raise
+        # It is gone, or its version of Dask is too different; or it only seemed to be one.
+        expected = isinstance(error, OSError | ValueError | ImportError)
+        reason = _shorten(error) if expected else "another program listens there"
+        raise _no_scheduler(where, reason) from None
+    return client
+
+
 def _no_scheduler(where: object, reason: str) -> WorkerError:
     return WorkerError(
         f"no Dask scheduler answers at {where} ({reason}); start one with 'dask scheduler', or use "
@@ -282,7 +308,6 @@ def _no_scheduler(where: object, reason: str) -> WorkerError:
 @contextmanager
 def _local_cluster() -> Iterator[Any]:
     import dask
-    from distributed import LocalCluster
 
     cluster = None
     others = set(multiprocessing.active_children())
@@ -292,17 +317,38 @@ def _local_cluster() -> Iterator[Any]:
         dask.config.set({"temporary-directory": str(folder)}),
     ):
         try:
-            with defer_interrupts():
-                cluster = LocalCluster(
-                    n_workers=core_count(), threads_per_worker=1, processes=True,
-                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-                )  # fmt: skip
+            cluster = _start_cluster()
             yield cluster
         finally:
             if cluster is not None:
                 _close(cluster, timeout=5)
             for worker in set(multiprocessing.active_children()) - others:
                 worker.kill()
+
+
+def _start_cluster() -> Any:
+    """Start workers on this machine, and again if one dies before it is ready."""
+    from distributed import LocalCluster
+
+    reason: BaseException | None = None
+    for _ in range(1 + _RETRIES):
+        try:
+            with defer_interrupts():
+                return LocalCluster(
+                    n_workers=core_count(), threads_per_worker=1, processes=True,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+        except (RuntimeError, TimeoutError) as error:
+            if error.__cause__ is None:
+                # This process itself has failed.
+                raise
+            reason = error
+    while reason and reason.__cause__:
+        reason = reason.__cause__
+    raise WorkerError(
+        f"workers on this machine die before they are ready ({_shorten(reason)}), as happens when "
+        f"memory runs out; use {option('engine', 'local', command='consolidate')}, which needs none"
+    )
 
 
 def _close(connection: Any, *, timeout: float) -> None:
@@ -325,6 +371,8 @@ def _quiet() -> Iterator[None]:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
             yield
     finally:
+        # Tasks that an interrupt has broken off report their errors now, not later.
+        gc.collect()
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
 

@@ -15,7 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from mhpc.errors import DataError, MissingExtraError, UnwritableError, describe_bug, option, warn
+from mhpc.errors import (
+    DataError,
+    MissingExtraError,
+    UnwritableError,
+    describe_bug,
+    option,
+    spell_options,
+    warn,
+)
 from mhpc.review.answers import parse_answers, to_json
 from mhpc.review.session import Session
 
@@ -197,9 +205,9 @@ class AnswersHandler(GuardedHandler):
         try:
             version = self.session.save(parse_answers(self.body))
         except DataError as error:
-            self.send_json({"error": str(error)}, 400)
+            self.send_json({"error": spell_options(error)}, 400)
         except UnwritableError as error:
-            self.send_json({"error": str(error)}, 500)
+            self.send_json({"error": spell_options(error)}, 500)
         else:
             self.send_json({"version": version})
 

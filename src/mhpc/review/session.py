@@ -143,8 +143,8 @@ def load_reviews(reviewed: ReviewedRun, folder: ReviewFolder) -> Reviews:
         return Reviews().add(check_answers(answers, reviewed.instances, reviewed.labels))
     except DataError as error:
         raise DataError(
-            f"{folder.reviews} does not belong to {reviewed.folder}: {error}; choose another "
-            f"folder with {option('reviews', 'FOLDER', command='review')}"
+            f"{folder.reviews} does not belong to {reviewed.folder}: {error.message}; choose "
+            f"another folder with {option('reviews', 'FOLDER', command='review')}"
         ) from None
 
 
