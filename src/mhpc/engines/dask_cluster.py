@@ -371,8 +371,6 @@ def _quiet() -> Iterator[None]:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
             yield
     finally:
-        # Tasks that an interrupt has broken off report their errors now, not later.
-        gc.collect()
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
 
