@@ -130,6 +130,13 @@ def test_an_error_beside_the_command_is_one_line(what: str) -> None:
     assert "Traceback" not in message
 
 
+def test_what_an_interrupt_breaks_off_adds_nothing_to_its_line() -> None:
+    what = "import os, signal; "
+    what += "atexit.register(log); import multiprocessing.synchronize; "
+    what += "os.kill(os.getpid(), signal.SIGINT)"
+    assert run(what) == (130, "\nmhpc: interrupted\n")
+
+
 def test_debug_shows_the_traceback_of_an_error_in_a_thread() -> None:
     assert "Traceback" in run("threading.Thread(target=fail).start()", "--debug")[1]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from mhpc.cli.signals import was_signalled
 from mhpc.errors import MhpcError, MhpcWarning, describe_bug, spell_options
 from mhpc.system.display import escape_control
 from mhpc.system.limits import explain_exhaustion
@@ -75,7 +76,7 @@ def _report(error: BaseException | None) -> None:
     """Print an error after which the command goes on."""
     # A signal may arrive in a destructor; another thread ends the process then.
     if error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
-        _print("warning", explain_error(error))
+        _warn(explain_error(error))
 
 
 def _without_traceback(
@@ -96,7 +97,13 @@ class _Errors(logging.Handler):
     """Prints the errors that libraries log, unless their messages go elsewhere."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        _print("warning", to_one_line(record.getMessage()))
+        _warn(to_one_line(record.getMessage()))
+
+
+def _warn(message: str) -> None:
+    # What a signal has broken off fails in ways that say nothing more.
+    if not was_signalled():
+        _print("warning", message)
 
 
 def _print(kind: str, message: str) -> None:

@@ -39,6 +39,11 @@ def exit_on_signal() -> None:
     threading.Thread(target=_watch, args=(receiver,), daemon=True).start()
 
 
+def was_signalled() -> bool:
+    """Return whether a signal was received, after which the process ends."""
+    return bool(_received)
+
+
 def exit_if_signalled(error: BaseException) -> None:
     """Exit, with everything cleaned up, if a signal was received.
 
