@@ -153,6 +153,19 @@ def test_an_incomplete_installation_is_one_line() -> None:
     assert "install it again" in done.stderr
 
 
+@pytest.mark.parametrize("error", ["MemoryError()", "OSError(12, 'Cannot allocate memory', 'x')"])
+def test_memory_that_runs_out_while_the_command_line_is_loaded_is_one_line(error: str) -> None:
+    code = "import sys, types; finder = types.SimpleNamespace(find_spec=lambda *_: find()); "
+    code += "sys.meta_path.insert(0, finder)\n"
+    code += f"def find(): raise {error}\nfrom mhpc.__main__ import main; main()"
+    code = f"import errno, os, signal, mhpc.__main__; {code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "mhpc: error: memory ran out at the start; raise the limit with ulimit\n"
+    )
+
+
 @pytest.mark.parametrize("content", ["int('x')", "import nothing_there", "raise OverflowError"])
 def test_a_library_that_cannot_be_loaded_is_named(content: str, garden: Path) -> None:
     """Some read environment variables when they are imported, and others are half installed."""
