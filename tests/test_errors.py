@@ -13,7 +13,7 @@ from mhpc.errors import DataError, MhpcError, MhpcWarning, OutputExistsError, op
 
 SOURCE = Path(mhpc.__file__).parent
 
-COMMANDS = {"report/page_data.py", "report/terminal.py", "paper/run.py"}
+COMMANDS = {"__main__.py", "report/page_data.py", "report/terminal.py", "paper/run.py"}
 """Modules that write commands, or only what commands print."""
 
 

@@ -221,7 +221,8 @@ def test_scores_of_a_truth_are_not_read() -> None:
 def test_a_truth_may_have_one_column_per_label(tmp_path: Path) -> None:
     path = tmp_path / "expert.csv"
     path.write_text("id,bee,ant\n1,1,0\n2,0,0\n3,1,0.2\n")
-    truth = read_truth(path)
+    with pytest.warns(MhpcWarning, match="1 label left out, with a score of at most 0.5"):
+        truth = read_truth(path)
     found = [
         (truth.instances[i], truth.labels[k] if k >= 0 else None)
         for i, k in zip(truth.instance, truth.label, strict=True)
