@@ -244,7 +244,7 @@ def test_extreme_panels_give_sound_results(method: Method, name: str) -> None:
 
 @given(case=cases())
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 def test_any_panel_gives_sound_results(case: Case) -> None:
     # All methods at once: encoding the answers costs more than most of them do.
