@@ -59,7 +59,7 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
 def show_no_traceback() -> None:
     """Print in one line what this process reports outside of the command that it runs.
 
-    That are errors in threads, in destructors, at exit, and in what libraries log.
+    These are errors in threads, in destructors, at exit, and in what libraries log.
     """
     sys.excepthook = lambda _, error, __: _print("error", explain_error(error))
     threading.excepthook = lambda event: _report(event.exc_value)

@@ -301,7 +301,7 @@ def check_path(path: Path, name: str) -> None:
         return
     is_endless = False
     if stat.S_ISBLK(state.st_mode) or stat.S_ISCHR(state.st_mode):
-        # If it cannot be opened, whoever reads it says why.
+        # If it cannot be opened, the reader of the file says why.
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             try:
